@@ -1,5 +1,7 @@
 //! Where a list goes on. Whoever asks for the rest passes it back as it is.
 
+use std::str::FromStr;
+
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -36,6 +38,11 @@ impl Cursor {
     }
 }
 
+fn missing(last: &str) -> HttpError {
+    let detail = format!("{last:?}, which the page before ended with, is no longer in this list: begin anew");
+    HttpError::invalid("cursor", detail)
+}
+
 fn wrong() -> HttpError {
     HttpError::invalid("cursor", "that is no cursor of this list: pass back `next` as it came, or begin without one")
 }
@@ -67,8 +74,8 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    /// That page of a list that is in memory as a whole, and the cursor of the next one if there is more. A list in which what
-    /// came last is not found any more is not passed over: what came after it could be anywhere.
+    /// The page of a list that has no index, and the cursor of the next one if there is more. Fails if the item that the cursor
+    /// names is no longer in the list: nothing tells what came after it.
     pub(crate) fn of<T>(
         &self,
         mut items: impl Iterator<Item = T>,
@@ -77,11 +84,28 @@ impl PageQuery {
         if let Some(cursor) = &self.cursor {
             let last = cursor.name()?;
             if !items.any(|item| name(&item) == last) {
-                let detail =
-                    format!("{last:?}, which the page before ended with, is no longer in this list: begin anew");
-                return Err(HttpError::invalid("cursor", detail));
+                return Err(missing(&last));
             }
         }
+        Ok(page(items, self.limit, name))
+    }
+
+    /// The page of a list that can start after any of its items: `rest` gives the items after that one, or None if it is not
+    /// in the list.
+    pub(crate) fn from<T, Id: FromStr + ToString, Items: Iterator<Item = T>>(
+        &self,
+        rest: impl FnOnce(Option<Id>) -> Option<Items>,
+        name: impl Fn(&T) -> String,
+    ) -> Result<(Vec<T>, Option<String>), HttpError> {
+        let last = self.cursor.as_ref().map(Cursor::name).transpose()?;
+        let after = match &last {
+            Some(last) => {
+                let id = last.parse().ok().filter(|id: &Id| id.to_string() == *last);
+                Some(id.ok_or_else(|| missing(last))?)
+            }
+            None => None,
+        };
+        let items = rest(after).ok_or_else(|| missing(last.as_deref().unwrap_or_default()))?;
         Ok(page(items, self.limit, name))
     }
 
@@ -108,4 +132,36 @@ pub(crate) fn page<T>(
     items.truncate(limit);
     let next = items.last().filter(|_| more).map(|last| Cursor::after(&name(last)));
     (items, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A page of the numbers up to 20,000, and how many of them were visited.
+    fn numbers(cursor: Option<&str>) -> Result<(Vec<u64>, Option<String>, usize), HttpError> {
+        let (visited, limit) = (Cell::new(0), Some(10));
+        let page = PageQuery { cursor: cursor.map(|name| Cursor(Cursor::after(name))), limit };
+        let rest = |after: Option<u64>| {
+            let start = after.map_or(0, |after| after + 1);
+            (start <= 20_000).then(|| (start..20_000).inspect(|_| visited.set(visited.get() + 1)))
+        };
+        let (items, next) = page.from(rest, u64::to_string)?;
+        Ok((items, next, visited.get()))
+    }
+
+    #[test]
+    fn a_page_visits_its_own_items_and_one_more() {
+        for (cursor, first) in [(None, 0), (Some("9"), 10), (Some("19000"), 19_001)] {
+            let (items, next, visited) = numbers(cursor).map_err(drop).unwrap();
+            assert_eq!((items, visited), ((first..first + 10).collect(), 11));
+            assert_eq!(next, Some(Cursor::after(&(first + 9).to_string())));
+        }
+        assert_eq!(numbers(Some("19989")).map_err(drop).unwrap().1, None, "the last page");
+        for gone in ["20000", "007", "x"] {
+            assert!(numbers(Some(gone)).is_err(), "{gone}");
+        }
+    }
 }

@@ -258,6 +258,10 @@ impl BoardState {
     }
 
     pub(super) fn put_choice(&mut self, choice: Choice) {
+        match choice.chosen {
+            None => self.open_choices.insert(choice.id),
+            Some(_) => self.open_choices.remove(&choice.id),
+        };
         self.bytes += choice.bytes();
         if let Some(old) = self.choices.insert(choice.id, Arc::new(choice)) {
             self.bytes -= old.bytes();

@@ -99,6 +99,7 @@ impl From<BoardState> for BoardImage {
             paths: _,
             odd_paths: _,
             choices,
+            open_choices: _,
             approvals,
             nudges,
             open_nudges: _,

@@ -37,6 +37,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::Bound;
 
 use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
@@ -69,13 +70,13 @@ pub use path::normal_path;
 pub(crate) use pattern::{EXAMPLE as PATTERN_EXAMPLE, check_tagged};
 pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
 pub use record::{
-    Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
-    NewDecision, NewDiscovery,
+    Artifact, ArtifactType, BoardRecord, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch,
+    NewChoice, NewDecision, NewDiscovery,
 };
 pub use rule::{Fate, Tally, TriggerVerdict};
 pub use status::{CancelReason, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
-pub use views::Hindrance;
+pub use views::{Hindrance, TaskList};
 
 use views::Views;
 
@@ -94,6 +95,8 @@ pub struct BoardState {
     /// The newest path that was recorded before paths were normalised, by its normal form.
     odd_paths: OrdMap<Arc<str>, Arc<str>>,
     choices: OrdMap<ChoiceId, Arc<Choice>>,
+    /// Those of them that nobody has made.
+    open_choices: OrdSet<ChoiceId>,
     approvals: OrdMap<ApprovalId, Arc<Approval>>,
     nudges: OrdMap<NudgeId, Arc<Nudge>>,
     /// Those of them that are still to be shown to somebody.
@@ -230,6 +233,21 @@ impl BoardState {
     /// All choices, in order.
     pub fn choices(&self) -> impl DoubleEndedIterator<Item = &Arc<Choice>> {
         self.choices.values()
+    }
+
+    /// The choices that nobody has made, in order.
+    pub fn open_choices(&self) -> impl ExactSizeIterator<Item = ChoiceId> {
+        self.open_choices.iter().copied()
+    }
+
+    /// The records of one kind, from the first or after one of them. None if that one is not on the board.
+    pub fn records_after<R: BoardRecord>(&self, after: Option<R::Id>) -> Option<impl Iterator<Item = Arc<R>>> {
+        let records = R::all(self);
+        if after.is_some_and(|id| !records.contains_key(&id)) {
+            return None;
+        }
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        Some(records.range((start, Bound::Unbounded)).map(|(_, record)| record.clone()))
     }
 
     /// Who is the orchestrator.

@@ -4,10 +4,14 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use imbl::OrdMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalVerdict, ArtifactId, ChoiceId, DecisionId, DiscoveryId, TaskId, TaskRef};
+use super::{
+    Approval, ApprovalId, ApprovalVerdict, ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, Nudge, NudgeId,
+    TaskId, TaskRef,
+};
 use crate::knowledge::Trust;
 
 /// A decision to be recorded.
@@ -289,6 +293,32 @@ pub struct Branch {
     pub name: String,
     /// The tasks that it begins with.
     pub tasks: Vec<TaskId>,
+}
+
+/// A kind of record. The records of a board are numbered from 1 without gaps.
+pub trait BoardRecord: Sized + 'static {
+    type Id: Copy + Ord;
+    fn all(board: &BoardState) -> &OrdMap<Self::Id, Arc<Self>>;
+}
+
+macro_rules! board_record {
+    ($($record:ident, $id:ident, $records:ident;)*) => {$(
+        impl BoardRecord for $record {
+            type Id = $id;
+            fn all(board: &BoardState) -> &OrdMap<$id, Arc<Self>> {
+                &board.$records
+            }
+        }
+    )*};
+}
+
+board_record! {
+    Decision, DecisionId, decisions;
+    Discovery, DiscoveryId, discoveries;
+    Artifact, ArtifactId, artifacts;
+    Choice, ChoiceId, choices;
+    Approval, ApprovalId, approvals;
+    Nudge, NudgeId, nudges;
 }
 
 /// What was recorded before there was trust is taken for an agent's, and written as it was.

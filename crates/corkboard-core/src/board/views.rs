@@ -1,10 +1,12 @@
 //! What is ready, blocked, in progress or to be reviewed, kept in step with every change; and what is due when.
 
+use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
+use core::ops::Bound;
 
 use imbl::OrdSet;
 use jiff::Timestamp;
@@ -21,13 +23,26 @@ pub(super) struct Views {
     /// Pending, and nothing hinders them: the highest priority first, then the oldest.
     ready: OrdSet<(Reverse<i32>, TaskId)>,
     blocked: OrdSet<TaskId>,
-    in_progress: OrdSet<TaskId>,
-    needs_review: OrdSet<TaskId>,
+    /// Assigned, and nothing hinders them.
+    startable: OrdSet<TaskId>,
+    by_status: [OrdSet<TaskId>; TaskStatus::ALL.len()],
     assigned: OrdSet<(AgentId, TaskId)>,
     /// Sent back for rework, and not claimed again by their holders.
     rework: OrdSet<(AgentId, TaskId)>,
     due: OrdSet<(Timestamp, Due)>,
-    counts: [u64; TaskStatus::ALL.len()],
+}
+
+/// A list of tasks in an order of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskList {
+    /// Oldest first.
+    All,
+    /// Oldest first.
+    Status(TaskStatus),
+    /// Tasks that may be claimed: the highest priority first, then the oldest.
+    Ready,
+    /// Tasks that something hinders, oldest first.
+    Blocked,
 }
 
 /// Something whose time comes.
@@ -154,24 +169,17 @@ impl Views {
 
     fn change(&mut self, node: &TaskNode, standing: BranchStanding, change: ViewChange) {
         let task = &*node.task;
-        if let Some(count) = self.counts.get_mut(task.status as usize) {
-            match change {
-                ViewChange::Put => *count += 1,
-                ViewChange::Take => *count = count.saturating_sub(1),
-            }
+        if let Some(tasks) = self.by_status.get_mut(task.status as usize) {
+            change.apply(tasks, task.id);
         }
         match task.status {
-            TaskStatus::Pending | TaskStatus::Assigned => {
-                if !is_free(node, standing) {
-                    change.apply(&mut self.blocked, task.id);
-                } else if task.status == TaskStatus::Pending {
-                    change.apply(&mut self.ready, (Reverse(task.priority), task.id));
-                }
+            TaskStatus::Pending | TaskStatus::Assigned if !is_free(node, standing) => {
+                change.apply(&mut self.blocked, task.id);
             }
-            TaskStatus::InProgress => change.apply(&mut self.in_progress, task.id),
+            TaskStatus::Pending => change.apply(&mut self.ready, (Reverse(task.priority), task.id)),
+            TaskStatus::Assigned => change.apply(&mut self.startable, task.id),
             TaskStatus::Blocked => change.apply(&mut self.blocked, task.id),
-            TaskStatus::Review => change.apply(&mut self.needs_review, task.id),
-            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {}
+            _ => {}
         }
         if let (TaskStatus::Assigned, Some(agent)) = (task.status, &task.assigned_to) {
             change.apply(&mut self.assigned, (agent.clone(), task.id));
@@ -214,6 +222,14 @@ pub(super) enum BranchStanding {
     NotTaken,
 }
 
+/// A view from its start, or after one of its items. None if that item is not in the view.
+fn rest<T: Ord + Clone>(view: &OrdSet<T>, after: Option<T>) -> Option<impl Iterator<Item = &T>> {
+    if after.as_ref().is_some_and(|item| !view.contains(item)) {
+        return None;
+    }
+    Some(view.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded)))
+}
+
 /// An agent's tasks in a view that is ordered by agent.
 fn of_agent(view: &OrdSet<(AgentId, TaskId)>, agent: &AgentId) -> impl Iterator<Item = TaskId> {
     let from = (agent.clone(), TaskId(0));
@@ -240,12 +256,48 @@ impl BoardState {
 
     /// The tasks that are worked on, oldest first.
     pub fn in_progress(&self) -> impl ExactSizeIterator<Item = TaskId> {
-        self.views.in_progress.iter().copied()
+        self.with_status(TaskStatus::InProgress)
     }
 
     /// The tasks that wait for review, oldest first.
     pub fn needs_review(&self) -> impl ExactSizeIterator<Item = TaskId> {
-        self.views.needs_review.iter().copied()
+        self.with_status(TaskStatus::Review)
+    }
+
+    /// The tasks with this status, oldest first.
+    #[expect(clippy::indexing_slicing, reason = "there is a set for every status")]
+    pub fn with_status(&self, status: TaskStatus) -> impl ExactSizeIterator<Item = TaskId> {
+        self.views.by_status[status as usize].iter().copied()
+    }
+
+    /// The assigned tasks that may begin, oldest first.
+    pub fn startable(&self) -> impl ExactSizeIterator<Item = TaskId> {
+        self.views.startable.iter().copied()
+    }
+
+    /// The tasks of a list, from its start or after one of its tasks. None if that task is not in the list.
+    pub fn list(&self, list: TaskList, after: Option<TaskId>) -> Option<Box<dyn Iterator<Item = &Task> + '_>> {
+        Some(match list {
+            TaskList::All => {
+                if after.is_some_and(|id| !self.nodes.contains_key(&id)) {
+                    return None;
+                }
+                let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+                Box::new(self.nodes.range((start, Bound::Unbounded)).map(|(_, node)| &*node.task))
+            }
+            TaskList::Status(status) => {
+                let tasks = rest(self.views.by_status.get(status as usize)?, after)?;
+                Box::new(tasks.filter_map(|id| self.task(*id)))
+            }
+            TaskList::Ready => {
+                let after = match after {
+                    Some(id) => Some((Reverse(self.task(id)?.priority), id)),
+                    None => None,
+                };
+                Box::new(rest(&self.views.ready, after)?.filter_map(|(_, id)| self.task(*id)))
+            }
+            TaskList::Blocked => Box::new(rest(&self.views.blocked, after)?.filter_map(|id| self.task(*id))),
+        })
     }
 
     /// The tasks assigned to an agent that has not begun, oldest first.
@@ -273,7 +325,13 @@ impl BoardState {
 
     /// How many tasks are in that state.
     pub fn count(&self, status: TaskStatus) -> u64 {
-        self.views.counts.get(status as usize).copied().unwrap_or_default()
+        self.with_status(status).len() as u64
+    }
+
+    /// How many tasks are not finished.
+    pub fn unfinished(&self) -> u64 {
+        let open = TaskStatus::ALL.into_iter().filter(|status| !status.is_finished());
+        open.map(|status| self.count(status)).sum()
     }
 
     /// Whether nothing but a worker is missing for the task to begin.
@@ -322,5 +380,47 @@ impl BoardState {
             BranchStanding::NotTaken => TriggerVerdict::Impossible,
             BranchStanding::Free | BranchStanding::Undecided => self.tally(task.id).verdict(task.trigger_rule),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::cmp::Ordering;
+
+    use super::*;
+
+    std::thread_local! {
+        static COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// An item that counts how often it is compared.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    struct Counted(u64);
+
+    impl Ord for Counted {
+        fn cmp(&self, other: &Self) -> Ordering {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    impl PartialOrd for Counted {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    #[test]
+    fn ten_items_of_20_000_cost_no_scan_wherever_they_start() {
+        let view: OrdSet<Counted> = (0..20_000).map(Counted).collect();
+        for start in [None, Some(0), Some(9_999), Some(19_980)] {
+            COMPARED.set(0);
+            let found: Vec<u64> = rest(&view, start.map(Counted)).unwrap().take(10).map(|item| item.0).collect();
+            let first = start.map_or(0, |start| start + 1);
+            assert_eq!(found, (first..first + 10).collect::<Vec<_>>());
+            assert!(COMPARED.get() < 100, "{} comparisons after {start:?}", COMPARED.get());
+        }
+        assert!(rest(&view, Some(Counted(20_000))).is_none());
     }
 }

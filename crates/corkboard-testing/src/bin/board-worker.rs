@@ -156,7 +156,7 @@ async fn steer(orchestrator: &Orchestrator, batches: u64, size: u64) -> Result<(
                 Err(error) => return Err(error),
             }
         }
-        if view.state().tasks().all(|task| task.status.is_finished()) {
+        if view.state().unfinished() == 0 {
             board.complete(None, Unfinished::Refuse).await?;
             tell("ended");
             return Ok(());

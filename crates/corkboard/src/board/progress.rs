@@ -46,8 +46,6 @@ impl BoardView {
     pub fn progress(&self) -> Result<BoardProgress> {
         let (state, info) = (self.state(), self.info()?);
         let counted = TaskStatus::ALL.map(|status| (status.as_str(), state.count(status)));
-        let failed = state.tasks().filter(|task| task.status == TaskStatus::Failed);
-        let open_choices = state.choices().filter(|choice| choice.chosen.is_none());
         Ok(BoardProgress {
             board: self.id().clone(),
             rev: self.rev(),
@@ -60,8 +58,8 @@ impl BoardView {
             in_progress: state.in_progress().collect(),
             blocked: state.blocked().collect(),
             needs_review: state.needs_review().collect(),
-            failed: failed.map(|task| task.id).collect(),
-            open_choices: open_choices.map(|choice| choice.id).collect(),
+            failed: state.with_status(TaskStatus::Failed).collect(),
+            open_choices: state.open_choices().collect(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A board at one revision, to be read.
 
-use corkboard_core::board::{BoardInfo, BoardState, Task, TaskId};
+use corkboard_core::board::{BoardInfo, BoardState, Task, TaskId, TaskStatus};
 use corkboard_core::{BoardId, Refusal, Revisioned};
 use jiff::Timestamp;
 
@@ -74,6 +74,16 @@ impl BoardView {
     /// The tasks that wait for review, oldest first.
     pub fn needs_review(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks_of(self.state.needs_review())
+    }
+
+    /// The tasks with this status, oldest first.
+    pub fn with_status(&self, status: TaskStatus) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks_of(self.state.with_status(status))
+    }
+
+    /// The assigned tasks that may begin, oldest first.
+    pub fn startable(&self) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks_of(self.state.startable())
     }
 
     #[expect(clippy::expect_used, reason = "a view names tasks of its own state")]

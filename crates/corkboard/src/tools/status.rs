@@ -1,7 +1,7 @@
 //! Seed 002's `board_status`: how far a board is, in a page at most.
 
 use corkboard_core::Role;
-use corkboard_core::board::{Choice, Task, TaskStatus};
+use corkboard_core::board::{Task, TaskStatus};
 use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,10 +46,6 @@ impl TypedTool for BoardStatusTool {
     }
 }
 
-fn open_choices(view: &BoardView) -> impl Iterator<Item = &Choice> {
-    view.state().choices().map(|choice| &**choice).filter(|choice| choice.chosen.is_none())
-}
-
 fn page(view: &BoardView) -> Result<String, ToolError> {
     let (info, state) = (view.info()?, view.state());
     let mut text = format!("{} ({}): {}\n", mentioned(&info.name), info.status, mentioned(&info.goal));
@@ -73,8 +69,7 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         None => "Ready",
     };
     section(&mut text, ready, view.ready(), plain);
-    let assigned = state.tasks().filter(|task| task.status == TaskStatus::Assigned && state.may_begin(task.id));
-    section(&mut text, "Assigned", assigned.collect::<Vec<_>>().into_iter(), said_by);
+    section(&mut text, "Assigned", view.startable(), said_by);
     section(&mut text, "In progress", view.in_progress(), said_by);
     section(&mut text, "Blocked", view.blocked(), |task| {
         let why: Vec<String> = state.hindrances(task.id).iter().map(ToString::to_string).collect();
@@ -84,17 +79,15 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         let (summary, trust) = task.result.as_ref().map_or(("", Trust::Agent), |it| (&it.summary, it.trust()));
         format!("{}{}: {}", trust.mark(), said_by(task), mentioned(summary))
     });
-    let failed: Vec<&Task> = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
-    section(&mut text, "Failed", failed.into_iter(), |task| {
+    section(&mut text, "Failed", view.with_status(TaskStatus::Failed), |task| {
         format!("{}: {}", said_by(task), mentioned(task.failure.as_deref().unwrap_or_default()))
     });
-    let open: Vec<&Choice> = open_choices(view).collect();
-    section(&mut text, "To decide", open.into_iter(), |choice| {
+    section(&mut text, "To decide", state.open_choices(), |id| {
+        let Some(choice) = state.choice(id) else { return id.to_string() };
         let options: Vec<String> = choice.options.iter().take(NAMED).map(|branch| mentioned(&branch.name)).collect();
         format!("{} {}: {}", choice.id, mentioned(&choice.question), options.join(" | "))
     });
-    let is_done = state.task_count() > 0 && state.tasks().all(|task| task.status.is_finished());
-    if is_done {
+    if state.task_count() > 0 && state.unfinished() == 0 {
         text.push_str("Everything is finished.\n");
     }
     let trusts = view.needs_review().take(NAMED).filter_map(|task| Some(task.result.as_ref()?.trust()));

@@ -140,8 +140,7 @@ impl TypedTool for ClaimTaskTool {
         };
         let view = heard(&board).await?;
         let Some(claimed) = claimed else {
-            let finished = view.state().tasks().all(|task| task.status.is_finished());
-            let what = if finished { "nothing is left to do" } else { "try again later" };
+            let what = if view.state().unfinished() == 0 { "nothing is left to do" } else { "try again later" };
             let text = format!("Nothing is ready: {what}. Tasks: {}.", counts(&view));
             return Ok(ToolOutput::new(text, json!({"task": null})));
         };

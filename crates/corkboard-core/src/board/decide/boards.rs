@@ -51,8 +51,7 @@ impl BoardDecider<'_> {
     }
 
     pub(super) fn complete(&mut self, comment: Option<&str>, unfinished: Unfinished) -> Reply {
-        let open = TaskStatus::ALL.into_iter().filter(|status| !status.is_finished());
-        let open = open.map(|status| self.state.count(status)).sum();
+        let open = self.state.unfinished();
         if unfinished == Unfinished::Refuse && open > 0 {
             return Err(Refusal::Unfinished { unfinished: open });
         }

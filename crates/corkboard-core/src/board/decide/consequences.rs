@@ -35,8 +35,9 @@ impl BoardDecider<'_> {
     }
 
     pub(super) fn cancel_unfinished(&mut self, reason: CancelReason, cause: Option<TaskId>) {
-        let unfinished = self.state.tasks().filter(|task| !task.status.is_finished()).map(|task| task.id);
-        for task in unfinished.collect::<Vec<_>>() {
+        let open = TaskStatus::ALL.into_iter().filter(|status| !status.is_finished());
+        let unfinished: BTreeSet<TaskId> = open.flat_map(|status| self.state.with_status(status)).collect();
+        for task in unfinished {
             self.push(BoardEvent::TaskCancelled { task, reason, cause, comment: None });
         }
     }

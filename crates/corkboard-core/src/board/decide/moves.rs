@@ -249,8 +249,7 @@ impl BoardDecider<'_> {
     }
 
     pub(super) fn retry_failed(&mut self) -> Reply {
-        let failed = self.state.tasks().filter(|task| task.status == TaskStatus::Failed).map(|task| task.id);
-        let failed = failed.collect();
+        let failed = self.state.with_status(TaskStatus::Failed).collect();
         self.reopen(&failed)
     }
 }

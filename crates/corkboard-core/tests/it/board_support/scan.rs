@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corkboard_core::Space;
 use corkboard_core::board::{
     BoardState, BoardStatus, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus,
-    Tally, Task, TaskId, TaskStatus, TriggerRule, TriggerVerdict,
+    Tally, Task, TaskId, TaskList, TaskStatus, TriggerRule, TriggerVerdict,
 };
 
 /// Larger boards would take too long.
@@ -145,7 +145,16 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
     assert_eq!(state.needs_review().collect::<Vec<_>>(), of(&|task| task.status == TaskStatus::Review));
     for status in TaskStatus::ALL {
         assert_eq!(state.count(status), of(&|task| task.status == status).len() as u64);
+        check_list(state, TaskList::Status(status), &of(&|task| task.status == status));
     }
+    check_list(state, TaskList::All, &of(&|_| true));
+    check_list(state, TaskList::Ready, &ready);
+    check_list(state, TaskList::Blocked, &blocked);
+    let startable = of(&|task| task.status == TaskStatus::Assigned && may_begin(state, task));
+    assert_eq!(state.startable().collect::<Vec<_>>(), startable, "startable");
+    assert_eq!(state.unfinished(), of(&|task| !task.status.is_finished()).len() as u64);
+    let open = state.choices().filter(|choice| choice.chosen.is_none()).map(|choice| choice.id);
+    assert_eq!(state.open_choices().collect::<Vec<_>>(), open.collect::<Vec<_>>(), "open choices");
     for agent in tasks.iter().filter_map(|task| task.assigned_to.as_ref()) {
         let assigned = of(&|task| task.status == TaskStatus::Assigned && task.assigned_to.as_ref() == Some(agent));
         assert_eq!(state.assigned_to(agent).collect::<Vec<_>>(), assigned);
@@ -157,6 +166,18 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
     let due = leases.map(|lease| lease.deadline).chain(tasks.iter().filter_map(|task| task.not_before)).chain(nudges);
     let is_still = state.info().is_some_and(|info| info.paused.is_some() || info.status == BoardStatus::Purged);
     assert_eq!(state.next_expiry(), due.min().filter(|_| !is_still));
+}
+
+/// A list has these tasks, and continues after each of them.
+fn check_list(state: &BoardState, list: TaskList, expected: &[TaskId]) {
+    let rest = |after| state.list(list, after).map(|tasks| tasks.map(|task| task.id).collect::<Vec<_>>());
+    assert_eq!(rest(None).as_deref(), Some(expected), "{list:?}");
+    for (at, id) in expected.iter().enumerate() {
+        assert_eq!(rest(Some(*id)).as_deref(), Some(&expected[at + 1..]), "{list:?} after {id}");
+    }
+    if let Some(other) = state.tasks().find(|task| !expected.contains(&task.id)) {
+        assert_eq!(rest(Some(other.id)), None, "{list:?} does not have {}", other.id);
+    }
 }
 
 fn check_task(state: &BoardState, task: &Task) {

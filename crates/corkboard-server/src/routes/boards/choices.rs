@@ -80,7 +80,8 @@ async fn list_choices(
     Query(page): Query<PageQuery>,
 ) -> Result<RevResponse<ChoicesBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
-    let (choices, next) = page.of(view.state().choices().cloned(), |choice| choice.id.to_string())?;
+    let (choices, next) =
+        page.from(|after| view.state().records_after::<Choice>(after), |choice| choice.id.to_string())?;
     Ok(RevResponse::new(ChoicesBody { choices, next }, view.rev()))
 }
 

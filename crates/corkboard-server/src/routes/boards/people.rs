@@ -125,7 +125,8 @@ async fn list_nudges(
 ) -> Result<RevResponse<NudgesBody>, HttpError> {
     let Some(agent) = query.r#for else {
         let view = view(&caller, &path.board, None).await?;
-        let (nudges, next) = page.of(view.state().nudges().cloned(), |nudge| nudge.id.to_string())?;
+        let (nudges, next) =
+            page.from(|after| view.state().records_after::<Nudge>(after), |nudge| nudge.id.to_string())?;
         return Ok(RevResponse::new(NudgesBody { nudges, next }, view.rev()));
     };
     if !page.is_everything() {
@@ -217,7 +218,8 @@ async fn list_approvals(
     Query(page): Query<PageQuery>,
 ) -> Result<RevResponse<ApprovalsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
-    let (approvals, next) = page.of(view.state().approvals().cloned(), |approval| approval.id.to_string())?;
+    let (approvals, next) =
+        page.from(|after| view.state().records_after::<Approval>(after), |approval| approval.id.to_string())?;
     Ok(RevResponse::new(ApprovalsBody { approvals, next }, view.rev()))
 }
 

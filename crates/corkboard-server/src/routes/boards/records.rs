@@ -142,7 +142,8 @@ async fn list_decisions(
     Query(page): Query<PageQuery>,
 ) -> Result<RevResponse<DecisionsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
-    let (decisions, next) = page.of(view.state().decisions().cloned(), |decision| decision.id.to_string())?;
+    let (decisions, next) =
+        page.from(|after| view.state().records_after::<Decision>(after), |decision| decision.id.to_string())?;
     Ok(RevResponse::new(DecisionsBody { decisions, next }, view.rev()))
 }
 
@@ -234,7 +235,8 @@ async fn list_discoveries(
     Query(page): Query<PageQuery>,
 ) -> Result<RevResponse<DiscoveriesBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
-    let (discoveries, next) = page.of(view.state().discoveries().cloned(), |discovery| discovery.id.to_string())?;
+    let (discoveries, next) =
+        page.from(|after| view.state().records_after::<Discovery>(after), |discovery| discovery.id.to_string())?;
     Ok(RevResponse::new(DiscoveriesBody { discoveries, next }, view.rev()))
 }
 
@@ -298,7 +300,8 @@ async fn list_artifacts(
     Query(page): Query<PageQuery>,
 ) -> Result<RevResponse<ArtifactsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
-    let (artifacts, next) = page.of(view.state().artifacts().cloned(), |artifact| artifact.id.to_string())?;
+    let (artifacts, next) =
+        page.from(|after| view.state().records_after::<Artifact>(after), |artifact| artifact.id.to_string())?;
     Ok(RevResponse::new(ArtifactsBody { artifacts, next }, view.rev()))
 }
 

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskStatus};
+use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskList, TaskStatus};
 use corkboard::{Composition, Strict, TaskDocument};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -39,6 +39,23 @@ struct TasksQuery {
     status: Option<TaskStatus>,
     /// As it was at this revision; otherwise as it is.
     at: Option<u64>,
+}
+
+impl TasksQuery {
+    /// The shortest list that has all of the tasks that are asked for. None: no task can be in the view with this status.
+    fn list(&self) -> Option<TaskList> {
+        use TaskStatus::{Assigned, Blocked, InProgress, Pending, Review};
+        Some(match (self.view, self.status) {
+            (None, None) => TaskList::All,
+            (None, Some(status)) => TaskList::Status(status),
+            (Some(ViewName::Ready), None | Some(Pending)) => TaskList::Ready,
+            (Some(ViewName::Blocked), None | Some(Pending | Assigned)) => TaskList::Blocked,
+            (Some(ViewName::Blocked), Some(Blocked)) => TaskList::Status(Blocked),
+            (Some(ViewName::InProgress), None | Some(InProgress)) => TaskList::Status(InProgress),
+            (Some(ViewName::NeedsReview), None | Some(Review)) => TaskList::Status(Review),
+            (Some(_), Some(_)) => return None,
+        })
+    }
 }
 
 /// Which tasks.
@@ -176,15 +193,17 @@ async fn list_tasks(
     Query(page): Query<PageQuery>,
 ) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
-    let tasks: Vec<&Task> = match query.view {
-        None => view.state().tasks().collect(),
-        Some(ViewName::Ready) => view.ready().collect(),
-        Some(ViewName::Blocked) => view.blocked().collect(),
-        Some(ViewName::InProgress) => view.in_progress().collect(),
-        Some(ViewName::NeedsReview) => view.needs_review().collect(),
+    let state = view.state();
+    let is_meant = |task: &Task| query.status.is_none_or(|status| task.status == status);
+    let rest = |after: Option<TaskId>| {
+        let Some(list) = query.list() else { return after.is_none().then(|| Box::new(std::iter::empty()) as Box<_>) };
+        if after.is_some_and(|id| !state.task(id).is_some_and(is_meant)) {
+            return None;
+        }
+        let tasks = state.list(list, after)?;
+        Some(Box::new(tasks.filter(move |task| is_meant(task))) as Box<dyn Iterator<Item = &Task>>)
     };
-    let is_meant = |task: &&Task| query.status.is_none_or(|status| task.status == status);
-    let (tasks, next) = page.of(tasks.into_iter().filter(is_meant), |task| task.id.to_string())?;
+    let (tasks, next) = page.from(rest, |task| task.id.to_string())?;
     let tasks = tasks.into_iter().map(|task| view.task_document(task)).collect();
     Ok(RevResponse::new(TasksBody { tasks, next }, view.rev()).into_response())
 }

@@ -228,15 +228,14 @@ impl Screen {
     fn state_lines(&self) -> Vec<Line<'static>> {
         let view = &self.view;
         let mut lines = Vec::new();
-        let with = |status: TaskStatus| view.state().tasks().filter(move |task| task.status == status);
         let groups: [(&str, TaskStatus, Vec<&Task>); 7] = [
-            ("failed", TaskStatus::Failed, with(TaskStatus::Failed).collect()),
+            ("failed", TaskStatus::Failed, view.with_status(TaskStatus::Failed).collect()),
             ("in review", TaskStatus::Review, view.needs_review().collect()),
             ("in progress", TaskStatus::InProgress, view.in_progress().collect()),
             (ready(view.state()), TaskStatus::Assigned, view.ready().collect()),
             ("waiting", TaskStatus::Blocked, view.blocked().collect()),
-            ("completed", TaskStatus::Completed, with(TaskStatus::Completed).collect()),
-            ("cancelled", TaskStatus::Cancelled, with(TaskStatus::Cancelled).collect()),
+            ("completed", TaskStatus::Completed, view.with_status(TaskStatus::Completed).collect()),
+            ("cancelled", TaskStatus::Cancelled, view.with_status(TaskStatus::Cancelled).collect()),
         ];
         for (name, status, tasks) in groups.into_iter().filter(|(_, _, tasks)| !tasks.is_empty()) {
             lines.push(Line::styled(format!("{name} ({})", tasks.len()), self.palette.of(status)));
