@@ -56,7 +56,6 @@ pub enum Role {
 }
 
 impl ActorKind {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -67,11 +66,9 @@ impl ActorKind {
 }
 
 impl Role {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Orchestrator, Self::Worker, Self::Reviewer, Self::Observer, Self::Human, Self::Admin];
 
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Orchestrator => "orchestrator",
@@ -99,7 +96,6 @@ impl fmt::Display for Role {
 }
 
 impl Actor {
-    /// Somebody who speaks for themselves.
     pub fn new(principal: impl Into<String>, kind: ActorKind, role: Role) -> Self {
         Self { principal: principal.into(), kind, role, via: None }
     }

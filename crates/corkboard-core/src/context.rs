@@ -14,9 +14,7 @@ use crate::{Actor, Limits, SpaceId};
 pub struct Context<'a> {
     /// The time of the decision, never before the space's last event.
     pub now: Timestamp,
-    /// Who asks.
     pub actor: &'a Actor,
-    /// The limits in force.
     pub limits: &'a Limits,
     /// What counts against the limits but is kept outside this state (an agent's ephemeral scopes).
     pub outside: Usage,
@@ -39,17 +37,14 @@ impl<'a> Context<'a> {
         self.rev.get()
     }
 
-    /// What the decision's events are stamped with.
     pub(crate) fn stamp(&self) -> Stamp<'a> {
         Stamp { rev: self.rev(), at: self.now, principal: &self.actor.principal, role: self.actor.role }
     }
 
-    /// Says which revision is decided.
     pub(crate) fn set_rev(&self, rev: u64) {
         self.rev.set(rev);
     }
 
-    /// The next id of this decision.
     pub fn next_id(&self) -> Uuid {
         let given = self.ids_given.get();
         self.ids_given.set(given + 1);

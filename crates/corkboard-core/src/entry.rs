@@ -24,7 +24,6 @@ use crate::{Actor, EntryId, LimitName, Limits, Refusal};
 pub struct Content(Arc<RawValue>);
 
 impl Content {
-    /// The value as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         to_raw_value(value).map(Self::on_one_line)
     }
@@ -38,7 +37,6 @@ impl Content {
         Self(Arc::from(RawValue::NULL.to_owned()))
     }
 
-    /// The JSON text.
     pub fn as_json(&self) -> &str {
         self.0.get()
     }
@@ -155,7 +153,6 @@ pub struct EntryMetadata {
     pub importance: Option<f32>,
     /// Words to find and filter by.
     pub tags: Option<Vec<String>>,
-    /// The kind of memory.
     pub kind: Option<MemoryKind>,
     /// Days until the entry expires.
     pub expiry_days: Option<u32>,
@@ -234,11 +231,9 @@ pub(crate) fn is_half(importance: &f32) -> bool {
 pub struct EntryData {
     /// Kept while the value changes.
     pub id: EntryId,
-    /// The value.
     pub value: Content,
     /// The Rust type that it was written from, or the kind of tool that wrote it.
     pub type_name: Arc<str>,
-    /// What kind of memory it is.
     #[serde(default, skip_serializing_if = "MemoryKind::is_default")]
     pub kind: MemoryKind,
     /// From 0 to 1.
@@ -277,7 +272,6 @@ impl EntryData {
         self.trust.filter(|trust| *trust == Trust::Outside)
     }
 
-    /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
         let Self {
             value,
@@ -343,7 +337,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it may no longer be returned.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.data.expires_at.is_some_and(|at| at <= now)
     }
@@ -365,13 +358,11 @@ pub struct Access {
 }
 
 impl Access {
-    /// Notes one read.
     pub fn record(&self, now: Timestamp) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.last_millisecond.store(now.as_millisecond(), Ordering::Relaxed);
     }
 
-    /// How often the entry was read.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

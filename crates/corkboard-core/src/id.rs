@@ -71,7 +71,6 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks the text and takes it as a name.
             pub fn new(text: &str, limits: &Limits) -> Result<Self, Refusal> {
                 Self::check(text, limits)?;
                 Ok(Self(Arc::from(text)))
@@ -82,7 +81,6 @@ macro_rules! name {
                 check_name($what, text, LimitName::$limit, limits.$allowed)
             }
 
-            /// The name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -143,7 +141,6 @@ name!(
 pub struct CoreId(Arc<str>);
 
 impl CoreId {
-    /// What the names of agents' private cores begin with.
     pub const PRIVATE: &str = "agent:";
 
     /// Checks the text and takes it as the name of a shared core.
@@ -168,7 +165,6 @@ impl CoreId {
         self.0.strip_prefix(Self::PRIVATE).map(|agent| AgentId(Arc::from(agent)))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -208,7 +204,6 @@ impl From<&ConversationId> for ScopeName {
 }
 
 impl ScopeName {
-    /// What the root scope is called.
     pub fn root() -> Self {
         Self(Arc::from("root"))
     }
@@ -265,7 +260,6 @@ impl ScopeId {
     /// The root scope: the agent's own memory.
     pub const ROOT: Self = Self(Uuid::nil());
 
-    /// Whether this is the root scope.
     pub fn is_root(&self) -> bool {
         self.0.is_nil()
     }
@@ -301,10 +295,8 @@ pub enum SpaceKind {
 }
 
 impl SpaceKind {
-    /// Every kind there is.
     pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core, Self::Tokens, Self::Conversation];
 
-    /// The first part of a space's id.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -321,22 +313,18 @@ impl SpaceKind {
 pub struct SpaceId(Arc<str>);
 
 impl SpaceId {
-    /// The space of one agent.
     pub fn agent(agent: &AgentId) -> Self {
         Self::of(SpaceKind::Agent, agent.as_str())
     }
 
-    /// The space of one board.
     pub fn board(board: &BoardId) -> Self {
         Self::of(SpaceKind::Board, board.as_str())
     }
 
-    /// The space of one memory core.
     pub fn core(core: &CoreId) -> Self {
         Self::of(SpaceKind::Core, core.as_str())
     }
 
-    /// The space of a store's tokens.
     pub fn tokens() -> Self {
         Self::of(SpaceKind::Tokens, "all")
     }
@@ -356,7 +344,6 @@ impl SpaceId {
         Self::of(SpaceKind::Conversation, &name)
     }
 
-    /// The space of that kind and name.
     pub fn of(kind: SpaceKind, name: &str) -> Self {
         let mut id = String::with_capacity(kind.as_str().len() + 1 + name.len());
         id.push_str(kind.as_str());
@@ -365,12 +352,10 @@ impl SpaceId {
         Self(Arc::from(id))
     }
 
-    /// A space's id as a store gave it back.
     pub fn from_stored(id: &str) -> Self {
         Self(Arc::from(id))
     }
 
-    /// The whole id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -386,17 +371,14 @@ impl SpaceId {
         SpaceKind::ALL.iter().copied().find(|known| known.as_str() == kind)
     }
 
-    /// The board that this is.
     pub fn as_board(&self) -> Option<BoardId> {
         matches!(self.kind(), Some(SpaceKind::Board)).then(|| BoardId(Arc::from(self.name())))
     }
 
-    /// The memory core that this is.
     pub fn as_core(&self) -> Option<CoreId> {
         matches!(self.kind(), Some(SpaceKind::Core)).then(|| CoreId(Arc::from(self.name())))
     }
 
-    /// The agent and the conversation with it that this is.
     pub fn as_conversation(&self) -> Option<(AgentId, ConversationId)> {
         let (agent, conversation) = self.name().split_once('/')?;
         let agent = agent.replace("%2F", "/").replace("%25", "%");
@@ -404,7 +386,6 @@ impl SpaceId {
             .then(|| (AgentId(Arc::from(agent)), ConversationId(Arc::from(conversation))))
     }
 
-    /// The agent whose memory this is.
     pub fn as_agent(&self) -> Option<AgentId> {
         matches!(self.kind(), Some(SpaceKind::Agent)).then(|| AgentId(Arc::from(self.name())))
     }

@@ -21,7 +21,6 @@ pub struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Checks the name and takes the command's hash.
     pub fn new(key: &str, command: &impl Serialize, limits: &Limits) -> Result<Self, Refusal> {
         crate::id::check_idempotency_key(key, limits)?;
         Ok(Self { key: key.into(), body: body_hash(command) })
@@ -43,7 +42,6 @@ pub fn body_hash(command: &impl Serialize) -> String {
 pub struct RememberedAnswers<R> {
     by_key: OrdMap<(String, String), RememberedAnswer<R>>,
     by_rev: OrdMap<u64, (String, String)>,
-    /// The revisions of each principal's answers.
     by_principal: OrdMap<String, OrdSet<u64>>,
     /// For each principal: how many answers it has, and the revision of the oldest. The last one is the next to go.
     by_share: OrdSet<(usize, Reverse<u64>)>,

@@ -9,13 +9,9 @@ use crate::Refusal;
 /// The hard level of every limit. The warning level is [`Limits::WARN_PERCENT`] of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of an agent's id.
     pub agent_id_bytes: u64,
-    /// Bytes of a key.
     pub key_bytes: u64,
-    /// Bytes of a scope's name.
     pub scope_name_bytes: u64,
-    /// Bytes of a conversation's id.
     pub conversation_id_bytes: u64,
     /// Conversations of one agent that have a scratchpad.
     pub conversations_per_agent: u64,
@@ -26,11 +22,8 @@ pub struct Limits {
     pub json_depth: u64,
     /// Bytes of the name of the type that a value was written from.
     pub type_name_bytes: u64,
-    /// Tags on one entry.
     pub tags_per_entry: u64,
-    /// Bytes of one tag.
     pub tag_bytes: u64,
-    /// Bytes of one note.
     pub note_bytes: u64,
     /// Notes of one agent, in all scopes.
     pub notes_per_agent: u64,
@@ -40,33 +33,22 @@ pub struct Limits {
     pub scopes_per_agent: u64,
     /// Bytes of one command, bulk commands (restore, merge, batch) aside.
     pub command_bytes: u64,
-    /// Bytes of one space's state.
     pub state_bytes: u64,
-    /// Bytes of an idempotency key.
     pub idempotency_key_bytes: u64,
     /// Idempotency keys that a space remembers. When there are more, the principal with the most loses its oldest one.
     pub idempotency_keys: u64,
-    /// Hours for which a space remembers an idempotency key.
     pub idempotency_hours: u64,
     /// The longest query, in bytes.
     pub query_bytes: u64,
-    /// Bytes of a notebook's name.
     pub notebook_name_bytes: u64,
-    /// Notebooks of one agent.
     pub notebooks_per_agent: u64,
-    /// Bullets of a notebook's progress.
     pub progress_bullets: u64,
-    /// Learnings that a notebook shows.
     pub learnings_per_notebook: u64,
-    /// Snippets that a notebook shows.
     pub snippets_per_notebook: u64,
-    /// Archived learnings and snippets of a notebook.
     pub archived_per_notebook: u64,
     /// Bytes of a line in a notebook: a bullet, an insight, a reason, a label.
     pub notebook_line_bytes: u64,
-    /// Bytes of one snippet.
     pub snippet_bytes: u64,
-    /// Bytes of a board's id.
     pub board_id_bytes: u64,
     /// Bytes of a line on a board: a name, a title, a constraint, an alternative, a next step.
     pub board_line_bytes: u64,
@@ -74,17 +56,13 @@ pub struct Limits {
     pub board_text_bytes: u64,
     /// Lines in one list on a board: constraints, alternatives, next steps, affected tasks.
     pub lines_per_list: u64,
-    /// Tasks of one board.
     pub tasks_per_board: u64,
-    /// Dependencies between the tasks of one board.
     pub dependencies_per_board: u64,
     /// Decisions, discoveries, artifacts and choices of one board, of each kind.
     pub records_per_board: u64,
     /// Bytes of an artifact that is kept on the board itself.
     pub inline_bytes: u64,
-    /// Bytes of a memory core's name.
     pub core_id_bytes: u64,
-    /// Bytes of one text in a memory core.
     pub core_text_bytes: u64,
     /// Entries of one memory core, those that are forgotten included.
     pub entries_per_core: u64,
@@ -92,7 +70,6 @@ pub struct Limits {
     pub entries_per_addition: u64,
     /// Origins of one entry in a memory core, and those who edited it since.
     pub origins_per_entry: u64,
-    /// Tokens of one store that can be used.
     pub tokens_per_store: u64,
 }
 
@@ -176,86 +153,46 @@ impl Default for Limits {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitName {
-    /// [`Limits::agent_id_bytes`]
     AgentIdBytes,
-    /// [`Limits::key_bytes`]
     KeyBytes,
-    /// [`Limits::scope_name_bytes`]
     ScopeNameBytes,
-    /// [`Limits::conversation_id_bytes`]
     ConversationIdBytes,
-    /// [`Limits::conversations_per_agent`]
     ConversationsPerAgent,
-    /// [`Limits::entry_bytes`]
     EntryBytes,
-    /// [`Limits::type_name_bytes`]
     TypeNameBytes,
-    /// [`Limits::json_depth`]
     #[serde(alias = "custom_depth")]
     JsonDepth,
-    /// [`Limits::tags_per_entry`]
     TagsPerEntry,
-    /// [`Limits::tag_bytes`]
     TagBytes,
-    /// [`Limits::note_bytes`]
     NoteBytes,
-    /// [`Limits::notes_per_agent`]
     NotesPerAgent,
-    /// [`Limits::entries_per_agent`]
     EntriesPerAgent,
-    /// [`Limits::scopes_per_agent`]
     ScopesPerAgent,
-    /// [`Limits::command_bytes`]
     CommandBytes,
-    /// [`Limits::state_bytes`]
     StateBytes,
-    /// [`Limits::idempotency_key_bytes`]
     IdempotencyKeyBytes,
-    /// [`Limits::query_bytes`]
     QueryBytes,
-    /// [`Limits::notebook_name_bytes`]
     NotebookNameBytes,
-    /// [`Limits::notebooks_per_agent`]
     NotebooksPerAgent,
-    /// [`Limits::progress_bullets`]
     ProgressBullets,
-    /// [`Limits::learnings_per_notebook`]
     LearningsPerNotebook,
-    /// [`Limits::snippets_per_notebook`]
     SnippetsPerNotebook,
-    /// [`Limits::archived_per_notebook`]
     ArchivedPerNotebook,
-    /// [`Limits::notebook_line_bytes`]
     NotebookLineBytes,
-    /// [`Limits::snippet_bytes`]
     SnippetBytes,
-    /// [`Limits::board_id_bytes`]
     BoardIdBytes,
-    /// [`Limits::board_line_bytes`]
     BoardLineBytes,
-    /// [`Limits::board_text_bytes`]
     BoardTextBytes,
-    /// [`Limits::lines_per_list`]
     LinesPerList,
-    /// [`Limits::tasks_per_board`]
     TasksPerBoard,
-    /// [`Limits::dependencies_per_board`]
     DependenciesPerBoard,
-    /// [`Limits::records_per_board`]
     RecordsPerBoard,
-    /// [`Limits::inline_bytes`]
     InlineBytes,
-    /// [`Limits::core_id_bytes`]
     CoreIdBytes,
-    /// [`Limits::core_text_bytes`]
     CoreTextBytes,
-    /// [`Limits::entries_per_core`]
     EntriesPerCore,
-    /// [`Limits::entries_per_addition`]
     EntriesPerAddition,
-    /// [`Limits::origins_per_entry`]
     OriginsPerEntry,
-    /// [`Limits::tokens_per_store`]
     TokensPerStore,
 }
 
@@ -310,7 +247,6 @@ impl fmt::Display for LimitName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LimitWarning {
-    /// Which limit.
     pub limit: LimitName,
     /// How much is used now.
     pub used: u64,

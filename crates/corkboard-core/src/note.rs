@@ -14,11 +14,8 @@ use crate::knowledge::Trust;
 pub struct Note {
     /// Its number, never reused in its space.
     pub id: NoteId,
-    /// What it says.
     pub text: Arc<str>,
-    /// Who wrote it.
     pub author: Arc<str>,
-    /// When it was written.
     pub timestamp: Timestamp,
     /// How far it may be trusted, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,9 +17,7 @@ pub const FORMAT_VERSION: u32 = 2;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Commit<E, R> {
     v: u32,
-    /// When it was decided.
     pub at: Timestamp,
-    /// Who asked.
     pub actor: Actor,
     /// The caller's name for the request and the answer it got, if it had a name.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
@@ -34,7 +32,6 @@ fn none<T>() -> Option<T> {
 }
 
 impl<E, R> Commit<E, R> {
-    /// A commit in the format of today.
     pub fn new(at: Timestamp, actor: Actor, answered: Option<(IdempotencyKey, R)>, events: Vec<E>) -> Self {
         Self { v: FORMAT_VERSION, at, actor, answered, events }
     }
@@ -73,7 +70,6 @@ impl<E: Serialize + DeserializeOwned, R: Serialize + DeserializeOwned> Commit<E,
         serde_json::to_vec(self).map_err(malformed)
     }
 
-    /// Reads what any version up to this one wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         decode(bytes, |commit: &Self| commit.v)
     }
@@ -98,7 +94,6 @@ impl<S: Space> Revisioned<S> {
         serde_json::to_vec(&snapshot).map_err(malformed)
     }
 
-    /// The state that a snapshot holds.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let snapshot = decode(bytes, |snapshot: &StoredSnapshot<S>| snapshot.v)?;
         let StoredSnapshot { v: _, head, last_at, answered, state } = snapshot;

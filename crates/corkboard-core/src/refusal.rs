@@ -24,24 +24,13 @@ use crate::{Actor, AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, S
 pub enum Refusal {
     /// A name (key, scope name, agent id, tag, idempotency key) is empty or consists of white space.
     #[error("{what} must not be blank")]
-    Blank {
-        /// Which name.
-        what: Cow<'static, str>,
-    },
+    Blank { what: Cow<'static, str> },
     /// A name holds a control character, or one that cannot be seen: a zero-width character, a direction mark.
     #[error("{what} must not contain control or invisible characters (found {character:?} at byte {at})")]
-    ControlCharacter {
-        /// Which name.
-        what: Cow<'static, str>,
-        /// The character.
-        character: char,
-        /// Its byte offset.
-        at: usize,
-    },
+    ControlCharacter { what: Cow<'static, str>, character: char, at: usize },
     /// A limit would be exceeded.
     #[error("limit reached: {limit} would be {used}, allowed are {allowed}")]
     Limit {
-        /// Which limit.
         limit: LimitName,
         /// What the command would have used.
         used: u64,
@@ -51,7 +40,6 @@ pub enum Refusal {
     /// Importance is NaN or outside 0 to 1.
     #[error("importance must be a number from 0 to 1, not {importance}")]
     Importance {
-        /// What was given.
         #[serde(with = "crate::number")]
         importance: f32,
     },
@@ -64,9 +52,7 @@ pub enum Refusal {
     /// The actor's role does not allow it.
     #[error("{principal} is {} {role} and may not {what}{}", role.article(), only(may))]
     RoleDenied {
-        /// Who asked.
         principal: String,
-        /// In which role.
         role: Role,
         /// What was asked, in words that follow "may not".
         what: Cow<'static, str>,
@@ -76,7 +62,6 @@ pub enum Refusal {
     /// Someone else changed the item first (`if_version`). Nothing was written.
     #[error("{}", conflict_text(key, *expected, current.as_deref()))]
     Conflict {
-        /// The item's key.
         key: Key,
         /// The version that the caller expected; 0 stands for "must not exist".
         expected: u64,
@@ -95,23 +80,16 @@ pub enum Refusal {
     /// Text was to be appended to a value that is no text.
     #[error("cannot append text to {key:?}: its value is {found}", key = key.as_str())]
     NotText {
-        /// The entry's key.
         key: Key,
         /// What kind of JSON value is there.
         found: Cow<'static, str>,
     },
     /// An entry that was to be renamed is not there.
     #[error("there is no entry {key:?}", key = key.as_str())]
-    NoEntry {
-        /// The key.
-        key: Key,
-    },
+    NoEntry { key: Key },
     /// The scope does not exist or was disposed.
     #[error("scope {scope} does not exist or was disposed")]
-    ScopeGone {
-        /// The scope's id.
-        scope: ScopeId,
-    },
+    ScopeGone { scope: ScopeId },
     /// The root scope can be neither merged nor disposed.
     #[error("the root scope can be neither merged nor disposed")]
     RootScope,
@@ -125,16 +103,10 @@ pub enum Refusal {
     },
     /// Learnings or snippets that were to be archived are not there.
     #[error("notebook {notebook} has no {}", listed(ids))]
-    UnknownItems {
-        /// Which notebook.
-        notebook: NotebookName,
-        /// The ids.
-        ids: Vec<NotebookItemId>,
-    },
+    UnknownItems { notebook: NotebookName, ids: Vec<NotebookItemId> },
     /// Someone else changed the notebook first (`if_version`). Nothing was written.
     #[error("notebook {notebook} is at version {current}, not {expected}")]
     NotebookConflict {
-        /// Which notebook.
         notebook: NotebookName,
         /// The version that the caller expected; 0 stands for "never written".
         expected: u64,
@@ -144,7 +116,6 @@ pub enum Refusal {
     /// Something in a notebook that, written down, would be read as something else.
     #[error("{what} {text:?} cannot be kept: written in the notebook's language it would be read as something else")]
     Unreadable {
-        /// What it is.
         what: Cow<'static, str>,
         /// Its beginning.
         text: String,
@@ -152,7 +123,6 @@ pub enum Refusal {
     /// A notebook that no sequence of updates leads to.
     #[error("notebook {notebook} cannot be restored: {reason}")]
     NotebookContradicts {
-        /// Which notebook.
         notebook: NotebookName,
         /// What is wrong with it.
         reason: String,
@@ -165,10 +135,7 @@ pub enum Refusal {
     BoardExists,
     /// The board has ended: nothing on it changes any more.
     #[error("the board is {status}: nothing on it changes any more")]
-    BoardEnded {
-        /// How it ended.
-        status: BoardStatus,
-    },
+    BoardEnded { status: BoardStatus },
     /// Only a board that has ended is put away.
     #[error("the board is active: complete or cancel it first")]
     BoardActive,
@@ -186,27 +153,17 @@ pub enum Refusal {
     NotOnBoard {
         /// What kind of thing.
         what: Cow<'static, str>,
-        /// Its id.
         id: String,
     },
     /// A task of a batch depends on a key that no other task of the batch has.
     #[error("{key:?} is neither a task's id (T-1) nor the key of a task in this batch")]
-    UnknownMember {
-        /// The key.
-        key: String,
-    },
+    UnknownMember { key: String },
     /// Two tasks of a batch have the same key.
     #[error("two tasks of this batch have the key {key:?}")]
-    DuplicateMember {
-        /// The key.
-        key: String,
-    },
+    DuplicateMember { key: String },
     /// A task of a batch has a key that would be read as a task's id.
     #[error("{key:?} cannot be the key of a task: it reads like a task's id")]
-    KeyReadsAsId {
-        /// The key.
-        key: String,
-    },
+    KeyReadsAsId { key: String },
     /// Tasks would wait for one another. Nothing was added.
     #[error("these tasks would wait for one another: {}", arrows(path))]
     Cycle {
@@ -216,7 +173,6 @@ pub enum Refusal {
     /// A task does not move from its state to that one.
     #[error("{task} is {} and cannot become {to}; it can become {}", from.in_words(), or_nothing(allowed))]
     TaskMove {
-        /// Which task.
         task: TaskId,
         /// The state that it is in.
         from: TaskStatus,
@@ -229,7 +185,6 @@ pub enum Refusal {
     /// failed by its worker.
     #[error("{task} is {}: it can become {to}, but not by this", from.in_words())]
     NotThisWay {
-        /// Which task.
         task: TaskId,
         /// The state that it is in.
         from: TaskStatus,
@@ -239,7 +194,6 @@ pub enum Refusal {
     /// A task cannot begin yet.
     #[error("{task} cannot begin yet: {}", because(hindrances))]
     NotReady {
-        /// Which task.
         task: TaskId,
         /// What hinders it.
         hindrances: Vec<Hindrance>,
@@ -247,7 +201,6 @@ pub enum Refusal {
     /// The dependencies of a task that was begun cannot change.
     #[error("{task} is {}: its dependencies can change only before work begins", status.in_words())]
     AlreadyBegun {
-        /// Which task.
         task: TaskId,
         /// The state that it is in.
         status: TaskStatus,
@@ -255,7 +208,6 @@ pub enum Refusal {
     /// Somebody else has the task.
     #[error("{task} is {holder}'s")]
     TaskHeld {
-        /// Which task.
         task: TaskId,
         /// Whose it is.
         holder: AgentId,
@@ -265,7 +217,6 @@ pub enum Refusal {
     /// Somebody else is the orchestrator.
     #[error("{holder} is the orchestrator until {until}")]
     OrchestratorHeld {
-        /// Who.
         holder: AgentId,
         /// Until when, if nothing is heard of them.
         until: Timestamp,
@@ -277,7 +228,6 @@ pub enum Refusal {
         what: String,
         /// Who holds it now.
         holder: Option<AgentId>,
-        /// The last epoch that was given.
         epoch: u64,
     },
     /// Someone else changed the task first (`if_version`). Nothing was written.
@@ -298,46 +248,26 @@ pub enum Refusal {
     },
     /// Only whoever made a decision may replace it, and those who run the board.
     #[error("{decision} was made by {author}: only they and those who run the board may supersede it")]
-    NotAuthor {
-        /// Which decision.
-        decision: DecisionId,
-        /// Who made it.
-        author: String,
-    },
+    NotAuthor { decision: DecisionId, author: String },
     /// An irreversible decision is superseded only by a person who says so.
     #[error("{decision} is irreversible: only a person can supersede it, with force")]
-    Irreversible {
-        /// Which decision.
-        decision: DecisionId,
-    },
+    Irreversible { decision: DecisionId },
     /// A review was assigned to somebody else.
     #[error("the review of {task} is assigned to {reviewer}: only {reviewer} or a person can give it")]
     NotReviewer {
-        /// Which task.
         task: TaskId,
         /// Who is to review it.
         reviewer: AgentId,
     },
     /// No agent approves what it did itself.
     #[error("{principal} cannot approve {task}: an agent does not approve its own task")]
-    OwnTask {
-        /// Which task.
-        task: TaskId,
-        /// Who asked.
-        principal: String,
-    },
+    OwnTask { task: TaskId, principal: String },
     /// Urgent nudges to the caller were not delivered yet.
     #[error("{task} cannot be completed yet: read {} first", urgent(nudges))]
-    UrgentNudges {
-        /// Which task.
-        task: TaskId,
-        /// The nudges.
-        nudges: Vec<NudgeId>,
-    },
+    UrgentNudges { task: TaskId, nudges: Vec<NudgeId> },
     /// The decision was replaced before.
     #[error("{decision} was superseded by {by}")]
     Superseded {
-        /// Which decision.
         decision: DecisionId,
         /// The one that holds.
         by: DecisionId,
@@ -348,23 +278,16 @@ pub enum Refusal {
     /// A task is not done before decisions that concern it are approved or rejected.
     #[error("{task} cannot be completed: {} not approved", are(decisions))]
     AwaitsApproval {
-        /// Which task.
         task: TaskId,
         /// What it waits for.
         decisions: Vec<DecisionId>,
     },
     /// The board is paused: nobody begins a task.
     #[error("{by} paused the board at {since}: nothing is begun until it is resumed")]
-    Paused {
-        /// Who paused it.
-        by: String,
-        /// Since when.
-        since: Timestamp,
-    },
+    Paused { by: String, since: Timestamp },
     /// A nudge was said to somebody else.
     #[error("{nudge} is not for you, it is for {}", addressed(to))]
     NotForYou {
-        /// Which nudge.
         nudge: NudgeId,
         /// For whom it is.
         to: String,
@@ -372,7 +295,6 @@ pub enum Refusal {
     /// The choice was made before.
     #[error("{choice} was decided: {chosen}")]
     AlreadyChosen {
-        /// Which choice.
         choice: ChoiceId,
         /// The branch that was chosen.
         chosen: String,
@@ -380,7 +302,6 @@ pub enum Refusal {
     /// The choice has no such branch.
     #[error("{choice} has no branch {option:?}, only {}", options.join(", "))]
     NoBranch {
-        /// Which choice.
         choice: ChoiceId,
         /// What was asked for.
         option: String,
@@ -402,29 +323,19 @@ pub enum Refusal {
     /// A task that was cancelled because of another comes back only when that one is tried again, and it cannot be.
     #[error("{task} was cancelled because of {cause}, which did not fail and cannot be tried again")]
     CauseNotRetried {
-        /// Which task.
         task: TaskId,
         /// The one that it was cancelled because of.
         cause: String,
     },
     /// The board has tasks that are not finished.
     #[error("{}", unfinished_text(*unfinished))]
-    Unfinished {
-        /// How many.
-        unfinished: u64,
-    },
+    Unfinished { unfinished: u64 },
     /// A learning was refused, and stays so.
     #[error("{by} refused {learning}: it is not promoted any more")]
-    LearningRefused {
-        /// Which.
-        learning: LearningId,
-        /// Who refused it.
-        by: String,
-    },
+    LearningRefused { learning: LearningId, by: String },
     /// A learning is in a core already.
     #[error("{learning} is in the core {core} already")]
     LearningPromoted {
-        /// Which.
         learning: LearningId,
         /// In which core.
         core: CoreId,
@@ -432,39 +343,26 @@ pub enum Refusal {
     /// A learning is in no core.
     #[error("{learning} is in no core: it is {state}")]
     NotPromoted {
-        /// Which.
         learning: LearningId,
         /// What became of it.
         state: Cow<'static, str>,
     },
     /// A learning is on its way into a core, or out of one: that comes first.
     #[error("{learning} is on its way into a core, or out of one; that is to be finished first")]
-    PromotionOpen {
-        /// Which.
-        learning: LearningId,
-    },
+    PromotionOpen { learning: LearningId },
     /// What was begun was finished, or given up, by somebody else.
     #[error("{learning} is not on its way any more: it is {state}")]
     PromotionOver {
-        /// Which.
         learning: LearningId,
         /// What became of it.
         state: Cow<'static, str>,
     },
     /// No agent promotes what it said itself.
     #[error("{principal} cannot promote {learning}: an agent does not promote its own words")]
-    OwnLearning {
-        /// Which.
-        learning: LearningId,
-        /// Who asked.
-        principal: String,
-    },
+    OwnLearning { learning: LearningId, principal: String },
     /// Nothing says into which core a learning should go.
     #[error("no core is suggested for {learning}: name one")]
-    NoCore {
-        /// Which.
-        learning: LearningId,
-    },
+    NoCore { learning: LearningId },
     /// A lease is too short or too long.
     #[error("a lease of {lease_ms} ms is refused: it must be from {least} to {most}")]
     LeaseLength {
@@ -477,30 +375,20 @@ pub enum Refusal {
     },
     /// A checksum that is no SHA-256.
     #[error("{text:?} is no SHA-256: that is 64 hexadecimal digits")]
-    Checksum {
-        /// What was given.
-        text: String,
-    },
+    Checksum { text: String },
     /// A name that is kept for something else.
     #[error("a {what} must not begin with {prefix:?}: such names are kept for agents' own")]
     ReservedName {
-        /// Which name.
         what: Cow<'static, str>,
         /// What it begins with.
         prefix: Cow<'static, str>,
     },
     /// There is no such entry in the core, or no more.
     #[error("there is no entry {entry} in this core")]
-    NotInCore {
-        /// Which entry.
-        entry: CoreEntryId,
-    },
+    NotInCore { entry: CoreEntryId },
     /// The entry was forgotten: it changes only once it is restored.
     #[error("{entry} is forgotten; restore it first")]
-    EntryForgotten {
-        /// Which entry.
-        entry: CoreEntryId,
-    },
+    EntryForgotten { entry: CoreEntryId },
     /// Someone else changed the core's entry first (`if_version`). Nothing was written.
     #[error("{} is at version {}, not {expected}", current.id, current.version)]
     CoreConflict {
@@ -512,7 +400,6 @@ pub enum Refusal {
     /// An entry would say the same as another of its core.
     #[error("{other} says the same as {entry} would")]
     SameText {
-        /// Which entry was to be changed.
         entry: CoreEntryId,
         /// The one that says it already.
         other: CoreEntryId,
@@ -531,7 +418,6 @@ pub enum Refusal {
     /// More trust was asked for than the actor can give.
     #[error("{principal} cannot vouch for it as {asked}, only as {most}: more than that only a person can give")]
     TrustDenied {
-        /// Who asked.
         principal: String,
         /// What was asked for.
         asked: Trust,
@@ -540,10 +426,7 @@ pub enum Refusal {
     },
     /// There is no such token, or no more.
     #[error("there is no token {token}")]
-    NoToken {
-        /// Which.
-        token: TokenId,
-    },
+    NoToken { token: TokenId },
     /// An entry says which promotion brings it into a core, and its board has begun none such.
     #[error("no promotion of {item} that brings this was begun at revision {board_rev} of a board")]
     NoPromotion {
@@ -567,7 +450,6 @@ pub enum Refusal {
     /// The same idempotency key came with another body.
     #[error("idempotency key {key:?} was used at revision {rev} with another body")]
     IdempotencyMismatch {
-        /// The key.
         key: String,
         /// Where it was used first.
         rev: u64,

@@ -10,13 +10,10 @@ use crate::{Entry, Key, Note, NoteId, ScopeId, ScopeName};
 /// The content of one scope at one revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScopeState {
-    /// What it is called.
     pub name: ScopeName,
     /// The scope that reads fall back to. The root scope names itself.
     pub parent: ScopeId,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// The entries, by key.
     pub entries: OrdMap<Key, Arc<Entry>>,
     /// The notes, in the order they were added.
     pub notes: OrdMap<NoteId, Note>,
@@ -25,7 +22,6 @@ pub struct ScopeState {
 }
 
 impl ScopeState {
-    /// An empty scope.
     pub fn new(name: ScopeName, parent: ScopeId, created_at: Timestamp) -> Self {
         Self { name, parent, created_at, entries: OrdMap::new(), notes: OrdMap::new(), notes_merged: NoteId::default() }
     }

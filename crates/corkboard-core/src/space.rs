@@ -15,7 +15,6 @@ use crate::{
 
 /// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
 pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The kind in the ids of such spaces.
     const KIND: SpaceKind;
     /// What can be asked.
     type Command: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -78,13 +77,11 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// same state once what is forgotten was removed from that.
     fn redact(event: &mut Self::Event, forget: &mut Self::Forget) -> bool;
 
-    /// When something expires next.
     fn next_due(&self) -> Option<Timestamp>;
 
     /// A few facts for lists, as JSON; the time is that of the last event.
     fn summary(&self, changed_at: Timestamp) -> String;
 
-    /// How much of its limits the state uses.
     fn usage(&self) -> Usage;
 }
 
@@ -93,14 +90,11 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
 pub struct CommandEffects<E, R> {
     /// What happens, in order.
     pub events: Vec<E>,
-    /// What the caller is told.
     pub reply: R,
-    /// Limits that are nearly reached by it.
     pub warnings: Vec<LimitWarning>,
 }
 
 impl<E, R> CommandEffects<E, R> {
-    /// A decision without warnings.
     pub fn new(events: Vec<E>, reply: R) -> Self {
         Self { events, reply, warnings: Vec::new() }
     }
@@ -128,11 +122,8 @@ impl From<Refusal> for PerformError {
 pub struct Stamp<'a> {
     /// The revision it is part of: the version of all that it changes.
     pub rev: u64,
-    /// When it was decided.
     pub at: Timestamp,
-    /// In whose name.
     pub principal: &'a str,
-    /// In which role.
     pub role: Role,
 }
 
@@ -154,7 +145,6 @@ impl Head {
 /// A command with its conditions.
 #[derive(Debug, Clone)]
 pub struct Request<C> {
-    /// What is asked.
     pub command: C,
     /// The revision that the space must be at.
     pub if_rev: Option<u64>,
@@ -163,7 +153,6 @@ pub struct Request<C> {
 }
 
 impl<C> Request<C> {
-    /// A command without conditions.
     pub fn new(command: C) -> Self {
         Self { command, if_rev: None, idempotency: None }
     }
@@ -173,19 +162,11 @@ impl<C> Request<C> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestOutcome<E, R> {
     /// Nothing to write: the command changes nothing, or was answered before.
-    Unchanged {
-        /// What the caller is told.
-        reply: R,
-        /// The revision that the answer speaks of.
-        rev: u64,
-    },
-    /// A revision to append.
+    Unchanged { reply: R, rev: u64 },
     Commit {
-        /// The revision.
         commit: Commit<E, R>,
         /// What the caller is told once it is durable.
         reply: R,
-        /// Limits that are nearly reached by it.
         warnings: Vec<LimitWarning>,
     },
 }
@@ -193,13 +174,10 @@ pub enum RequestOutcome<E, R> {
 /// A space's state at one revision of its log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revisioned<S: Space> {
-    /// Where in the log this is.
     pub head: Head,
     /// The time of the last event: the space's clock never runs backwards.
     pub last_at: Timestamp,
-    /// The answers remembered for idempotency keys.
     pub answered: RememberedAnswers<S::Reply>,
-    /// The state itself.
     pub state: S,
 }
 

@@ -47,11 +47,9 @@ pub struct DayActivity {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ActivityLine {
-    /// When.
     pub at: Timestamp,
     /// Who asked for it.
     pub who: Arc<str>,
-    /// What was done.
     #[serde(rename = "deed")]
     pub kind: ActivityKind,
     /// To what: a key, a note's number, or a scope's or notebook's name.
@@ -282,7 +280,6 @@ impl AgentState {
         self.activity.clone().filter(|activity| !activity.is_empty())
     }
 
-    /// Notes an event that is about to be applied.
     pub(super) fn note_activity(&mut self, event: &AgentEvent, stamp: Stamp<'_>) {
         if self.activity.is_none() {
             return;

@@ -19,11 +19,8 @@ use crate::{Content, ConversationId, EntryData, EntryMetadata, Key, Note, NoteId
 pub enum AgentCommand {
     /// Stores a value, overwriting what is there.
     Set {
-        /// Where.
         scope: ScopeId,
-        /// Under which key.
         key: Key,
-        /// The value.
         value: Content,
         /// The type it was written from.
         type_name: Arc<str>,
@@ -34,11 +31,8 @@ pub enum AgentCommand {
     },
     /// Adds text at the end of a text, or starts one.
     Append {
-        /// Where.
         scope: ScopeId,
-        /// Under which key.
         key: Key,
-        /// The text.
         text: String,
         /// What stands between the old text and the new.
         separator: Separator,
@@ -47,45 +41,31 @@ pub enum AgentCommand {
     },
     /// Removes an entry.
     Remove {
-        /// Where.
         scope: ScopeId,
-        /// Which.
         key: Key,
         /// The version that the entry must be at.
         if_version: Option<u64>,
     },
     /// Changes several entries of a scope in one revision: all of it, or nothing.
     Batch {
-        /// Where.
         scope: ScopeId,
         /// The changes, in order: each is decided on the result of those before.
         changes: Vec<EntryChange>,
     },
     /// Removes a scope's entries and notes.
-    Clear {
-        /// Which scope.
-        scope: ScopeId,
-    },
+    Clear { scope: ScopeId },
     /// Adds a note.
     AddNote {
-        /// Where.
         scope: ScopeId,
-        /// What it says.
         text: String,
         /// How far it may be trusted, where that is to be kept. Nobody can give more than they have.
         #[serde(skip_serializing_if = "Option::is_none")]
         trust: Option<Trust>,
     },
     /// Removes a note.
-    RemoveNote {
-        /// Where.
-        scope: ScopeId,
-        /// Which.
-        id: NoteId,
-    },
+    RemoveNote { scope: ScopeId, id: NoteId },
     /// Creates a scope.
     CreateScope {
-        /// What it is called.
         name: ScopeName,
         /// The scope that its reads fall back to.
         parent: ScopeId,
@@ -94,7 +74,6 @@ pub enum AgentCommand {
     },
     /// Copies a scope's entries, and the notes not yet merged, to its parent in the same state.
     MergeScope {
-        /// Which scope.
         scope: ScopeId,
         /// What happens to keys that the parent has already.
         overwrite: bool,
@@ -103,7 +82,6 @@ pub enum AgentCommand {
     Absorb {
         /// The scope that receives them.
         scope: ScopeId,
-        /// The entries.
         entries: Vec<(Key, EntryData)>,
         /// The notes; they get new ids.
         notes: Vec<Note>,
@@ -112,19 +90,14 @@ pub enum AgentCommand {
     },
     /// Remembers that a scope's notes up to this one were merged into a parent that is kept elsewhere.
     MarkMerged {
-        /// Which scope.
         scope: ScopeId,
         /// The last note that the parent has.
         notes: NoteId,
     },
     /// Disposes a scope and all below it.
-    DisposeScope {
-        /// Which scope.
-        scope: ScopeId,
-    },
+    DisposeScope { scope: ScopeId },
     /// Applies a block to a notebook, which need not exist: all of it, or nothing.
     UpdateNotebook {
-        /// Which notebook.
         notebook: NotebookName,
         /// What is asked for.
         block: Box<Block>,
@@ -135,7 +108,6 @@ pub enum AgentCommand {
     },
     /// Shows again what a notebook showed at an earlier revision. What it shows now and did not then is archived.
     RestoreNotebook {
-        /// Which notebook.
         notebook: NotebookName,
         /// What it showed.
         content: Box<NotebookContent>,
@@ -143,10 +115,7 @@ pub enum AgentCommand {
         if_version: Option<u64>,
     },
     /// Empties a notebook, archived items included. Its ids stay used.
-    ClearNotebook {
-        /// Which notebook.
-        notebook: NotebookName,
-    },
+    ClearNotebook { notebook: NotebookName },
     /// Clears the root scope and the notebooks, and disposes the other scopes.
     ClearAll,
     /// Replaces everything.
@@ -155,19 +124,14 @@ pub enum AgentCommand {
         image: Box<AgentImage>,
     },
     /// Removes something from every scope, so that it can then be taken out of the log.
-    Forget {
-        /// What.
-        forget: Forget,
-    },
+    Forget { forget: Forget },
     /// Expires what is due, as every command does first.
     Tick,
     /// Has a command decided in a conversation's scope, which is created if it is missing and renewed. The process that keeps
     /// the conversation makes this command: it cannot be sent.
     #[serde(skip)]
     Converse {
-        /// The conversation.
         conversation: ConversationId,
-        /// Its scope.
         scope: ScopeId,
         /// Milliseconds after which an unused conversation expires.
         idle_ms: u64,
@@ -200,9 +164,7 @@ impl AgentCommand {
 pub enum EntryChange {
     /// As [`AgentCommand::Set`].
     Set {
-        /// Under which key.
         key: Key,
-        /// The value.
         value: Content,
         /// The type it was written from.
         type_name: Arc<str>,
@@ -213,9 +175,7 @@ pub enum EntryChange {
     },
     /// As [`AgentCommand::Append`].
     Append {
-        /// Under which key.
         key: Key,
-        /// The text.
         text: String,
         /// What stands between the old text and the new.
         separator: Separator,
@@ -224,7 +184,6 @@ pub enum EntryChange {
     },
     /// As [`AgentCommand::Remove`].
     Remove {
-        /// Which.
         key: Key,
         /// The version that the entry must be at.
         if_version: Option<u64>,
@@ -282,15 +241,9 @@ pub enum AgentReply {
         entries: u64,
     },
     /// To `AddNote`.
-    NoteAdded {
-        /// The note's number.
-        id: NoteId,
-    },
+    NoteAdded { id: NoteId },
     /// To `CreateScope`.
-    ScopeCreated {
-        /// The scope's id.
-        id: ScopeId,
-    },
+    ScopeCreated { id: ScopeId },
     /// To `MergeScope` and `Absorb`.
     Merged {
         /// How many entries the parent took.

@@ -17,10 +17,8 @@ use crate::{EntryData, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 pub enum AgentEvent {
     /// A value was stored.
     EntrySet {
-        /// Where.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// Under which key.
         key: Key,
         /// Whether the key existed before.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -30,33 +28,26 @@ pub enum AgentEvent {
     },
     /// Text was added at the end of a text.
     EntryAppended {
-        /// Where.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// Under which key.
         key: Key,
         /// The added text, separator included.
         text: String,
     },
     /// An entry was removed.
     EntryRemoved {
-        /// Where.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// Under which key.
         key: Key,
     },
     /// An entry's time was over.
     EntryExpired {
-        /// Where.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// Under which key.
         key: Key,
     },
     /// All entries and notes of a scope were removed.
     Cleared {
-        /// Which scope.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
         /// How many entries went.
@@ -64,25 +55,19 @@ pub enum AgentEvent {
     },
     /// A note was added.
     NoteAdded {
-        /// Where.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// The note.
         note: Note,
     },
     /// A note was removed.
     NoteRemoved {
-        /// Where.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// Its number.
         id: NoteId,
     },
     /// A scope was created.
     ScopeCreated {
-        /// Its id.
         id: ScopeId,
-        /// What it is called.
         name: ScopeName,
         /// The scope that its reads fall back to.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
@@ -90,46 +75,33 @@ pub enum AgentEvent {
     },
     /// A scope's content was copied to its parent.
     ScopeMerged {
-        /// Which scope.
         scope: ScopeId,
         /// The last note that the parent has now.
         notes: NoteId,
     },
     /// A scope was disposed.
     ScopeDisposed {
-        /// Which scope.
         scope: ScopeId,
-        /// What it was called.
         name: ScopeName,
         /// How many entries went with it.
         entries: u64,
     },
     /// A notebook was updated.
     NotebookUpdated {
-        /// Which notebook.
         notebook: NotebookName,
         /// What changed, with the ids that were given.
         update: Box<NotebookUpdate>,
     },
     /// A notebook shows again what it once showed.
     NotebookRestored {
-        /// Which notebook.
         notebook: NotebookName,
         /// What it shows now.
         content: Box<NotebookContent>,
     },
     /// A notebook was emptied. Its ids stay used.
-    NotebookCleared {
-        /// Which notebook.
-        notebook: NotebookName,
-    },
+    NotebookCleared { notebook: NotebookName },
     /// A learning or a snippet was removed, to be forgotten.
-    NotebookItemRemoved {
-        /// Which notebook.
-        notebook: NotebookName,
-        /// Which item.
-        id: NotebookItemId,
-    },
+    NotebookItemRemoved { notebook: NotebookName, id: NotebookItemId },
     /// A conversation was used: it expires later.
     ConversationRenewed {
         /// The conversation's scope.

@@ -19,7 +19,6 @@ use crate::{Content, EntryData, EntryId, Key, Note, NoteId, NotebookName, ScopeI
 pub enum Forget {
     /// The values that a key has or ever had. An entry that was renamed is forgotten under all the keys it had.
     Entry {
-        /// Which key.
         key: Key,
         /// The entries that were ever under it: learned from the log.
         ids: BTreeSet<EntryId>,
@@ -29,7 +28,6 @@ pub enum Forget {
     },
     /// A note, and every other that says the same.
     Note {
-        /// Its number.
         id: NoteId,
         /// What it said, and what others with its number said: learned from the log.
         texts: BTreeSet<String>,
@@ -37,7 +35,6 @@ pub enum Forget {
     /// A notebook, or one item of it. An item is forgotten with its reasons; a bullet of the progress that repeats its words
     /// is not, so where the progress may, it is the notebook that has to be forgotten.
     Notebook {
-        /// Which notebook.
         notebook: NotebookName,
         /// The item; none for all that the notebook has or ever had, its progress included.
         item: Option<NotebookItemId>,
@@ -61,12 +58,10 @@ impl Trail {
 }
 
 impl Forget {
-    /// Forgets a key's values.
     pub fn entry(key: Key) -> Self {
         Self::Entry { key, ids: BTreeSet::new(), trail: Trail::default() }
     }
 
-    /// Forgets a note.
     pub fn note(id: NoteId) -> Self {
         Self::Note { id, texts: BTreeSet::new() }
     }
@@ -147,7 +142,6 @@ impl Forget {
         matches!(self, Self::Note { id, texts } if *id == note.id || texts.contains(&*note.text))
     }
 
-    /// The events that remove it from a state.
     pub(super) fn removals(&self, state: &AgentState) -> Vec<AgentEvent> {
         let in_scope = |(scope, content): (_, &crate::ScopeState)| {
             let entries = content.entries.iter().filter(|(key, entry)| self.is_entry(key, entry.id));

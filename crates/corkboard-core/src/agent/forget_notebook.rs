@@ -20,7 +20,6 @@ impl Forget {
     }
 }
 
-/// The event that removes it from a state.
 pub(super) fn removal(forget: &Forget, state: &AgentState) -> Option<<AgentState as Space>::Event> {
     let Forget::Notebook { notebook, item } = forget else { return None };
     let found = state.notebook(notebook.as_str())?;

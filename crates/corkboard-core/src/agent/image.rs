@@ -42,11 +42,9 @@ pub struct AgentImage {
 pub struct ScopeImage {
     /// Nil for the root.
     pub id: ScopeId,
-    /// What it is called.
     pub name: ScopeName,
     /// The scope that its reads fall back to.
     pub parent: ScopeId,
-    /// When it was created.
     pub created_at: Timestamp,
     /// Its entries, by key.
     pub entries: Vec<EntryImage>,
@@ -61,7 +59,6 @@ pub struct ScopeImage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryImage {
-    /// Its key.
     pub key: Key,
     /// The revision that last changed it.
     pub version: u64,
@@ -185,11 +182,9 @@ pub struct MemorySnapshot {
     pub format: u32,
     /// Whose memory it is. It can be restored to no other agent.
     pub agent: String,
-    /// When it was taken.
     pub taken_at: Timestamp,
     /// The revision it shows.
     pub rev: u64,
-    /// The memory.
     pub memory: AgentImage,
     /// Long-term memory. None where the snapshot says nothing of it: it was taken before there was any, or the tier has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -74,7 +74,6 @@ impl Default for AgentState {
 }
 
 impl AgentState {
-    /// The scope with that id.
     pub fn scope(&self, id: ScopeId) -> Option<&ScopeState> {
         if id.is_root() { Some(&self.root) } else { self.scopes.get(&id) }
     }

@@ -27,7 +27,6 @@ impl AgentState {
         self.notebooks.get(name).map_or_else(Notebook::default, |notebook| Notebook::clone(notebook))
     }
 
-    /// Adds or replaces a notebook and keeps the counts right.
     pub(super) fn put_notebook(&mut self, name: NotebookName, notebook: Notebook) {
         let name_bytes = name.as_str().len() as u64;
         self.bytes += notebook.bytes() + name_bytes;

@@ -12,53 +12,36 @@ use crate::{Actor, Refusal, Role};
 pub enum BoardAction {
     /// To make a board, or one from another.
     Create,
-    /// To change what the board says of itself.
     Edit,
     /// To add tasks and choices, and to add or remove dependencies.
     AddTasks,
-    /// To change what a task says.
     EditTask,
     /// To say who does a task, or who reviews it.
     Assign,
-    /// To say what a task under review is worth.
     Review,
-    /// To cancel a task.
     CancelTask,
-    /// To reopen what failed.
     Retry,
-    /// To choose a branch.
     Choose,
-    /// To be the orchestrator.
     Orchestrate,
-    /// To complete or cancel the board.
     End,
     /// To put the board away, with what it taught or without.
     Archive,
-    /// To let go of the board for good.
     Purge,
     /// To stop the clock of the board, and to let it run again.
     Pause,
-    /// To take a task and to work on it.
     Work,
-    /// To take a task from whoever has it.
     TakeTask,
     /// To record decisions, discoveries and artifacts.
     Record,
-    /// To replace a decision that another made.
     Supersede,
-    /// To approve or reject a decision.
     Approve,
-    /// To say something to those who work.
     Nudge,
-    /// To read and acknowledge what is said to oneself.
     HearNudges,
-    /// To look for what the board taught.
     Extract,
     /// To promote, refuse and roll back learnings.
     Promote,
     /// To delete the board with its log, whatever keeps it.
     Delete,
-    /// To let happen what is due.
     Tick,
 }
 

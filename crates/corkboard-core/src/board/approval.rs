@@ -23,23 +23,18 @@ pub enum ApprovalVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Approval {
-    /// Its name on the board.
     pub id: ApprovalId,
     /// Of which decision.
     pub decision: DecisionId,
-    /// By whom.
     pub by: Arc<str>,
-    /// When.
     pub at: Timestamp,
     /// What was said of it.
     pub verdict: ApprovalVerdict,
-    /// What else was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<Arc<str>>,
 }
 
 impl Approval {
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         const FIXED: usize = 100;
         (FIXED + self.by.len() + self.comment.as_ref().map_or(0, |comment| comment.len())) as u64
@@ -47,7 +42,6 @@ impl Approval {
 }
 
 impl BoardState {
-    /// The approval with that id.
     pub fn approval(&self, id: ApprovalId) -> Option<&Approval> {
         self.approvals.get(&id).map(|approval| &**approval)
     }

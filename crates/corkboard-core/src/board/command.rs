@@ -27,28 +27,20 @@ pub enum BoardCommand {
     Create(NewBoard),
     /// Makes the board with its first tasks: all of it, or nothing.
     CreateWithTasks {
-        /// The board.
         board: NewBoard,
         /// Its tasks, which may depend on one another.
         tasks: Vec<NewTask>,
     },
     /// Changes what the board says of itself.
     Edit {
-        /// What is to change.
         edit: BoardEdit,
         /// The version that it must be at.
         if_version: Option<u64>,
     },
     /// Adds tasks that may depend on one another, and choices between them: all of it, or nothing.
-    AddTasks {
-        /// The tasks.
-        tasks: Vec<NewTask>,
-        /// The choices.
-        choices: Vec<NewChoice>,
-    },
+    AddTasks { tasks: Vec<NewTask>, choices: Vec<NewChoice> },
     /// Makes a task wait for another.
     AddDependency {
-        /// Which task.
         task: TaskId,
         /// On what it depends.
         on: TaskId,
@@ -62,59 +54,25 @@ pub enum BoardCommand {
     },
     /// Changes what a task says.
     EditTask {
-        /// Which task.
         task: TaskId,
-        /// What is to change.
         edit: TaskEdit,
         /// The version that it must be at.
         if_version: Option<u64>,
     },
     /// Says who is to do a task.
-    Assign {
-        /// Which task.
-        task: TaskId,
-        /// Who.
-        to: AgentId,
-    },
+    Assign { task: TaskId, to: AgentId },
     /// Says who is to look at a task.
-    AssignReview {
-        /// Which task.
-        task: TaskId,
-        /// Who.
-        to: AgentId,
-    },
+    AssignReview { task: TaskId, to: AgentId },
     /// Says what a task under review is worth.
-    Review {
-        /// Which task.
-        task: TaskId,
-        /// The verdict.
-        verdict: ReviewStatus,
-        /// What else there is to say.
-        comments: Option<String>,
-    },
+    Review { task: TaskId, verdict: ReviewStatus, comments: Option<String> },
     /// Cancels a task.
-    CancelTask {
-        /// Which task.
-        task: TaskId,
-        /// Why.
-        comment: Option<String>,
-    },
+    CancelTask { task: TaskId, comment: Option<String> },
     /// Reopens a failed task, and what was cancelled because of it.
-    Retry {
-        /// Which task.
-        task: TaskId,
-    },
+    Retry { task: TaskId },
     /// Reopens all that failed, and what was cancelled because of it.
     RetryFailed,
     /// Chooses a branch; the others are cancelled.
-    Choose {
-        /// Which choice.
-        choice: ChoiceId,
-        /// The branch's name.
-        option: String,
-        /// Why.
-        rationale: Option<String>,
-    },
+    Choose { choice: ChoiceId, option: String, rationale: Option<String> },
     /// Takes the orchestrator's role, if nobody has it. Whoever has it gets a new epoch: what they began under the old
     /// one is fenced.
     AcquireOrchestrator {
@@ -122,53 +80,28 @@ pub enum BoardCommand {
         lease_ms: u64,
     },
     /// Keeps the orchestrator's role.
-    RenewOrchestrator {
-        /// The role's epoch.
-        epoch: u64,
-    },
+    RenewOrchestrator { epoch: u64 },
     /// Gives the orchestrator's role back.
-    ReleaseOrchestrator {
-        /// The role's epoch.
-        epoch: u64,
-    },
+    ReleaseOrchestrator { epoch: u64 },
     /// A command of the orchestrator: refused if the role is another's by now.
-    AsOrchestrator {
-        /// The role's epoch.
-        epoch: u64,
-        /// The command.
-        command: Box<BoardCommand>,
-    },
+    AsOrchestrator { epoch: u64, command: Box<BoardCommand> },
     /// A command of whoever holds a task: refused if the task is another's by now.
-    UnderClaim {
-        /// Which task.
-        task: TaskId,
-        /// The claim's epoch.
-        epoch: u64,
-        /// The command.
-        command: Box<BoardCommand>,
-    },
+    UnderClaim { task: TaskId, epoch: u64, command: Box<BoardCommand> },
     /// Ends the board.
     Complete {
-        /// What else there is to say.
         comment: Option<String>,
         /// What becomes of tasks that are not finished.
         unfinished: Unfinished,
     },
     /// Gives the board up: what is unfinished is cancelled.
-    Cancel {
-        /// Why.
-        comment: Option<String>,
-    },
+    Cancel { comment: Option<String> },
     /// Puts a board that has ended away, to be read for a while. Again: changes for how long.
     Archive {
         /// For how long it is kept at least.
         retain: RetainFor,
     },
     /// Archives a board that has ended, gives up what it taught, and lets it be purged at once.
-    Discard {
-        /// Why.
-        reason: Option<String>,
-    },
+    Discard { reason: Option<String> },
     /// Lets go of a board for good, if nothing keeps it. Whoever decides that deletes its space then.
     Purge,
     /// Takes a task to work on it: a named one, or the next. A task that the caller holds and goes on with gets a new epoch:
@@ -185,53 +118,30 @@ pub enum BoardCommand {
         lease_ms: u64,
     },
     /// Says that the holder still works on it.
-    Heartbeat {
-        /// Which task.
-        task: TaskId,
-        /// The claim's epoch.
-        epoch: Option<u64>,
-    },
+    Heartbeat { task: TaskId, epoch: Option<u64> },
     /// Gives a task back. Whoever is not its holder takes it from them.
-    Release {
-        /// Which task.
-        task: TaskId,
-        /// The claim's epoch.
-        epoch: Option<u64>,
-    },
+    Release { task: TaskId, epoch: Option<u64> },
     /// Moves a task to another state.
     SetStatus {
-        /// Which task.
         task: TaskId,
-        /// Which state.
         status: TaskStatus,
         /// Why, where there is something to say: blocked, failed, cancelled.
         reason: Option<String>,
-        /// The claim's epoch.
         epoch: Option<u64>,
         /// For how long, if work begins by it.
         lease_ms: u64,
     },
     /// Says that a task is done. It goes to review if it needs one.
     CompleteTask {
-        /// Which task.
         task: TaskId,
-        /// What came of it.
         result: TaskResult,
-        /// The claim's epoch.
         epoch: Option<u64>,
         /// Refuse while an urgent nudge to the caller is not delivered. The tool `complete_task` asks for it.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         heed_nudges: bool,
     },
     /// Says that a task did not work. It is tried again if its retry limit allows.
-    FailTask {
-        /// Which task.
-        task: TaskId,
-        /// Why.
-        reason: String,
-        /// The claim's epoch.
-        epoch: Option<u64>,
-    },
+    FailTask { task: TaskId, reason: String, epoch: Option<u64> },
     /// Records a decision.
     RecordDecision(NewDecision),
     /// Records a discovery.
@@ -252,37 +162,25 @@ pub enum BoardCommand {
     },
     /// Approves or rejects a decision.
     Judge {
-        /// Which decision.
         decision: DecisionId,
         /// What is said of it.
         verdict: ApprovalVerdict,
-        /// What else there is to say.
         comment: Option<String>,
     },
     /// Stops the board's clock: nobody begins a task, and nothing expires.
-    Pause {
-        /// Why.
-        comment: Option<String>,
-    },
+    Pause { comment: Option<String> },
     /// Lets the board's clock run again: every deadline moves by the length of the pause.
     Resume,
     /// Says something to those who work on the board.
     InjectNudge(NewNudge),
     /// Says that the caller has read what was said to them.
-    DeliverNudges {
-        /// What.
-        nudges: Vec<NudgeId>,
-    },
+    DeliverNudges { nudges: Vec<NudgeId> },
     /// Says that the caller heeds what was said to them: all of it, or nothing.
-    AcknowledgeNudges {
-        /// What.
-        nudges: Vec<NudgeId>,
-    },
+    AcknowledgeNudges { nudges: Vec<NudgeId> },
     /// Looks for what the board taught. Once it has ended, that somebody did so is written down, the first time.
     ExtractLearnings,
     /// Begins to promote a learning into a memory core. Whoever finishes it adds it to the core and says so here.
     PromoteLearning {
-        /// Which.
         learning: LearningId,
         /// Into which core; none: the one that is suggested.
         core: Option<String>,
@@ -291,7 +189,6 @@ pub enum BoardCommand {
     },
     /// Says that a learning is in its core.
     FinishPromotion {
-        /// Which.
         learning: LearningId,
         /// The revision in which it was begun.
         begun_rev: u64,
@@ -300,7 +197,6 @@ pub enum BoardCommand {
     },
     /// Says that its core did not take a learning. Whoever finishes it sees to it that none is there, and says so here.
     AbandonPromotion {
-        /// Which.
         learning: LearningId,
         /// The revision in which it was begun.
         begun_rev: u64,
@@ -309,25 +205,14 @@ pub enum BoardCommand {
     },
     /// Says that a learning that its core did not take is not in it: it is as if nobody had promoted it.
     FinishAbandonment {
-        /// Which.
         learning: LearningId,
         /// The revision in which it was begun.
         begun_rev: u64,
     },
     /// Says that a learning is not wanted, for ever.
-    RefuseLearning {
-        /// Which.
-        learning: LearningId,
-        /// Why.
-        reason: Option<String>,
-    },
+    RefuseLearning { learning: LearningId, reason: Option<String> },
     /// Begins to take learnings out of their cores. Whoever finishes it withdraws them there and says so here.
-    RollBackLearnings {
-        /// Which.
-        which: WhichLearnings,
-        /// Why.
-        reason: Option<String>,
-    },
+    RollBackLearnings { which: WhichLearnings, reason: Option<String> },
     /// Says that learnings are out of their cores.
     FinishRollBack {
         /// The revision in which it was begun.
@@ -355,15 +240,9 @@ pub enum Unfinished {
 #[serde(rename_all = "snake_case")]
 pub enum RetainFor {
     /// Nothing was said: what was said before holds, otherwise this.
-    Unsaid {
-        /// How long.
-        ms: u64,
-    },
+    Unsaid { ms: u64 },
     /// So long.
-    Said {
-        /// How long.
-        ms: u64,
-    },
+    Said { ms: u64 },
 }
 
 /// A board to be made.
@@ -371,11 +250,9 @@ pub enum RetainFor {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewBoard {
-    /// What it is called.
     pub name: String,
     /// What is to be accomplished.
     pub goal: String,
-    /// Boundaries and requirements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
@@ -396,13 +273,11 @@ pub struct NewBoard {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BoardEdit {
-    /// What it is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What is to be accomplished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// Boundaries and requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Vec<String>>,
     /// The names of the memory cores that it draws on.
@@ -420,7 +295,6 @@ pub struct BoardEdit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Claimed {
-    /// Which.
     pub task: TaskId,
     /// The claim's epoch: to be sent with everything that is done under it.
     pub epoch: u64,
@@ -436,17 +310,11 @@ pub struct Claimed {
 #[serde(rename_all = "snake_case")]
 pub enum BoardReply {
     /// To `AddTasks` and `CreateWithTasks`, in the order of the batch.
-    Added {
-        /// The tasks.
-        tasks: Vec<TaskId>,
-        /// The choices.
-        choices: Vec<ChoiceId>,
-    },
+    Added { tasks: Vec<TaskId>, choices: Vec<ChoiceId> },
     /// To `Claim`. None: nothing is ready.
     Claimed(Option<Claimed>),
     /// To `Heartbeat`, `AcquireOrchestrator` and `RenewOrchestrator`.
     Held {
-        /// The epoch.
         epoch: u64,
         /// Until when it holds.
         deadline: Timestamp,
@@ -462,7 +330,6 @@ pub enum BoardReply {
     Discovery(DiscoveryId),
     /// To `RecordArtifact`.
     Artifact {
-        /// Its id.
         id: ArtifactId,
         /// The how-manieth with its path it is.
         version: u64,
@@ -476,10 +343,7 @@ pub enum BoardReply {
     /// To `Retry`, `RetryFailed` (those that are pending again), `Choose` and `CancelTask` (those that were cancelled).
     Tasks(Vec<TaskId>),
     /// To `Complete` and `Cancel`.
-    Ended {
-        /// How it ended.
-        outcome: BoardOutcome,
-    },
+    Ended { outcome: BoardOutcome },
     /// To `PromoteLearning`.
     Promotion {
         /// The core that it goes to, or is in.

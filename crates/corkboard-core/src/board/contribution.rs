@@ -15,17 +15,11 @@ use crate::space::Stamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ContributionImage", into = "ContributionImage")]
 pub struct Contribution {
-    /// Who.
     pub agent_id: Arc<str>,
-    /// In which role.
     pub agent_role: Role,
-    /// The tasks that were completed.
     pub tasks_completed: OrdSet<TaskId>,
-    /// The decisions that were made.
     pub decisions_made: OrdSet<DecisionId>,
-    /// The discoveries that were made.
     pub discoveries: OrdSet<DiscoveryId>,
-    /// The artifacts that were made.
     pub artifacts_created: OrdSet<ArtifactId>,
     /// When the first of it happened.
     pub first_contribution: Timestamp,

@@ -15,9 +15,7 @@ use crate::knowledge::CoreEntryId;
 /// An entry of a memory core: `house-rules:E-3`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoreRef {
-    /// The core's name.
     pub core: String,
-    /// The entry in it.
     pub entry: CoreEntryId,
 }
 

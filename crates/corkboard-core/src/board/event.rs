@@ -27,14 +27,12 @@ pub enum BoardEvent {
     Edited(Box<BoardEdit>),
     /// A task was added.
     TaskAdded {
-        /// Its id.
         id: TaskId,
         /// What was asked for: all that it depends on is named by id, and what the board says was filled in.
         task: Box<NewTask>,
     },
     /// A task waits for another.
     DependencyAdded {
-        /// Which.
         task: TaskId,
         /// On what it depends.
         on: TaskId,
@@ -47,27 +45,15 @@ pub enum BoardEvent {
         on: TaskId,
     },
     /// What a task says changed.
-    TaskEdited {
-        /// Which.
-        task: TaskId,
-        /// What changed.
-        edit: Box<TaskEdit>,
-    },
+    TaskEdited { task: TaskId, edit: Box<TaskEdit> },
     /// Somebody is to do a task.
-    TaskAssigned {
-        /// Which.
-        task: TaskId,
-        /// Who.
-        to: AgentId,
-    },
+    TaskAssigned { task: TaskId, to: AgentId },
     /// Somebody began to work on a task: a new attempt.
     TaskStarted {
-        /// Which.
         task: TaskId,
         /// Who, if it was not assigned to them before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<AgentId>,
-        /// The claim's epoch.
         epoch: u64,
         /// Until when it holds.
         deadline: Timestamp,
@@ -76,7 +62,6 @@ pub enum BoardEvent {
     },
     /// The holder went on with a task under a new epoch: it took up rework, or came back after a restart.
     TaskResumed {
-        /// Which.
         task: TaskId,
         /// The claim's new epoch.
         epoch: u64,
@@ -87,64 +72,40 @@ pub enum BoardEvent {
     },
     /// The holder was heard of. This changes no version.
     LeaseRenewed {
-        /// Which.
         task: TaskId,
         /// Until when it holds now.
         deadline: Timestamp,
     },
     /// The holder was not heard of: unless it waits for review, the task is pending again.
-    LeaseExpired {
-        /// Which.
-        task: TaskId,
-    },
+    LeaseExpired { task: TaskId },
     /// The task was given back.
-    TaskReleased {
-        /// Which.
-        task: TaskId,
-    },
+    TaskReleased { task: TaskId },
     /// The holder cannot go on.
     TaskBlocked {
-        /// Which.
         task: TaskId,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
     /// The holder goes on.
-    TaskUnblocked {
-        /// Which.
-        task: TaskId,
-    },
+    TaskUnblocked { task: TaskId },
     /// The task is done, and waits for review.
     TaskSubmitted {
-        /// Which.
         task: TaskId,
-        /// What came of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<Arc<TaskResult>>,
     },
     /// The task is done.
     TaskCompleted {
-        /// Which.
         task: TaskId,
-        /// What came of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<Arc<TaskResult>>,
     },
     /// Somebody is to look at a task.
-    ReviewAssigned {
-        /// Which.
-        task: TaskId,
-        /// Who.
-        to: AgentId,
-    },
+    ReviewAssigned { task: TaskId, to: AgentId },
     /// Somebody looked at a task: it is completed, in progress again (pending, if nobody holds it) or failed.
     TaskReviewed {
-        /// Which.
         task: TaskId,
-        /// The verdict.
         verdict: ReviewStatus,
-        /// What else was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comments: Option<Arc<str>>,
         /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
@@ -153,9 +114,7 @@ pub enum BoardEvent {
     },
     /// The task did not work.
     TaskFailed {
-        /// Which.
         task: TaskId,
-        /// Why.
         reason: Arc<str>,
         /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -163,7 +122,6 @@ pub enum BoardEvent {
     },
     /// A failed task is pending again.
     TaskRetried {
-        /// Which.
         task: TaskId,
         /// Until when it waits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,52 +131,39 @@ pub enum BoardEvent {
         by_hand: bool,
     },
     /// A task's waiting to be tried again is over.
-    RetryDue {
-        /// Which.
-        task: TaskId,
-    },
+    RetryDue { task: TaskId },
     /// A task will not be done.
     TaskCancelled {
-        /// Which.
         task: TaskId,
-        /// Why.
         reason: CancelReason,
         /// The task in which it began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<TaskId>,
-        /// What was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
     /// A task that was cancelled because of another is pending again: that one is tried again.
-    TaskReopened {
-        /// Which.
-        task: TaskId,
-    },
+    TaskReopened { task: TaskId },
     /// A decision was recorded. It replaces the one that it names.
     DecisionRecorded {
-        /// Its id.
         id: DecisionId,
         /// What was recorded.
         decision: Box<NewDecision>,
     },
     /// A discovery was recorded.
     DiscoveryRecorded {
-        /// Its id.
         id: DiscoveryId,
         /// What was recorded.
         discovery: Box<NewDiscovery>,
     },
     /// An artifact was recorded.
     ArtifactRecorded {
-        /// Its id.
         id: ArtifactId,
         /// What was recorded.
         artifact: Box<NewArtifact>,
     },
     /// A choice was added.
     ChoiceAdded {
-        /// Its id.
         id: ChoiceId,
         /// What was asked for, all tasks by id.
         choice: Box<NewChoice>,
@@ -227,19 +172,14 @@ pub enum BoardEvent {
     BranchChosen {
         /// Of which choice.
         choice: ChoiceId,
-        /// Its name.
         option: String,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rationale: Option<String>,
     },
     /// Somebody is the orchestrator.
     OrchestratorAcquired {
-        /// Who.
         by: AgentId,
-        /// The role's epoch.
         epoch: u64,
-        /// Until when.
         deadline: Timestamp,
         /// For how long it was taken.
         lease_ms: u64,
@@ -257,43 +197,22 @@ pub enum BoardEvent {
     DecisionJudged {
         /// The id of that.
         id: ApprovalId,
-        /// Which decision.
         decision: DecisionId,
         /// What was said of it.
         verdict: ApprovalVerdict,
-        /// What else was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
     /// Something was said to those who work on the board.
-    NudgeInjected {
-        /// Its id.
-        id: NudgeId,
-        /// What was said.
-        nudge: Box<NewNudge>,
-    },
+    NudgeInjected { id: NudgeId, nudge: Box<NewNudge> },
     /// Somebody read what was said to them. Written once for each who does.
-    NudgeDelivered {
-        /// Which.
-        nudge: NudgeId,
-        /// Who.
-        to: Arc<str>,
-    },
+    NudgeDelivered { nudge: NudgeId, to: Arc<str> },
     /// Somebody heeds what was said to them.
-    NudgeAcknowledged {
-        /// Which.
-        nudge: NudgeId,
-        /// Who.
-        by: Arc<str>,
-    },
+    NudgeAcknowledged { nudge: NudgeId, by: Arc<str> },
     /// The time until which something was to be shown is over.
-    NudgeExpired {
-        /// Which.
-        nudge: NudgeId,
-    },
+    NudgeExpired { nudge: NudgeId },
     /// The board's clock stands still.
     Paused {
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
@@ -303,9 +222,7 @@ pub enum BoardEvent {
     Ended {
         /// In which way.
         status: BoardStatus,
-        /// How it ended.
         outcome: BoardOutcome,
-        /// What else was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
@@ -316,7 +233,6 @@ pub enum BoardEvent {
     },
     /// The board was put away, what it taught was given up, and nothing keeps it any more.
     Discarded {
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
@@ -329,9 +245,7 @@ pub enum BoardEvent {
     },
     /// A learning is on its way into a core.
     PromotionBegun {
-        /// Which.
         learning: LearningId,
-        /// Into which.
         core: CoreId,
         /// What the core is to get, less the board.
         entry: Box<NewCoreEntry>,
@@ -340,48 +254,38 @@ pub enum BoardEvent {
     },
     /// A learning is in its core.
     LearningPromoted {
-        /// Which.
         learning: LearningId,
         /// The entry that says it.
         entry: CoreEntryId,
     },
     /// The core did not take a learning. What another may have got into it is taken out.
     PromotionRefused {
-        /// Which.
         learning: LearningId,
         /// What the core said.
         reason: Arc<str>,
     },
     /// A learning that its core did not take is not in it: it is as if nobody had promoted it.
     PromotionAbandoned {
-        /// Which.
         learning: LearningId,
         /// What the core said.
         reason: Arc<str>,
     },
     /// A learning is not wanted.
     LearningRefused {
-        /// Which.
         learning: LearningId,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
     /// Learnings are on their way out of their cores.
     RollBackBegun {
-        /// Which.
         learnings: Vec<LearningId>,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
         /// Whether a person, an agent or a program takes them out: the core hears it in their name.
         kind: ActorKind,
     },
     /// Learnings are out of their cores.
-    LearningsRolledBack {
-        /// Which.
-        learnings: Vec<LearningId>,
-    },
+    LearningsRolledBack { learnings: Vec<LearningId> },
     /// The board was made from another.
     Forked {
         /// What that was, without claims.
@@ -392,7 +296,6 @@ pub enum BoardEvent {
 }
 
 impl BoardEvent {
-    /// The task that it happened to.
     pub fn task(&self) -> Option<TaskId> {
         match self {
             Self::TaskAdded { id: task, .. }

@@ -19,15 +19,10 @@ pub struct BoardImage {
     /// What the board says of itself; none if it was never made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Arc<BoardInfo>>,
-    /// The tasks, in order.
     pub tasks: Vec<Arc<Task>>,
-    /// The decisions, in order.
     pub decisions: Vec<Arc<Decision>>,
-    /// The discoveries, in order.
     pub discoveries: Vec<Arc<Discovery>>,
-    /// The artifacts, in order.
     pub artifacts: Vec<Arc<Artifact>>,
-    /// The choices, in order.
     pub choices: Vec<Arc<Choice>>,
     /// What was said of decisions, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]

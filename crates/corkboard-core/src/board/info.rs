@@ -46,9 +46,7 @@ pub enum BoardOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForkedFrom {
-    /// Which board.
     pub board: String,
-    /// At which revision.
     pub rev: u64,
 }
 
@@ -56,11 +54,8 @@ pub struct ForkedFrom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Pause {
-    /// Since when.
     pub since: Timestamp,
-    /// By whom.
     pub by: Arc<str>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<Arc<str>>,
 }
@@ -69,17 +64,13 @@ pub struct Pause {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardInfo {
-    /// What it is called.
     pub name: String,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// By whom.
     pub created_by: Arc<str>,
     /// Where it is in its life.
     pub status: BoardStatus,
     /// What is to be accomplished.
     pub goal: String,
-    /// Boundaries and requirements.
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
     pub memory_core_refs: Vec<String>,
@@ -91,10 +82,8 @@ pub struct BoardInfo {
     /// The task pattern that its first tasks were made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<CoreRef>,
-    /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<BoardOutcome>,
-    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// What was said then.
@@ -106,7 +95,6 @@ pub struct BoardInfo {
     /// That it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
-    /// When it was archived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
     /// Until when it is kept at least, once it is archived.
@@ -174,7 +162,6 @@ impl BoardInfo {
         self.waived = None;
     }
 
-    /// What counts against the size of the board.
     pub fn bytes(&self) -> u64 {
         let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
         let drawn = self.drawn.iter().chain(&self.pattern).map(CoreRef::bytes).sum::<usize>();

@@ -15,9 +15,7 @@ use crate::{Refusal, count};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Extraction {
-    /// When.
     pub at: Timestamp,
-    /// By whom.
     pub by: Arc<str>,
     /// How many learnings were found.
     pub candidates: u64,
@@ -29,9 +27,7 @@ pub struct Extraction {
 pub struct Waiver {
     /// Who said so.
     pub by: Arc<str>,
-    /// When.
     pub at: Timestamp,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
@@ -83,17 +79,11 @@ pub enum KeptBy {
     /// It has ended and was not archived.
     NotArchived,
     /// It is to be kept for a while.
-    Retention {
-        /// Until when.
-        until: Timestamp,
-    },
+    Retention { until: Timestamp },
     /// What it taught was neither extracted nor waived.
     Learnings,
     /// Learnings that were extracted are neither promoted nor refused, nor waived.
-    Undecided {
-        /// How many.
-        learnings: u64,
-    },
+    Undecided { learnings: u64 },
     /// A learning is on its way into a memory core.
     Promotion,
 }
@@ -182,7 +172,6 @@ impl fmt::Display for KeptBy {
     }
 }
 
-/// All of them in one line.
 pub(crate) fn reasons(kept_by: &[KeptBy]) -> String {
     kept_by.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -102,11 +102,9 @@ pub struct BoardState {
     /// Those of them that are still to be shown to somebody.
     open_nudges: OrdSet<(Reverse<NudgePriority>, NudgeId)>,
     contributions: OrdMap<(Arc<str>, &'static str), Arc<Contribution>>,
-    /// What became of learnings.
     learnings: OrdMap<LearningId, Arc<LearningVerdict>>,
     /// Those of them of which something was begun with a core and is not finished.
     open_learnings: OrdSet<LearningId>,
-    /// Who is the orchestrator.
     orchestrator: Option<Lease>,
     /// The last epoch given to an orchestrator.
     orchestrator_epoch: u64,
@@ -135,7 +133,6 @@ impl BoardState {
         self.info.as_deref()
     }
 
-    /// The task with that id.
     pub fn task(&self, id: TaskId) -> Option<&Task> {
         self.nodes.get(&id).map(|node| &*node.task)
     }
@@ -145,27 +142,22 @@ impl BoardState {
         self.nodes.values().map(|node| &*node.task)
     }
 
-    /// How many tasks there are.
     pub fn task_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many dependencies there are.
     pub fn edge_count(&self) -> u64 {
         self.edges
     }
 
-    /// The tasks that depend on this one.
     pub fn blocks(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
         self.nodes.get(&id).into_iter().flat_map(|node| node.blocks.iter().copied())
     }
 
-    /// How many tasks depend on this one.
     pub fn blocks_count(&self, id: TaskId) -> usize {
         self.nodes.get(&id).map_or(0, |node| node.blocks.len())
     }
 
-    /// What became of those that a task depends on.
     pub fn tally(&self, id: TaskId) -> Tally {
         self.nodes.get(&id).map(|node| node.tally).unwrap_or_default()
     }
@@ -187,7 +179,6 @@ impl BoardState {
         self.views.next_due().filter(|_| !self.info().is_some_and(is_still))
     }
 
-    /// The decision with that id.
     pub fn decision(&self, id: DecisionId) -> Option<&Decision> {
         self.decisions.get(&id).map(|decision| &**decision)
     }
@@ -197,7 +188,6 @@ impl BoardState {
         self.decisions.values()
     }
 
-    /// The discovery with that id.
     pub fn discovery(&self, id: DiscoveryId) -> Option<&Discovery> {
         self.discoveries.get(&id).map(|discovery| &**discovery)
     }
@@ -207,7 +197,6 @@ impl BoardState {
         self.discoveries.values()
     }
 
-    /// The artifact with that id.
     pub fn artifact(&self, id: ArtifactId) -> Option<&Artifact> {
         self.artifacts.get(&id).map(|artifact| &**artifact)
     }
@@ -225,7 +214,6 @@ impl BoardState {
         self.artifacts.values()
     }
 
-    /// The choice with that id.
     pub fn choice(&self, id: ChoiceId) -> Option<&Choice> {
         self.choices.get(&id).map(|choice| &**choice)
     }
@@ -250,7 +238,6 @@ impl BoardState {
         Some(records.range((start, Bound::Unbounded)).map(|(_, record)| record.clone()))
     }
 
-    /// Who is the orchestrator.
     pub fn orchestrator(&self) -> Option<&Lease> {
         self.orchestrator.as_ref()
     }

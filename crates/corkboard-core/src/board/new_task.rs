@@ -53,7 +53,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl NewTask {
-    /// A task with this title, and the defaults.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }

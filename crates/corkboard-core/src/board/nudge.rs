@@ -43,11 +43,8 @@ pub enum NudgePriority {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewNudge {
-    /// To whom.
     pub to: NudgeTarget,
-    /// What is said.
     pub message: String,
-    /// How much it matters.
     #[serde(default)]
     pub priority: NudgePriority,
     /// From when on it is no longer shown.
@@ -59,17 +56,12 @@ pub struct NewNudge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Nudge {
-    /// Its name on the board.
     pub id: NudgeId,
     /// When it was said.
     pub injected_at: Timestamp,
-    /// By whom.
     pub injected_by: Arc<str>,
-    /// To whom.
     pub to: NudgeTarget,
-    /// What was said.
     pub message: Arc<str>,
-    /// How much it matters.
     pub priority: NudgePriority,
     /// From when on it is no longer shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,14 +83,11 @@ pub struct Nudge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Receipt {
-    /// Who.
     pub agent: Arc<str>,
-    /// When.
     pub at: Timestamp,
 }
 
 impl Nudge {
-    /// Whether this agent has read it.
     pub fn is_delivered_to(&self, agent: &str) -> bool {
         self.delivered.iter().any(|receipt| *receipt.agent == *agent)
     }
@@ -108,7 +97,6 @@ impl Nudge {
         self.priority == NudgePriority::Urgent && !self.is_delivered_to(agent)
     }
 
-    /// Whether this agent has said that they heed it.
     pub fn is_acknowledged_by(&self, agent: &str) -> bool {
         self.acknowledged.iter().any(|receipt| *receipt.agent == *agent)
     }
@@ -119,7 +107,6 @@ impl Nudge {
         !self.expired && (self.to == NudgeTarget::All || self.acknowledged.is_empty())
     }
 
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         /// What a nudge and a receipt have besides their texts.
         const FIXED: usize = 150;
@@ -140,7 +127,6 @@ impl Nudge {
 }
 
 impl BoardState {
-    /// The nudge with that id.
     pub fn nudge(&self, id: NudgeId) -> Option<&Nudge> {
         self.nudges.get(&id).map(|nudge| &**nudge)
     }

@@ -31,7 +31,6 @@ How we add a route
 pub struct PatternProblem {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub reason: String,
 }
 

@@ -19,14 +19,10 @@ use crate::knowledge::Trust;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewDecision {
-    /// What was decided.
     pub question: String,
-    /// What was chosen.
     pub choice: String,
-    /// What was rejected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
-    /// Why.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub rationale: String,
     /// The tasks that it concerns; none: all.
@@ -54,19 +50,12 @@ pub struct NewDecision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Decision {
-    /// Its name on the board.
     pub id: DecisionId,
-    /// When.
     pub made_at: Timestamp,
-    /// By whom.
     pub made_by: Arc<str>,
-    /// What was decided.
     pub question: String,
-    /// What was chosen.
     pub choice: String,
-    /// What was rejected.
     pub alternatives: Vec<String>,
-    /// Why.
     pub rationale: String,
     /// The tasks that it concerns; none: all.
     pub affects_tasks: Vec<TaskId>,
@@ -84,7 +73,6 @@ pub struct Decision {
     /// What was last said of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ApprovalVerdict>,
-    /// How far it may be trusted.
     #[serde(default, skip_serializing_if = "is_agents")]
     pub trust: Trust,
     /// The revision that last changed it.
@@ -114,7 +102,6 @@ pub enum DiscoveryType {
 pub struct NewDiscovery {
     /// What was learned.
     pub content: String,
-    /// What kind of thing it is.
     #[serde(rename = "type")]
     pub kind: DiscoveryType,
     /// The tasks that it concerns; none: all.
@@ -132,15 +119,11 @@ pub struct NewDiscovery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Discovery {
-    /// Its name on the board.
     pub id: DiscoveryId,
-    /// When.
     pub discovered_at: Timestamp,
-    /// By whom.
     pub discovered_by: Arc<str>,
     /// What was learned.
     pub content: String,
-    /// What kind of thing it is.
     #[serde(rename = "type")]
     pub kind: DiscoveryType,
     /// The tasks that it concerns; none: all.
@@ -148,7 +131,6 @@ pub struct Discovery {
     /// The memory core that should keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promote_to_core: Option<String>,
-    /// How far it may be trusted.
     #[serde(default, skip_serializing_if = "is_agents")]
     pub trust: Trust,
     /// The revision that it was recorded in.
@@ -178,12 +160,10 @@ pub enum ArtifactType {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewArtifact {
-    /// What kind of thing it is.
     #[serde(rename = "type")]
     pub kind: ArtifactType,
     /// Where it lives. The same path again is the next version.
     pub path: String,
-    /// What it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The task that it was made for.
@@ -207,18 +187,13 @@ pub struct NewArtifact {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Artifact {
-    /// Its name on the board.
     pub id: ArtifactId,
-    /// When.
     pub created_at: Timestamp,
-    /// By whom.
     pub created_by: Arc<str>,
-    /// What kind of thing it is.
     #[serde(rename = "type")]
     pub kind: ArtifactType,
     /// Where it lives.
     pub path: Arc<str>,
-    /// What it is.
     pub description: String,
     /// The task that it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -234,7 +209,6 @@ pub struct Artifact {
     /// The thing itself, if it is a short text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Arc<str>>,
-    /// How far it may be trusted.
     #[serde(default, skip_serializing_if = "is_agents")]
     pub trust: Trust,
 }
@@ -263,7 +237,6 @@ pub struct NewBranch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Choice {
-    /// Its name on the board.
     pub id: ChoiceId,
     /// What is to be decided.
     pub question: String,
@@ -272,13 +245,10 @@ pub struct Choice {
     /// The name of the branch that was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// By whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_by: Option<Arc<str>>,
-    /// When.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_at: Option<Timestamp>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
     /// The revision that last changed it.
@@ -348,7 +318,6 @@ impl Decision {
         self.needs_approval && self.verdict.is_none() && self.superseded_by.is_none()
     }
 
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let texts = self.question.len() + self.choice.len() + texts(&self.alternatives) + self.rationale.len();
         (FIXED + texts + 8 * self.affects_tasks.len()) as u64
@@ -356,7 +325,6 @@ impl Decision {
 }
 
 impl Discovery {
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let core = self.promote_to_core.as_ref().map_or(0, String::len);
         (FIXED + self.content.len() + core + 8 * self.affects_tasks.len()) as u64
@@ -364,7 +332,6 @@ impl Discovery {
 }
 
 impl Artifact {
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let content = self.content.as_ref().map_or(0, |content| content.len());
         (FIXED + self.path.len() + self.description.len() + content) as u64
@@ -372,7 +339,6 @@ impl Artifact {
 }
 
 impl Choice {
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let options: usize = self.options.iter().map(|option| option.name.len() + 8 * option.tasks.len()).sum();
         let said = [&self.chosen, &self.rationale].into_iter().flatten().map(String::len).sum::<usize>();

@@ -27,7 +27,6 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// What became of this task.
     pub fn of(task: &Task) -> Self {
         match task.status {
             TaskStatus::Completed => Self::Succeeded,
@@ -45,11 +44,8 @@ impl Fate {
 /// How many of those that a task depends on met which fate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Not finished.
     pub open: u32,
-    /// Succeeded.
     pub succeeded: u32,
-    /// Failed or cancelled.
     pub failed: u32,
     /// On a branch not taken.
     pub skipped: u32,
@@ -65,18 +61,15 @@ impl Tally {
         }
     }
 
-    /// Counts one more.
     pub fn add(&mut self, fate: Fate) {
         *self.count(fate) += 1;
     }
 
-    /// Counts one less.
     pub fn take(&mut self, fate: Fate) {
         let count = self.count(fate);
         *count = count.saturating_sub(1);
     }
 
-    /// What the rule says.
     pub fn verdict(self, rule: TriggerRule) -> TriggerVerdict {
         let Self { open, succeeded, failed, skipped } = self;
         if open + succeeded + failed + skipped == 0 {

@@ -31,7 +31,6 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Pending,
         Self::Assigned,
@@ -48,7 +47,6 @@ impl TaskStatus {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -132,7 +130,6 @@ pub enum CancelReason {
 }
 
 impl CancelReason {
-    /// Whether another task is the cause.
     pub fn is_upstream(self) -> bool {
         matches!(self, Self::UpstreamFailed | Self::UpstreamCancelled)
     }
@@ -142,7 +139,6 @@ impl CancelReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cancellation {
-    /// Why.
     pub reason: CancelReason,
     /// The task in which it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]

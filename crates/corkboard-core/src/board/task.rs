@@ -19,7 +19,6 @@ use crate::{AgentId, Role};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskResult {
-    /// What was done.
     pub summary: String,
     /// What should come next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +40,6 @@ impl TaskResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Task {
-    /// Its name on the board.
     pub id: TaskId,
     /// What is to be done, in a line.
     pub title: Arc<str>,
@@ -52,7 +50,6 @@ pub struct Task {
     /// Who is to do it, does it or did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assigned_to: Option<AgentId>,
-    /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assigned_at: Option<Timestamp>,
     /// The tasks that must be finished first.
@@ -91,10 +88,8 @@ pub struct Task {
     /// Why whoever works on it cannot go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<Arc<str>>,
-    /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Arc<TaskResult>>,
-    /// When it was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
     /// Why it failed last.
@@ -126,9 +121,7 @@ pub struct Task {
     /// The choice of which it begins a branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<ChoiceId>,
-    /// When it was added.
     pub created_at: Timestamp,
-    /// By whom.
     pub created_by: Arc<str>,
     /// The revision that last changed it.
     pub version: u64,
@@ -241,7 +234,6 @@ impl Task {
         self.cancellation.as_ref().filter(|_| self.is_stopped()).and_then(|cancelled| cancelled.cause)
     }
 
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let result = self
             .result

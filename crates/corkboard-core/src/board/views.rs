@@ -55,7 +55,6 @@ pub(super) enum Due {
 }
 
 impl Due {
-    /// The task that it is about.
     pub(super) fn task(self) -> Option<TaskId> {
         match self {
             Self::Orchestrator | Self::Nudge(_) => None,
@@ -63,7 +62,6 @@ impl Due {
         }
     }
 
-    /// What happens when its time has come.
     pub(super) fn event(self) -> BoardEvent {
         match self {
             Self::Orchestrator => BoardEvent::OrchestratorExpired,
@@ -85,25 +83,13 @@ pub enum Hindrance {
         on: Vec<TaskId>,
     },
     /// The choice of which it begins a branch was not made.
-    Choice {
-        /// Which.
-        choice: ChoiceId,
-    },
+    Choice { choice: ChoiceId },
     /// A decision that concerns it asks for approval, and has none.
-    Approval {
-        /// Which.
-        decision: DecisionId,
-    },
+    Approval { decision: DecisionId },
     /// It waits to be tried again.
-    Backoff {
-        /// Until when.
-        until: Timestamp,
-    },
+    Backoff { until: Timestamp },
     /// Whoever works on it says so.
-    Reported {
-        /// What is said.
-        reason: Option<Arc<str>>,
-    },
+    Reported { reason: Option<Arc<str>> },
 }
 
 impl fmt::Display for Hindrance {
@@ -130,7 +116,6 @@ impl Views {
         self.due.iter().take_while(move |(at, _)| *at <= now).map(|(_, due)| *due)
     }
 
-    /// Everything whose time comes.
     pub(super) fn all_due(&self) -> Vec<Due> {
         self.due.iter().map(|(_, due)| *due).collect()
     }
@@ -323,7 +308,6 @@ impl BoardState {
         })
     }
 
-    /// How many tasks are in that state.
     pub fn count(&self, status: TaskStatus) -> u64 {
         self.with_status(status).len() as u64
     }

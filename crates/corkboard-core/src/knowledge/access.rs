@@ -11,25 +11,16 @@ use crate::{Actor, AgentId, Refusal, Role};
 /// Something that can be done in a memory core. To read is open to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CoreAction {
-    /// To add entries.
     Add,
-    /// To change an entry.
     Edit,
     /// To say that an entry may be trusted further than it was.
     Vouch,
-    /// To forget an entry.
     Forget,
-    /// To bring back an entry that was forgotten.
     Restore,
-    /// To take out what came from somewhere.
     Withdraw,
-    /// To remove all entries.
     Clear,
-    /// To replace all entries.
     Replace,
-    /// To delete the core with its log.
     Delete,
-    /// To let happen what is due.
     Tick,
 }
 

@@ -14,31 +14,23 @@ use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
 #[serde(rename_all = "snake_case")]
 pub enum CoreCommand {
     /// Adds entries: all of them, or none. What an entry says already is merged into that one.
-    Add {
-        /// The entries.
-        entries: Vec<NewCoreEntry>,
-    },
+    Add { entries: Vec<NewCoreEntry> },
     /// Changes an entry.
     Edit {
-        /// Which.
         entry: CoreEntryId,
-        /// What is to change.
         edit: Box<CoreEdit>,
         /// The version that it must be at.
         if_version: Option<u64>,
     },
     /// Forgets an entry, so that it can be restored.
     Forget {
-        /// Which.
         entry: CoreEntryId,
-        /// Why.
         reason: Option<String>,
         /// The version that it must be at.
         if_version: Option<u64>,
     },
     /// Brings back an entry that was forgotten.
     Restore {
-        /// Which.
         entry: CoreEntryId,
         /// The version that it must be at.
         if_version: Option<u64>,

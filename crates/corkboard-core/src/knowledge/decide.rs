@@ -67,7 +67,6 @@ impl CoreDecider<'_> {
         action.check(self.context.actor, self.owner().as_ref())
     }
 
-    /// The agent whose own core this is.
     fn owner(&self) -> Option<AgentId> {
         self.context.space.and_then(SpaceId::as_core).and_then(|core| core.agent())
     }
@@ -127,7 +126,6 @@ impl CoreDecider<'_> {
         Ok(Added { id, how: if is_forgotten { AddedHow::Restored } else { AddedHow::Merged } })
     }
 
-    /// What is to be kept of a new entry.
     fn learned(&self, new: &NewCoreEntry) -> Result<CoreEntryData, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
         let NewCoreEntry {
@@ -364,7 +362,6 @@ fn check_expiry(at: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
     }
 }
 
-/// Checks the limits for what a core holds in all.
 fn check_size(before: &CoreState, after: &CoreState, limits: &Limits) -> Result<Vec<LimitWarning>, Refusal> {
     let entries = (before.entries.len() as u64, after.entries.len() as u64);
     let sizes = [

@@ -24,11 +24,8 @@ numbered_id!(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForgottenMark {
-    /// When.
     pub at: Timestamp,
-    /// By whom.
     pub by: Arc<str>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
@@ -37,9 +34,7 @@ pub struct ForgottenMark {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Vouched {
-    /// Who.
     pub by: Arc<str>,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -51,9 +46,7 @@ pub struct CoreEntry {
     pub id: CoreEntryId,
     /// The revision that last changed it; it never repeats.
     pub version: u64,
-    /// What it says.
     pub content: Arc<str>,
-    /// What kind of memory it is.
     #[serde(default)]
     pub kind: MemoryKind,
     /// From 0 to 1.
@@ -66,7 +59,6 @@ pub struct CoreEntry {
     /// Who vouched for it as it is. What lowers its trust or changes its text takes that away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vouched: Option<Vouched>,
-    /// When it was added.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
@@ -94,17 +86,14 @@ impl CoreEntry {
         }
     }
 
-    /// Whether it is known to have come from there.
     pub(crate) fn has_origin(&self, origin: &Provenance) -> bool {
         self.provenance.iter().any(|known| known.is_same(origin))
     }
 
-    /// Whether it may no longer be returned.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
         let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
         let origins: usize = self.provenance.iter().map(Provenance::bytes).sum();
@@ -166,9 +155,7 @@ pub(super) fn normalised(text: &Arc<str>) -> Arc<str> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NewCoreEntry {
-    /// What it says.
     pub content: String,
-    /// What kind of memory it is.
     pub kind: MemoryKind,
     /// From 0 (trivial) to 1 (vital).
     #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
@@ -201,7 +188,6 @@ pub struct NewCoreEntry {
 }
 
 impl NewCoreEntry {
-    /// An entry that says this, and nothing about itself.
     pub fn new(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
@@ -226,7 +212,6 @@ pub struct CoreEntryData {
     /// What it says. Nothing where an entry says it already.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub content: Arc<str>,
-    /// What kind of memory it is.
     #[serde(default, skip_serializing_if = "is_fact")]
     pub kind: MemoryKind,
     /// From 0 to 1.
@@ -270,16 +255,13 @@ pub enum Expiry {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CoreEdit {
-    /// What it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Arc<str>>,
-    /// What kind of memory it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// From 0 to 1.
     #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
-    /// All of its tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<Arc<str>>>,
     /// When it is to expire.

@@ -15,23 +15,19 @@ use super::{CoreEdit, CoreEntryData, CoreEntryId, CoreImage, Provenance};
 pub enum CoreEvent {
     /// An entry was added.
     EntryAdded {
-        /// Its number.
         id: CoreEntryId,
         /// What is known about it.
         entry: Box<CoreEntryData>,
     },
     /// What an entry says was learned once more.
     EntryMerged {
-        /// Which.
         id: CoreEntryId,
         /// What is known about it, less the text.
         entry: Box<CoreEntryData>,
     },
     /// An entry was changed.
     EntryEdited {
-        /// Which.
         id: CoreEntryId,
-        /// What changed.
         edit: Box<CoreEdit>,
         /// Its origins, if the change is about them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,38 +38,26 @@ pub enum CoreEvent {
     },
     /// An entry was forgotten, and can be restored.
     EntryForgotten {
-        /// Which.
         id: CoreEntryId,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
     /// An entry is back.
-    EntryRestored {
-        /// Which.
-        id: CoreEntryId,
-    },
+    EntryRestored { id: CoreEntryId },
     /// What an entry had from somewhere was taken back.
     EntryWithdrawn {
-        /// Which.
         id: CoreEntryId,
         /// The origins that are left. Without any, the entry is gone.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         provenance: Vec<Provenance>,
     },
     /// An entry expired, and is gone.
-    EntryExpired {
-        /// Which.
-        id: CoreEntryId,
-    },
+    EntryExpired { id: CoreEntryId },
     /// All entries are gone.
     Cleared {
         /// How many there were.
         entries: u64,
     },
     /// Everything was replaced.
-    Replaced {
-        /// By this.
-        image: Box<CoreImage>,
-    },
+    Replaced { image: Box<CoreImage> },
 }

@@ -14,7 +14,6 @@ use super::{CoreEntry, CoreEntryId, CoreState};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreImage {
-    /// The entries.
     pub entries: Vec<CoreEntry>,
     /// The last number given out.
     pub last: CoreEntryId,

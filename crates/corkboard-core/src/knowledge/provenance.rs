@@ -25,7 +25,6 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Outside => "outside",
@@ -75,7 +74,6 @@ impl fmt::Display for Trust {
 pub struct Provenance {
     /// Who said it.
     pub author: Arc<str>,
-    /// How far it may be trusted.
     pub trust: Trust,
     /// When it came into the core.
     pub at: Timestamp,
@@ -120,18 +118,11 @@ impl Provenance {
 #[serde(rename_all = "snake_case")]
 pub enum Withdrawal {
     /// What somebody said, brought in or edited.
-    Author {
-        /// Who.
-        name: String,
-    },
+    Author { name: String },
     /// What was learned on a board.
-    Board {
-        /// Which board.
-        board: BoardId,
-    },
+    Board { board: BoardId },
     /// What was made of one thing on a board.
     Item {
-        /// Which board.
         board: BoardId,
         /// What on it: `D-3`.
         item: String,
@@ -155,7 +146,6 @@ impl Withdrawal {
         (!is_theirs && self.concerns(origin)).then_some(name)
     }
 
-    /// Whether it is about that origin.
     pub fn concerns(&self, origin: &Provenance) -> bool {
         match self {
             Self::Author { name } => {

@@ -11,7 +11,6 @@ use super::snippet::SnippetDraft;
 use super::{Archival, NewLearning, NewSnippet, NotebookItemId, NotebookProblem, NotebookProblemKind, Parsed};
 
 impl<'a> Parser<'a> {
-    /// The reason and what it is for.
     fn reasoned(&mut self, line: &SourceLine<'a>, text: &'a str, content: &str) -> Option<(&'a str, &'a str)> {
         let form = || format!("`- because <reason>: {content}`");
         let Some(rest) = after_because(text) else {

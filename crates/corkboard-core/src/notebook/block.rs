@@ -54,14 +54,11 @@ pub struct NewSnippet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Archival<Id> {
-    /// Which.
     pub id: Id,
-    /// Why.
     pub reason: Arc<str>,
 }
 
 impl Block {
-    /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
         let progress = self.progress.iter().flat_map(|progress| progress.bullets()).map(|bullet| bullet.len());
         let learnings = self.learnings.iter().map(|learning| learning.text.len() + learning.reason.len());
@@ -78,7 +75,6 @@ impl Block {
         learnings.chain(self.archived_snippets.iter().map(|old| NotebookItemId::from(old.id)))
     }
 
-    /// Whether it asks for nothing.
     pub fn is_empty(&self) -> bool {
         self.progress.is_none()
             && self.learnings.is_empty()

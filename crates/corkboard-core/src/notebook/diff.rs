@@ -25,31 +25,13 @@ pub struct NotebookDiff {
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum NotebookChange {
     /// A bullet that is new in its list.
-    Begun {
-        /// Which list.
-        list: &'static str,
-        /// What it says.
-        text: Arc<str>,
-    },
+    Begun { list: &'static str, text: Arc<str> },
     /// A bullet that is no longer in its list, nor in another.
-    Dropped {
-        /// Which list.
-        list: &'static str,
-        /// What it said.
-        text: Arc<str>,
-    },
+    Dropped { list: &'static str, text: Arc<str> },
     /// A bullet that went from one list to another.
-    Moved {
-        /// From which list.
-        from: &'static str,
-        /// To which list.
-        to: &'static str,
-        /// What it says.
-        text: Arc<str>,
-    },
+    Moved { from: &'static str, to: &'static str, text: Arc<str> },
     /// A learning or a snippet that is new.
     Added {
-        /// Its id.
         id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
@@ -58,29 +40,22 @@ pub enum NotebookChange {
     },
     /// A learning or a snippet that was archived.
     Archived {
-        /// Its id.
         id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
-        /// Why.
         reason: Arc<str>,
     },
     /// An archived learning or snippet that is shown again.
     Returned {
-        /// Its id.
         id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
     },
     /// A learning or a snippet that is gone: cleared, or forgotten for good.
-    Removed {
-        /// Its id.
-        id: NotebookItemId,
-    },
+    Removed { id: NotebookItemId },
 }
 
 impl Notebook {
-    /// What changed since an earlier revision of it.
     pub fn since(&self, before: &Self) -> NotebookDiff {
         let mut changes = progress(before, self);
         changes.extend(items(
@@ -98,7 +73,6 @@ impl Notebook {
 }
 
 impl NotebookDiff {
-    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }

@@ -38,13 +38,11 @@ pub struct Progress {
     /// What is being done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_progress: Vec<Arc<str>>,
-    /// What is to be done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remaining: Vec<Arc<str>>,
 }
 
 impl Progress {
-    /// Whether nothing was ever said.
     pub fn is_empty(&self) -> bool {
         self.bullets().next().is_none()
     }
@@ -70,9 +68,7 @@ pub struct Learning {
     pub text: Arc<str>,
     /// Why it was kept.
     pub reason: Arc<str>,
-    /// When it was added.
     pub added_at: Timestamp,
-    /// By whom.
     pub added_by: Arc<str>,
 }
 
@@ -88,9 +84,7 @@ pub struct Snippet {
     pub text: Arc<str>,
     /// Why it was kept.
     pub reason: Arc<str>,
-    /// When it was added.
     pub added_at: Timestamp,
-    /// By whom.
     pub added_by: Arc<str>,
 }
 
@@ -101,11 +95,8 @@ pub struct Archived<T> {
     /// What was archived.
     #[serde(flatten)]
     pub item: Arc<T>,
-    /// Why.
     pub archived_because: Arc<str>,
-    /// When.
     pub archived_at: Timestamp,
-    /// By whom.
     pub archived_by: Arc<str>,
 }
 
@@ -151,7 +142,6 @@ impl Notebook {
             && self.archived_snippets.is_empty()
     }
 
-    /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
         let progress: usize = self.progress.bullets().map(|bullet| bullet.len()).sum();
         let active: usize = self.learnings.iter().map(|learning| learning.bytes()).sum::<usize>()

@@ -18,7 +18,6 @@ use super::{Block, NotebookItemId, NotebookProblem, NotebookProblemKind, Progres
 /// What a text asks for, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// What could be read.
     pub block: Block,
     /// In the order of their lines. Only without errors the block is what was meant.
     pub problems: Vec<NotebookProblem>,

@@ -84,7 +84,6 @@ pub enum NotebookProblemKind {
 }
 
 impl NotebookProblemKind {
-    /// Whether the text can be taken as it is.
     pub fn severity(self) -> NotebookSeverity {
         match self {
             Self::RepeatedId | Self::ManyLearnings | Self::ProgressTwice | Self::OutsideSection => {
@@ -99,7 +98,6 @@ impl NotebookProblem {
     /// The longest excerpt, in characters.
     pub const EXCERPT: usize = 160;
 
-    /// A problem at a byte of a line.
     pub(super) fn new(kind: NotebookProblemKind, line: usize, text: &str, byte: usize, message: String) -> Self {
         let column = text.get(..byte).unwrap_or(text).chars().count() + 1;
         // Of a long line, the part around the place.

@@ -13,11 +13,9 @@ use super::line::{self, Bullet, Fence, LineShape, SectionKind, SourceLine, inden
 pub(super) struct SnippetDraft<'a> {
     pub label: &'a str,
     pub reason: &'a str,
-    /// Where the bullet stands.
     pub line: SourceLine<'a>,
     /// The column of its mark, and the mark.
     bullet: (usize, u8),
-    /// The column of its text.
     text_column: usize,
     /// Whether it becomes a snippet: one whose bullet is wrong is read to its end and left out.
     pub keep: bool,
@@ -72,7 +70,6 @@ impl<'a> SnippetDraft<'a> {
         }
     }
 
-    /// The fence that begins on the line of the arrow.
     pub(super) fn first_fence(&self) -> Option<Fence> {
         self.first.and_then(|first| line::fence(first.trim()))
     }
@@ -191,7 +188,6 @@ pub(super) struct Surroundings<'a> {
     pub columns: Columns,
     /// The fences around the block, the innermost last.
     pub fences: &'a [OuterFence],
-    /// The tag around the block.
     pub tag: Option<&'a str>,
 }
 

@@ -57,13 +57,10 @@ pub struct NotebookUpdate {
 pub struct NotebookContent {
     /// The revision it was shown at.
     pub rev: u64,
-    /// The progress.
     #[serde(default, skip_serializing_if = "Progress::is_empty")]
     pub progress: Progress,
-    /// The learnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnings: Vec<Arc<Learning>>,
-    /// The snippets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<Arc<Snippet>>,
 }
@@ -82,7 +79,6 @@ impl fmt::Display for NotebookUpdate {
 }
 
 impl NotebookUpdate {
-    /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -280,7 +276,6 @@ fn put_aside<T: NotebookItem>(archived: &mut Vec<Archived<T>>, item: Arc<T>, rea
     archived.insert(index, Archived { item, archived_because, archived_at, archived_by: stamp.principal.into() });
 }
 
-/// Shows these and archives the others.
 fn show<T: NotebookItem>(
     shown: &mut Vec<Arc<T>>,
     archived: &mut Vec<Archived<T>>,

@@ -13,17 +13,14 @@ use serde::{Deserialize, Serialize};
 pub struct Grant(Arc<str>);
 
 impl Grant {
-    /// What a text stands for.
     pub fn new(text: &str) -> Self {
         Self(Arc::from(text))
     }
 
-    /// Everything.
     pub fn everything() -> Self {
         Self::new("*")
     }
 
-    /// Whether it opens what has that name.
     pub fn opens(&self, name: &str) -> bool {
         match self.0.strip_suffix('*') {
             Some(beginning) => name.starts_with(beginning),
@@ -31,7 +28,6 @@ impl Grant {
         }
     }
 
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -60,29 +56,24 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Everything there is.
     pub fn everything() -> Self {
         let everything = || alloc::vec![Grant::everything()];
         Self { agents: everything(), boards: everything(), cores: everything() }
     }
 
-    /// Whether nothing is granted.
     pub fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
 
-    /// Whether everything there is is granted.
     pub fn are_everything(&self) -> bool {
         let has_all = |grants: &[Grant]| grants.contains(&Grant::everything());
         has_all(&self.agents) && has_all(&self.boards) && has_all(&self.cores)
     }
 
-    /// Whether the memory of that agent is granted.
     pub fn opens_agent(&self, name: &str) -> bool {
         self.agents.iter().any(|grant| grant.opens(name))
     }
 
-    /// Whether that board is granted.
     pub fn opens_board(&self, name: &str) -> bool {
         self.boards.iter().any(|grant| grant.opens(name))
     }
@@ -95,12 +86,10 @@ impl Grants {
         }
     }
 
-    /// All grants.
     pub fn all(&self) -> impl Iterator<Item = &Grant> {
         self.agents.iter().chain(&self.boards).chain(&self.cores)
     }
 
-    /// What counts against the limits.
     pub(super) fn bytes(&self) -> usize {
         self.all().map(|grant| grant.0.len() + 8).sum()
     }

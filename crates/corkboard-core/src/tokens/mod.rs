@@ -47,10 +47,7 @@ pub enum TokensCommand {
     /// Makes a token.
     Create(NewToken),
     /// Makes a token useless.
-    Revoke {
-        /// Which.
-        token: TokenId,
-    },
+    Revoke { token: TokenId },
     /// Expires what is due, as every command does first.
     Tick,
 }
@@ -62,21 +59,14 @@ pub enum TokensCommand {
 pub enum TokensEvent {
     /// A token was made.
     Created {
-        /// Its number.
         id: TokenId,
         /// What it allows.
         token: NewToken,
     },
     /// A token can no longer be used.
-    Revoked {
-        /// Which.
-        id: TokenId,
-    },
+    Revoked { id: TokenId },
     /// A token's time is over.
-    Expired {
-        /// Which.
-        id: TokenId,
-    },
+    Expired { id: TokenId },
 }
 
 /// The answer to a [`TokensCommand`].
@@ -85,10 +75,7 @@ pub enum TokensEvent {
 #[serde(rename_all = "snake_case")]
 pub enum TokensReply {
     /// To `Create`.
-    Created {
-        /// The new token's number.
-        id: TokenId,
-    },
+    Created { id: TokenId },
     /// To everything else.
     Done,
 }

@@ -27,7 +27,6 @@ numbered_id!(
 pub struct TokenHash(Arc<str>);
 
 impl TokenHash {
-    /// The hash with these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
         // Every request that comes with a token has its secret hashed, and `format!` would take longer than the hash.
         let mut digits = String::with_capacity(2 * bytes.len());
@@ -37,7 +36,6 @@ impl TokenHash {
         Self(Arc::from(digits))
     }
 
-    /// As it is stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -47,7 +45,6 @@ impl TokenHash {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewToken {
-    /// The hash of its secret.
     pub hash: TokenHash,
     /// In whose name whoever comes with it acts.
     pub principal: String,
@@ -72,7 +69,6 @@ pub struct NewToken {
 pub struct Token {
     /// Its number, for ever.
     pub id: TokenId,
-    /// The hash of its secret.
     pub hash: TokenHash,
     /// In whose name whoever comes with it acts.
     pub principal: Arc<str>,
@@ -89,9 +85,7 @@ pub struct Token {
     /// What it is for, in a line.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub label: Arc<str>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// By whom.
     pub created_by: Arc<str>,
 }
 
@@ -112,12 +106,10 @@ impl Token {
         }
     }
 
-    /// Whether its time is over.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// What counts against the limits.
     pub(super) fn bytes(&self) -> u64 {
         // What every token has besides its texts.
         const FIXED: usize = 150;

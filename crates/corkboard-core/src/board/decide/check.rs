@@ -55,7 +55,6 @@ impl BoardDecider<'_> {
         Ok(())
     }
 
-    /// A list of names.
     pub(super) fn check_names(&self, what: &'static str, names: &[String]) -> Result<(), Refusal> {
         self.check_count(names.len())?;
         names.iter().try_for_each(|name| self.check_line(what, name))
@@ -79,7 +78,6 @@ impl BoardDecider<'_> {
         Limits::check(LimitName::LinesPerList, lines as u64, self.limits().lines_per_list)
     }
 
-    /// Tasks that something concerns.
     pub(super) fn check_tasks(&self, tasks: &[TaskId]) -> Result<(), Refusal> {
         self.check_count(tasks.len())?;
         tasks.iter().try_for_each(|task| self.task(*task).map(|_| ()))

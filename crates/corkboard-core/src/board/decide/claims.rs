@@ -156,7 +156,6 @@ impl BoardDecider<'_> {
         Refusal::Fenced { what: id.to_string(), holder, epoch: task.map_or(0, |task| task.epoch) }
     }
 
-    /// The holder was heard of.
     pub(super) fn renew(&mut self, task: TaskId) {
         let (claim, now) = (self.state.task(task).and_then(|task| task.claim.as_ref()), self.clock());
         if let Some(deadline) = claim.and_then(|claim| claim.renewed(now)) {

@@ -256,7 +256,6 @@ impl ImageIndex<'_> {
     }
 }
 
-/// Where in a list of numbered things this one stands.
 fn place(id: impl NumberedId) -> Option<usize> {
     usize::try_from(id.number().checked_sub(1)?).ok()
 }

@@ -23,7 +23,6 @@ pub(super) fn path_between(state: &BoardState, from: TaskId, to: TaskId) -> Opti
     Some(joined(&down, &up, meeting))
 }
 
-/// Where the two sides meet.
 fn search(state: &BoardState, down: &mut Side, up: &mut Side) -> Option<TaskId> {
     loop {
         // One side is all known: the other's end is not on it.

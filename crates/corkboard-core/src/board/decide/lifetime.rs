@@ -7,7 +7,6 @@ use super::{BoardDecider, Reply};
 use crate::Refusal;
 
 impl BoardDecider<'_> {
-    /// Nothing is done to a board that was purged.
     pub(super) fn check_not_purged(&self) -> Result<(), Refusal> {
         match self.state.info() {
             Some(info) if info.status == BoardStatus::Purged => Err(Refusal::BoardPurged),

@@ -281,7 +281,6 @@ fn sizes(state: &BoardState, limits: &Limits) -> Sizes {
     ]
 }
 
-/// Checks the limits for what a board holds in all.
 fn check_size(before: Sizes, after: Sizes) -> Result<Vec<LimitWarning>, Refusal> {
     let mut warnings = Vec::new();
     for ((limit, before, _), (_, after, allowed)) in before.into_iter().zip(after) {

@@ -8,7 +8,6 @@ use crate::space::{Stamp, misfit};
 use crate::{Actor, ActorKind, FormatError};
 
 impl BoardState {
-    /// Applies an event that is about learnings.
     pub(in super::super) fn apply_learning(&mut self, event: &BoardEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         let (at, begun_rev) = (stamp.at, stamp.rev);
         match event {

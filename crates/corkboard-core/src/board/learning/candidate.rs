@@ -39,7 +39,6 @@ pub struct LearningCandidate {
     pub id: LearningId,
     /// What it was made of.
     pub source: LearningSource,
-    /// What it says.
     pub content: String,
     /// What kind of memory it would be.
     pub kind: MemoryKind,
@@ -83,7 +82,6 @@ impl LearningCandidate {
 }
 
 impl LearningSource {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Decision => "decision",

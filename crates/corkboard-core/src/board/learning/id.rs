@@ -15,9 +15,7 @@ use super::super::{DecisionId, DiscoveryId, TaskId};
 /// `sequence:design.implement.test`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LearningId {
-    /// Of a decision.
     Decision(DecisionId),
-    /// Of a discovery.
     Discovery(DiscoveryId),
     /// Of a task that was sent back, or failed, before it was completed.
     Rework(TaskId),
@@ -38,7 +36,6 @@ impl LearningId {
     const REWORK: &str = "rework:";
     const ESTIMATE: &str = "estimate:";
     const SEQUENCE: &str = "sequence:";
-    /// The fewest words of a sequence.
     pub(super) const FEWEST: usize = 2;
     /// The most words of a sequence.
     pub(super) const MOST: usize = 6;
@@ -52,7 +49,6 @@ impl LearningId {
         words.split('.').filter(|word| !word.is_empty())
     }
 
-    /// What counts against the size of a board.
     pub(in super::super) fn bytes(&self) -> usize {
         match self {
             Self::Decision(_) | Self::Discovery(_) | Self::Rework(_) => 8,

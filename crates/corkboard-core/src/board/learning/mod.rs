@@ -30,13 +30,11 @@ pub struct LearningChanges {
     /// What it says. Not for agents: it would be their own words in another's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// What kind of memory it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// From 0 to 1.
     #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
-    /// All of its tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// How far it may be trusted. Only a person may say more than what it was made of.
@@ -45,7 +43,6 @@ pub struct LearningChanges {
 }
 
 impl LearningChanges {
-    /// Whether nothing is to be otherwise.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

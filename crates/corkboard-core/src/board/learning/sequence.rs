@@ -108,7 +108,6 @@ fn apart(ending: &[Vec<Chain>]) -> BTreeMap<Vec<u32>, Vec<Chain>> {
     frequent
 }
 
-/// The chains that are longer by one task.
 fn longer(ending: &[Vec<Chain>], before: &[Vec<u32>], patterns: &Patterns) -> Vec<Vec<Chain>> {
     let longer = (0..).zip(&patterns.tasks).zip(before).map(|((at, (_, word)), before)| {
         let mut chains: Vec<Chain> = Vec::new();

@@ -26,19 +26,15 @@ pub enum SetbackKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Setback {
-    /// How.
     pub kind: SetbackKind,
-    /// When.
     pub at: Timestamp,
     /// Who said so.
     pub by: Arc<str>,
-    /// What was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<Arc<str>>,
 }
 
 impl SetbackKind {
-    /// What a review has to do with it.
     pub(in super::super) fn of(verdict: ReviewStatus) -> Option<Self> {
         match verdict {
             ReviewStatus::Approved => None,
@@ -59,7 +55,6 @@ impl fmt::Display for SetbackKind {
 }
 
 impl Setback {
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         const FIXED: usize = 60;
         (FIXED + self.by.len() + self.comment.as_ref().map_or(0, |comment| comment.len())) as u64

@@ -24,22 +24,17 @@ pub enum LearningState {
     Begun(Promotion),
     /// It is in a core.
     Promoted {
-        /// In which.
         core: CoreId,
         /// The entry that says it.
         entry: CoreEntryId,
         /// Who promoted it.
         by: Arc<str>,
-        /// When.
         at: Timestamp,
     },
     /// It is not wanted, for ever.
     Refused {
-        /// Who refused it.
         by: Arc<str>,
-        /// When.
         at: Timestamp,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
@@ -47,15 +42,12 @@ pub enum LearningState {
     RollingBack(RollBack),
     /// It was in a core, and was taken out of it.
     RolledBack {
-        /// Of which.
         core: CoreId,
         /// The entry that said it.
         entry: CoreEntryId,
         /// Who took it out.
         by: Arc<str>,
-        /// When.
         at: Timestamp,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
@@ -92,7 +84,6 @@ pub struct RollBack {
     pub by: Actor,
     /// When it was begun.
     pub at: Timestamp,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
     /// The revision in which it was begun.
@@ -103,7 +94,6 @@ pub struct RollBack {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LearningVerdict {
-    /// Which.
     pub learning: LearningId,
     /// What became of it.
     #[serde(flatten)]
@@ -113,7 +103,6 @@ pub struct LearningVerdict {
 }
 
 impl LearningState {
-    /// As it is written.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -142,7 +131,6 @@ impl fmt::Display for LearningState {
 }
 
 impl LearningVerdict {
-    /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         const FIXED: usize = 200;
         let texts = match &self.state {
@@ -172,7 +160,6 @@ impl BoardState {
         self.learnings.values()
     }
 
-    /// What became of a learning.
     pub fn learning_state(&self, learning: &LearningId) -> LearningState {
         self.learnings.get(learning).map(|verdict| verdict.state.clone()).unwrap_or_default()
     }
@@ -187,7 +174,6 @@ impl BoardState {
         self.open_learnings.iter().filter_map(|learning| self.learnings.get(learning).cloned()).collect()
     }
 
-    /// When others should finish what was begun with memory cores.
     pub(in super::super) fn learnings_due(&self) -> Option<Timestamp> {
         let open = self.open_learnings.iter().filter_map(|learning| self.learnings.get(learning));
         let since = open.filter_map(|verdict| verdict.state.open_since()).min()?;
@@ -204,7 +190,6 @@ impl BoardState {
         self.learnings.insert(learning, Arc::new(verdict));
     }
 
-    /// Nothing is decided about it any more.
     pub(in super::super) fn drop_learning(&mut self, learning: &LearningId) {
         if let Some(old) = self.learnings.remove(learning) {
             self.bytes -= old.bytes();
