@@ -4,14 +4,13 @@
 //! Sections and items are whole lines that begin with a tag or with two blanks and a dash. The tokenizer never joins such a
 //! beginning with the line end before it, so that tokens of parts add up; the sum is checked on the final text anyway.
 
-use std::collections::HashSet;
-
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 
 use super::board::BoardLines;
 use super::item::{self, Body};
 use super::list::{EntryLine, ItemRef, NoteLine, NoteLines, fill};
-use super::notebook::{self, NotebookLine, NotebookLines};
+use super::notebook::{self, NotebookLines};
+use super::part::{self, PartSequence, ShownItems, WindowPart};
 use super::section::Section;
 use super::shares::Shares;
 use super::{OmissionReason, SectionName, SectionReport, Strategy, compact, cores, task, tokens};
@@ -146,196 +145,184 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
         compact::compact(&mut material);
     }
     let board = material.board.take().unwrap_or_default();
-    let material = &material;
-    let shares = if board.task.is_some() { Shares::with_task(budget) } else { Shares::of(budget) };
-    let share = |name| shares.section(name);
-    let item = shares.item();
-
-    // What seldom changes has its own part of the budget, and the room that is kept for sections of the tail that the request
-    // or the memory does not have.
-    let preamble = tokens::count(PREAMBLE);
-    let absent = material.absent();
-    let spare: u64 = absent.iter().map(|name| share(*name).kept).sum();
-    let kept_for = |name| if absent.contains(&name) { 0 } else { share(name).kept };
-    let stable = (shares.stable() + spare).saturating_sub(preamble);
-    let mut left = stable;
-    let kept = if matches!(material.summary, Summary::None) { 0 } else { share(SectionName::Summary).most };
-    let NotebookLines { learnings, snippets, progress } = &material.notebooks;
-    let builds: [(SectionName, Build<'_, '_>); 5] = [
-        (SectionName::Handoff, single(SectionName::Handoff, material.handoff, SESSION_HANDOFF_KEY)),
-        (SectionName::Goal, Box::new(|room, _| (vec![task::goal(&board, room)], ShownItems::new()))),
-        (
-            SectionName::Constraints,
-            Box::new(|room, item| {
-                (vec![task::list(SectionName::Constraints, &board.constraints, room, item)], ShownItems::new())
-            }),
-        ),
-        (SectionName::KeyLearnings, of_notebook(SectionName::KeyLearnings, learnings)),
-        (SectionName::VerbatimContext, of_notebook(SectionName::VerbatimContext, snippets)),
-    ];
-    let mut parts = Vec::new();
-    for (name, build) in builds {
-        let part = Part::new(share(name).most.min(left), item, build);
-        left = left.saturating_sub(part.tokens());
-        parts.push(part);
-    }
-    let kept = kept.min(left);
-    // Cores stand below the entries and the notes, and are kept their room before these.
-    left -= kept;
-    let room = share(SectionName::Cores).most.min(left);
-    let build: Build<'_, '_> = Box::new(|room, item| {
-        let mut shown = ShownItems::new();
-        (vec![cores::section(&board.cores, room, item, &mut shown)], shown)
-    });
-    let cores = Part::new(room, item, build);
-    left -= shares.in_steps(cores.tokens()).min(room);
-    parts.push(cores);
-    let build: Build<'_, '_> = Box::new(|room, item| entries_and_notes(material, room, item, &shares));
-    let mut list = Part::new(left, item, build);
-    if !list.lacks_room() {
-        share_out(&mut parts, &mut list, stable - kept.min(stable), &shares);
-    }
-    let mut shown: ShownItems<'_> = parts.iter().chain([&list]).flat_map(|part| part.shown.iter().copied()).collect();
+    let composer = Composer::new(&material, &board, budget);
+    let stable = composer.stable_sections();
     // Only then anyone wants to know.
-    let hidden = if strategy == Strategy::Summarize { hidden(material, &shown) } else { Vec::new() };
-    let cores = parts.pop().map_or_else(Vec::new, |cores| cores.sections);
-    let stable = parts.into_iter().chain([list]).flat_map(|part| part.sections);
-    let stable: Vec<Section> = stable.chain([summary(material.summary, kept)]).chain(cores).collect();
-
-    // The tail has the rest, less what is kept for those that come after.
-    let all = budget.saturating_sub(preamble + stable.iter().map(Section::tokens).sum::<u64>());
-    let kept = kept_for(SectionName::Conversation) + kept_for(SectionName::Found);
-    let below_task = kept + kept_for(SectionName::Scratchpad);
-    let room = share(SectionName::Progress).most.min(all.saturating_sub(below_task + shares.task().kept));
-    let progress = Part::new(room, item, of_notebook(SectionName::Progress, progress));
-
-    let left = all.saturating_sub(progress.tokens());
-    let most = if board.task.is_some() { shares.task().most } else { share(SectionName::Nudges).most };
-    let build: Build<'_, '_> = Box::new(|room, item| {
-        let sections = match &board.task {
-            Some(task) => task::task_sections(task, &board.nudges, &Shares::of(room), 0, item),
-            None => vec![task::list(SectionName::Nudges, &board.nudges, room, item)],
-        };
-        (sections, ShownItems::new())
-    });
-    let task = Part::new(most.min(left.saturating_sub(below_task)), item, build);
-
-    let left = left.saturating_sub(task.tokens());
-    let room = share(SectionName::Scratchpad).most.min(left.saturating_sub(kept));
-    let scratchpad = Part::new(room, item, single(SectionName::Scratchpad, material.scratchpad, SCRATCHPAD_KEY));
-
-    let left = left.saturating_sub(scratchpad.tokens());
-    let kept = kept_for(SectionName::Found);
-    let room = share(SectionName::Conversation).most.min(left.saturating_sub(kept));
-    let build: Build<'_, '_> = Box::new(|room, item| (vec![conversation(material, room, item)], ShownItems::new()));
-    let conversation = Part::new(room, item, build);
-
-    let mut tail = vec![progress, task, scratchpad, conversation];
-    shown.extend(tail.iter().flat_map(|part| part.shown.iter().copied()));
-    let left = left.saturating_sub(tail.last().map_or(0, Part::tokens));
-    let room = share(SectionName::Found).most.min(left);
-    let needed = found(material.hits, room, item, &shown).tokens();
-    for at in 0..tail.len() {
-        let others: u64 =
-            tail.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, part)| part.tokens()).sum();
-        if let Some(part) = tail.get_mut(at) {
-            part.grow(all.saturating_sub(others + needed), item);
-        }
+    let hidden = if strategy == Strategy::Summarize { hidden(&material, &stable.shown) } else { Vec::new() };
+    let tail = composer.tail_sections(&stable);
+    let sections = stable.sections.into_iter().chain(tail).collect();
+    Composed {
+        shows_all: hidden.is_empty(),
+        hidden: lines_to_summarize(material.summary, &hidden),
+        ..assemble(sections, budget)
     }
-    shown.extend(tail.iter().flat_map(|part| part.shown.iter().copied()));
-    let room = all.saturating_sub(tail.iter().map(Part::tokens).sum());
-    let found = found(material.hits, room, item, &shown);
-    let shows_all = hidden.is_empty();
-    let hidden = if matches!(material.summary, Summary::Wanted) {
-        // A summary of what came from outside would no longer say so: it is not summarized.
-        hidden.iter().filter(|hidden| !hidden.is_from_outside()).map(Hidden::line).collect()
-    } else {
-        Vec::new()
-    };
-    let tail = tail.into_iter().flat_map(|part| part.sections).chain([found]);
-    let composed = assemble(stable.into_iter().chain(tail).collect(), budget);
-    Composed { shows_all, hidden, ..composed }
 }
 
-/// What is shown whole.
-type ShownItems<'a> = HashSet<ItemRef<'a>>;
+/// Composes a window of two halves: what seldom changes, then what changes with every turn.
+struct Composer<'m, 'a> {
+    material: &'m Material<'a>,
+    board: &'m BoardLines<'a>,
+    budget: u64,
+    shares: Shares,
+    /// Tokens of the first line.
+    preamble: u64,
+    /// The sections of the tail for which no room is kept.
+    absent: Vec<SectionName>,
+}
 
-/// Builds sections from the room that they have together and the most that one item may have.
-type Build<'b, 'a> = Box<dyn Fn(u64, u64) -> (Vec<Section>, ShownItems<'a>) + 'b>;
-
-/// Sections that can be built again in more room.
-struct Part<'b, 'a> {
-    build: Build<'b, 'a>,
-    room: u64,
+/// The half of a window that seldom changes.
+struct StableHalf<'a> {
     sections: Vec<Section>,
     shown: ShownItems<'a>,
 }
 
-impl<'b, 'a> Part<'b, 'a> {
-    fn new(room: u64, item: u64, build: Build<'b, 'a>) -> Self {
-        let (sections, shown) = build(room, item);
-        Self { build, room, sections, shown }
+impl<'m, 'a> Composer<'m, 'a> {
+    fn new(material: &'m Material<'a>, board: &'m BoardLines<'a>, budget: u64) -> Self {
+        let shares = if board.task.is_some() { Shares::with_task(budget) } else { Shares::of(budget) };
+        Self { material, board, budget, shares, preamble: tokens::count(PREAMBLE), absent: material.absent() }
     }
 
-    fn tokens(&self) -> u64 {
-        self.sections.iter().map(Section::tokens).sum()
+    fn most(&self, name: SectionName) -> u64 {
+        self.shares.section(name).most
     }
 
-    fn lacks_room(&self) -> bool {
-        self.sections.iter().any(|section| section.leaves_out(OmissionReason::NoRoom))
+    /// The room that is kept for a section of the tail.
+    fn kept_for(&self, name: SectionName) -> u64 {
+        if self.absent.contains(&name) { 0 } else { self.shares.section(name).kept }
     }
 
-    /// Uses this much room, if something is cut or left out. An item may have all of it if nothing is left out for that.
-    fn grow(&mut self, room: u64, item: u64) {
-        if !self.lacks_room() && !self.sections.iter().any(|section| section.leaves_out(OmissionReason::Cut)) {
-            return;
+    /// What seldom changes has its own part of the budget, and the room that is kept for sections of the tail that the
+    /// request or the memory does not have.
+    fn stable_room(&self) -> u64 {
+        let spare: u64 = self.absent.iter().map(|name| self.shares.section(*name).kept).sum();
+        (self.shares.stable() + spare).saturating_sub(self.preamble)
+    }
+
+    fn stable_sections(&self) -> StableHalf<'_> {
+        let room = self.stable_room();
+        let mut parts = self.leading_parts(room);
+        let left = room.saturating_sub(parts.used);
+        let summary_room = self.summary_room().min(left);
+        // Cores stand below the entries and the notes, and are kept their room before these.
+        let used = parts.used;
+        let cores_room = parts.push(self.most(SectionName::Cores), room - summary_room, |room, item, shown| {
+            vec![cores::section(&self.board.cores, room, item, shown)]
+        });
+        let kept_for_cores = self.shares.in_steps(parts.used - used).min(cores_room);
+        let list_room = left - summary_room - kept_for_cores;
+        let mut list = WindowPart::new(list_room, self.shares.item(), |room, item, shown| {
+            entries_and_notes(self.material, room, item, &self.shares, shown)
+        });
+        if !list.lacks_room() {
+            share_out(&mut parts, &mut list, room - summary_room, &self.shares);
         }
-        let is_good = |sections: &[Section]| !sections.iter().any(|section| section.leaves_out(OmissionReason::NoRoom));
-        let (sections, shown) = (self.build)(room, room.max(item));
-        let (sections, shown) = match is_good(&sections) {
-            true => (sections, shown),
-            false if room > self.room => (self.build)(room, item),
-            false => return,
+        let shown = parts.shown().chain(list.shown).collect();
+        let cores = parts.parts.pop().map_or_else(Vec::new, |cores| cores.sections);
+        let leading = parts.into_sections().into_iter().chain(list.sections);
+        let sections = leading.chain([summary(self.material.summary, summary_room)]).chain(cores).collect();
+        StableHalf { sections, shown }
+    }
+
+    /// What stands above the entries.
+    fn leading_parts(&self, room: u64) -> PartSequence<'_> {
+        let Self { material, board, .. } = *self;
+        let NotebookLines { learnings, snippets, .. } = &material.notebooks;
+        let mut parts = PartSequence::new(0, self.shares.item());
+        parts.push(self.most(SectionName::Handoff), room, |room, _, shown| {
+            vec![single(SectionName::Handoff, material.handoff, SESSION_HANDOFF_KEY, room, shown)]
+        });
+        parts.push(self.most(SectionName::Goal), room, |room, _, _| vec![task::goal(board, room)]);
+        parts.push(self.most(SectionName::Constraints), room, |room, item, _| {
+            vec![task::list(SectionName::Constraints, &board.constraints, room, item)]
+        });
+        for (name, lines) in [(SectionName::KeyLearnings, learnings), (SectionName::VerbatimContext, snippets)] {
+            parts.push(self.most(name), room, move |room, item, shown| {
+                vec![notebook::section(name, lines, room, item, shown)]
+            });
+        }
+        parts
+    }
+
+    fn summary_room(&self) -> u64 {
+        match self.material.summary {
+            Summary::None => 0,
+            Summary::Wanted | Summary::Of(_) => self.most(SectionName::Summary),
+        }
+    }
+
+    /// The tail has the room that the stable half leaves.
+    fn tail_sections(&self, stable: &StableHalf<'_>) -> Vec<Section> {
+        let room = self.budget.saturating_sub(self.preamble + part::tokens(&stable.sections));
+        let mut parts = self.tail_parts(room);
+        let mut shown: ShownItems<'_> = stable.shown.iter().copied().chain(parts.shown()).collect();
+        let found_room = self.most(SectionName::Found).min(room.saturating_sub(parts.used));
+        let needed = found(self.material.hits, found_room, self.shares.item(), &shown).tokens();
+        parts.grow_each(|_, others| Some(room.saturating_sub(others + needed)));
+        shown.extend(parts.shown());
+        let found_room = room.saturating_sub(parts.tokens());
+        let found = found(self.material.hits, found_room, self.shares.item(), &shown);
+        parts.into_sections().into_iter().chain([found]).collect()
+    }
+
+    /// Each leaves what is kept for those that come after it.
+    fn tail_parts(&self, room: u64) -> PartSequence<'_> {
+        let Self { material, board, .. } = *self;
+        let below_conversation = self.kept_for(SectionName::Found);
+        let below_scratchpad = below_conversation + self.kept_for(SectionName::Conversation);
+        let below_task = below_scratchpad + self.kept_for(SectionName::Scratchpad);
+        let below_progress = below_task + self.shares.task().kept;
+        let above = |kept: u64| room.saturating_sub(kept);
+        let mut parts = PartSequence::new(0, self.shares.item());
+        parts.push(self.most(SectionName::Progress), above(below_progress), |room, item, shown| {
+            vec![notebook::section(SectionName::Progress, &material.notebooks.progress, room, item, shown)]
+        });
+        match &board.task {
+            Some(task) => parts.push(self.shares.task().most, above(below_task), |room, item, _| {
+                task::task_sections(task, &board.nudges, &Shares::of(room), 0, item)
+            }),
+            None => parts.push(self.most(SectionName::Nudges), above(below_task), |room, item, _| {
+                vec![task::list(SectionName::Nudges, &board.nudges, room, item)]
+            }),
         };
-        (self.room, self.sections, self.shown) = (room, sections, shown);
+        parts.push(self.most(SectionName::Scratchpad), above(below_scratchpad), |room, _, shown| {
+            vec![single(SectionName::Scratchpad, material.scratchpad, SCRATCHPAD_KEY, room, shown)]
+        });
+        parts.push(self.most(SectionName::Conversation), above(below_conversation), |room, item, _| {
+            vec![conversation(material, room, item)]
+        });
+        parts
     }
 }
 
 /// Gives the room that nothing uses to those of the parts that need more than their share, in their order, and what is then
 /// left to long items of the list, which shows everything. The needs of others count in whole steps: one more note seldom
 /// moves the end of what stands above it.
-fn share_out(parts: &mut [Part<'_, '_>], list: &mut Part<'_, '_>, room: u64, shares: &Shares) {
-    for at in 0..parts.len() {
-        let others = parts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, part)| part.tokens());
-        let room = room.saturating_sub(shares.in_steps(others.sum::<u64>() + list.tokens()));
-        if let Some(part) = parts.get_mut(at).filter(|part| room >= part.room) {
-            part.grow(room, shares.item());
-        }
-    }
-    let left = room.saturating_sub(parts.iter().map(Part::tokens).sum());
-    list.grow(left.min(list.room), shares.item());
+fn share_out(parts: &mut PartSequence<'_>, list: &mut WindowPart<'_>, room: u64, shares: &Shares) {
+    let listed = list.tokens();
+    parts.grow_each(|part, others| {
+        let room = room.saturating_sub(shares.in_steps(others + listed));
+        (room >= part.room).then_some(room)
+    });
+    list.grow(room.saturating_sub(parts.tokens()).min(list.room), shares.item());
 }
 
 /// A section of one text. If it must be cut, its end is shown as well as its beginning.
-fn single<'b, 'a: 'b>(name: SectionName, body: Option<Body<'b>>, key: &'a str) -> Build<'b, 'a> {
-    Box::new(move |room, _| {
-        let (mut section, mut shown) = (Section::new(name, room), ShownItems::new());
-        if let Some(body) = body.filter(|body| !body.is_blank()) {
-            let rendered = item::block_with_end(body, section.left());
-            if rendered.as_ref().is_some_and(|rendered| !rendered.is_cut) {
-                shown.insert(ItemRef::Key(key));
-            }
-            section.push(ItemRef::Key(key), rendered, 0);
+fn single(
+    name: SectionName,
+    body: Option<Body<'_>>,
+    key: &'static str,
+    room: u64,
+    shown: &mut ShownItems<'_>,
+) -> Section {
+    let mut section = Section::new(name, room);
+    if let Some(body) = body.filter(|body| !body.is_blank()) {
+        let rendered = item::block_with_end(body, section.left());
+        if rendered.as_ref().is_some_and(|rendered| !rendered.is_cut) {
+            shown.insert(ItemRef::Key(key));
         }
-        (vec![section], shown)
-    })
-}
-
-fn of_notebook<'a>(name: SectionName, lines: &'a [NotebookLine<'_>]) -> Build<'a, 'a> {
-    Box::new(move |room, item| {
-        let mut shown = ShownItems::new();
-        (vec![notebook::section(name, lines, room, item, &mut shown)], shown)
-    })
+        section.push(ItemRef::Key(key), rendered, 0);
+    }
+    section
 }
 
 /// Entries and notes in the room that both have. Notes are kept what they need, in steps, up to their share; entries take
@@ -345,20 +332,20 @@ fn entries_and_notes<'a>(
     room: u64,
     item: u64,
     shares: &Shares,
-) -> (Vec<Section>, ShownItems<'a>) {
-    let mut shown = ShownItems::new();
+    shown: &mut ShownItems<'a>,
+) -> Vec<Section> {
     let frame = Section::frame(SectionName::Notes);
     let mut lines = NoteLines::new(&material.notes, item);
     lines.take_up_to(shares.section(SectionName::Notes).kept.saturating_sub(frame));
     let needed = if material.notes.is_empty() { 0 } else { frame + lines.tokens_needed() };
 
     let mut entries = Section::new(SectionName::Entries, room.saturating_sub(shares.kept_for_notes(needed)));
-    fill(&mut entries, &material.entries, item, 0, &mut shown);
+    fill(&mut entries, &material.entries, item, 0, shown);
 
     let mut notes = Section::new(SectionName::Notes, room.saturating_sub(entries.tokens()));
     lines.take_up_to(notes.left());
-    lines.write(&mut notes, &mut shown);
-    (vec![entries, notes], shown)
+    lines.write(&mut notes, shown);
+    vec![entries, notes]
 }
 
 /// An entry or a note that is not shown whole.
@@ -391,6 +378,14 @@ fn hidden<'m, 'a>(material: &'m Material<'a>, shown: &ShownItems<'a>) -> Vec<Hid
     entries.map(Hidden::Entry).chain(notes.map(Hidden::Note)).collect()
 }
 
+/// What a summary is wanted of. A summary of what came from outside would no longer say so: it is not summarized.
+fn lines_to_summarize(summary: Summary<'_>, hidden: &[Hidden<'_, '_>]) -> Vec<String> {
+    match summary {
+        Summary::Wanted => hidden.iter().filter(|hidden| !hidden.is_from_outside()).map(Hidden::line).collect(),
+        Summary::None | Summary::Of(_) => Vec::new(),
+    }
+}
+
 /// What is said about the rest. Whatever a model said, it stays within its room.
 fn summary(summary: Summary<'_>, room: u64) -> Section {
     let mut section = Section::new(SectionName::Summary, room);
@@ -407,7 +402,7 @@ fn conversation(material: &Material<'_>, room: u64, item: u64) -> Section {
     let mut lines = NoteLines::new(&material.conversation_notes, item);
     lines.take_up_to(section.left() / 2);
     // It has no part in what is shown above: its keys are its own.
-    let mut shown = HashSet::new();
+    let mut shown = ShownItems::new();
     fill(&mut section, &material.conversation_entries, item, lines.tokens(), &mut shown);
     lines.take_up_to(section.left());
     lines.write(&mut section, &mut shown);

@@ -1,11 +1,10 @@
 //! What memory cores have to say: lines in the order of the cores and of their entries, the best of them where room is short.
 
-use std::collections::HashSet;
-
 use corkboard_core::board::CoreRef;
 
 use super::board::BoardLine;
 use super::list::ItemRef;
+use super::part::ShownItems;
 use super::section::Section;
 use super::{OmissionReason, SectionName, task};
 use crate::knowledge::SourcedEntry;
@@ -73,7 +72,7 @@ pub(super) struct CoreLines<'a> {
 }
 
 /// The section, in its room. What is shown whole goes into `shown`.
-pub(super) fn section<'a>(lines: &CoreLines<'a>, room: u64, most: u64, shown: &mut HashSet<ItemRef<'a>>) -> Section {
+pub(super) fn section<'a>(lines: &CoreLines<'a>, room: u64, most: u64, shown: &mut ShownItems<'a>) -> Section {
     let mut section = task::list_noting(SectionName::Cores, &lines.lines, room, most, |line, rendered| {
         if let (BoardLine::Core(_, known), false) = (line, rendered.is_cut) {
             shown.insert(ItemRef::Core(known.core.as_str(), known.entry.id));

@@ -1,12 +1,13 @@
 //! Lists of entries and notes in the room they have.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 use std::fmt;
 
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 
 use super::item::{self, Body, Rendered};
+use super::part::ShownItems;
 use super::section::Section;
 use super::{OmissionReason, tokens};
 
@@ -117,7 +118,7 @@ pub(super) fn fill<'a>(
     entries: &[EntryLine<'a>],
     most: u64,
     kept: u64,
-    shown: &mut HashSet<ItemRef<'a>>,
+    shown: &mut ShownItems<'a>,
 ) {
     // A heap gives the first few of many in order without sorting them all. Where no number is negative, the order of their
     // bits is theirs; adding nothing makes minus zero zero.
@@ -189,7 +190,7 @@ impl<'n, 'a> NoteLines<'n, 'a> {
     /// Puts the notes into their section. If older ones are left out, the first shown is one whose number is a multiple of a
     /// quarter, or an eighth, of how many fit: it stays the first until so many more were added, and all before the new
     /// note stays as it was.
-    pub(super) fn write(mut self, section: &mut Section, shown: &mut HashSet<ItemRef<'a>>) {
+    pub(super) fn write(mut self, section: &mut Section, shown: &mut ShownItems<'a>) {
         let fitting = self.taken.len();
         if fitting < self.notes.len() && fitting >= 4 {
             let block = 1 << (fitting / 4).ilog2();

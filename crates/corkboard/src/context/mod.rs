@@ -21,6 +21,7 @@ pub(crate) mod item;
 pub(crate) mod label;
 mod list;
 mod notebook;
+mod part;
 mod section;
 mod shares;
 mod sources;

@@ -9,6 +9,7 @@ use corkboard_core::notebook::{Notebook, NotebookItemId};
 use super::SectionName;
 use super::item::{self, Body};
 use super::list::ItemRef;
+use super::part::ShownItems;
 use super::section::Section;
 
 /// The lines of all notebooks, by notebook, each in its order.
@@ -81,7 +82,7 @@ pub(super) fn section<'m>(
     lines: &'m [NotebookLine<'_>],
     room: u64,
     most: u64,
-    shown: &mut HashSet<ItemRef<'m>>,
+    shown: &mut ShownItems<'m>,
 ) -> Section {
     let mut section = Section::new(name, room);
     let (mut taken, mut tokens) = (Vec::new(), 0);

@@ -1,10 +1,9 @@
 //! The sections of a board: its goal and constraints, and what concerns a task.
 
-use std::collections::HashSet;
-
 use super::board::{BoardLine, BoardLines, TaskLines};
 use super::compose::{Composed, PREAMBLE, assemble};
 use super::item::{self, Body, Rendered};
+use super::part::PartSequence;
 use super::section::Section;
 use super::shares::Shares;
 use super::{SectionName, cores, tokens};
@@ -13,16 +12,16 @@ use super::{SectionName, cores, tokens};
 /// number.
 pub(super) fn compose(lines: &BoardLines<'_>, budget: u64) -> Composed {
     let shares = Shares::of(budget);
-    let mut used = tokens::count(PREAMBLE);
-    let goal = goal(lines, shares.reach(SectionName::Goal).saturating_sub(used));
-    used += goal.tokens();
-    let room = shares.reach(SectionName::Constraints).saturating_sub(used);
-    let constraints = list(SectionName::Constraints, &lines.constraints, room, shares.item());
-    used += constraints.tokens();
-    let room = shares.reach(SectionName::Cores).saturating_sub(used);
-    let cores = cores::section(&lines.cores, room, shares.item(), &mut HashSet::new());
-    used += cores.tokens();
-    let mut sections = vec![goal, constraints, cores];
+    let mut parts = PartSequence::new(tokens::count(PREAMBLE), shares.item());
+    parts.push(u64::MAX, shares.reach(SectionName::Goal), |room, _, _| vec![goal(lines, room)]);
+    parts.push(u64::MAX, shares.reach(SectionName::Constraints), |room, item, _| {
+        vec![list(SectionName::Constraints, &lines.constraints, room, item)]
+    });
+    parts.push(u64::MAX, shares.reach(SectionName::Cores), |room, item, shown| {
+        vec![cores::section(&lines.cores, room, item, shown)]
+    });
+    let used = parts.used;
+    let mut sections = parts.into_sections();
     if let Some(task) = &lines.task {
         sections.extend(task_sections(task, &lines.nudges, &shares, used, shares.item()));
     }
