@@ -60,8 +60,8 @@ mod strict;
 pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
-    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
-    Edge, EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
+    BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge,
+    EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
     PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
     RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
@@ -90,9 +90,7 @@ pub use corkboard_core::{
 pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
-pub use knowledge::{
-    Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
-};
+pub use knowledge::{Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn};
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
     SpaceDocument, SpaceLog, SpacesDocument, StateDocument, Trimmed,
@@ -101,12 +99,13 @@ pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
     Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, FoundItem, FoundScope,
     LongTermMemory, MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
-    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
+    SESSION_HANDOFF_KEY, Scope, ScopeInfo, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{
     Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,
 };
 pub use problem::{EntryDocument, MetadataDocument, Problem};
+pub use search::Search;
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,

@@ -59,7 +59,7 @@ pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
 pub use progress::BoardProgress;
-pub use search::{BoardHit, BoardSearch};
+pub use search::BoardHit;
 pub use view::BoardView;
 
 /// Watches the log of a board.

@@ -1,58 +1,22 @@
 //! Searching a board: which documents it has, and what a hit tells.
 
 use std::borrow::Cow;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use corkboard_core::board::{ApprovalVerdict, BoardItem, BoardState, Choice, Decision, Task};
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{EntryMetadata, Refusal, Revisioned};
+use corkboard_core::{Refusal, Revisioned};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Board;
-use crate::search::{Change, Document, Index, Query, Searchable, checked_query, snippet};
-use crate::{Result, Search};
+use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet};
 
 impl Board {
     /// Looks for tasks, decisions, discoveries, artifacts and choices by their words, the best first. What was written is
     /// found by the next search, whoever wrote it.
-    pub fn search<'a>(&'a self, query: &'a str) -> BoardSearch<'a> {
-        BoardSearch { board: self, query, limit: Search::LIMIT }
-    }
-}
-
-/// A search on a board. Made by [`Board::search`].
-#[must_use = "nothing is looked for until this is awaited"]
-pub struct BoardSearch<'a> {
-    board: &'a Board,
-    query: &'a str,
-    limit: usize,
-}
-
-impl BoardSearch<'_> {
-    /// At most so many hits: at least 1, at most [`Search::MAX_LIMIT`]; [`Search::LIMIT`] unless it is said.
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit.clamp(1, Search::MAX_LIMIT);
-        self
-    }
-}
-
-impl<'a> IntoFuture for BoardSearch<'a> {
-    type Output = Result<Vec<BoardHit>>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { board, query, limit } = self;
-            let query = checked_query(query, &board.engine.options.limits)?;
-            let look = move |state: &Revisioned<BoardState>, index: &Index<BoardItem>, _: Timestamp| {
-                (state.head.rev, hits(state, index, &query, limit))
-            };
-            let (rev, found) = board.engine.search(&board.slot, look).await?;
-            board.saw(rev);
-            Ok(found?)
-        })
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, BoardHit> {
+        Search::new(&self.engine, &self.slot, query, hits).noting_revision(&self.seen)
     }
 }
 
@@ -83,37 +47,15 @@ impl Searchable for BoardState {
 
     fn changes(before: Option<&Self>, after: &Self, mut each: impl FnMut(BoardItem, Change<'_>)) {
         let empty = Self::default();
-        before.unwrap_or(&empty).each_difference(after, |item| match found(after, item) {
-            Some(found) => each(item, Change::Put(found.document())),
+        before.unwrap_or(&empty).each_difference(after, |item| match document(after, item) {
+            Some((document, _)) => each(item, Change::Put(document)),
             None => each(item, Change::Removed),
         });
     }
 }
 
-/// Something on a board, as it is found.
-struct Found<'a> {
-    /// What it is called, which is found too.
-    name: &'a str,
-    text: Cow<'a, str>,
-    author: &'a Arc<str>,
-    written: Timestamp,
-    trust: Trust,
-}
-
-impl Found<'_> {
-    fn document(&self) -> Document<'_> {
-        Document {
-            body: Cow::Borrowed(&self.text),
-            key: self.name,
-            tags: &[],
-            author: self.author,
-            written: self.written,
-            importance: EntryMetadata::IMPORTANCE,
-        }
-    }
-}
-
-fn found(state: &BoardState, item: BoardItem) -> Option<Found<'_>> {
+/// Something on a board in words, and how far it may be trusted.
+fn document(state: &BoardState, item: BoardItem) -> Option<(Document<'_>, Trust)> {
     // What says nothing else is an agent's.
     let trust = Trust::default();
     Some(match item {
@@ -121,35 +63,28 @@ fn found(state: &BoardState, item: BoardItem) -> Option<Found<'_>> {
             let task = state.task(id)?;
             // Of a text of which a part came from outside, all is held to have.
             let trust = task.result.as_ref().map_or(trust, |result| result.trust().min(trust));
-            Found { name: "", text: task_text(task).into(), author: &task.created_by, written: task.created_at, trust }
+            (Document::plain(task_text(task), &task.created_by, task.created_at), trust)
         }
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
-            let Decision { made_by, made_at, .. } = decision;
-            Found {
-                name: "",
-                text: decision_text(decision).into(),
-                author: made_by,
-                written: *made_at,
-                trust: decision.trust,
-            }
+            (Document::plain(decision_text(decision), &decision.made_by, decision.made_at), decision.trust)
         }
         BoardItem::Discovery(id) => {
             let discovery = state.discovery(id)?;
             let (author, written) = (&discovery.discovered_by, discovery.discovered_at);
-            Found { name: "", text: (&*discovery.content).into(), author, written, trust: discovery.trust }
+            (Document::plain(&*discovery.content, author, written), discovery.trust)
         }
         BoardItem::Artifact(id) => {
             let artifact = state.artifact(id)?;
             let text = lines([Some(&*artifact.description), artifact.content.as_deref()].into_iter().flatten());
-            let (author, written) = (&artifact.created_by, artifact.created_at);
-            Found { name: &artifact.path, text: text.into(), author, written, trust: artifact.trust }
+            let document = Document::plain(text, &artifact.created_by, artifact.created_at);
+            (Document { key: &artifact.path, ..document }, artifact.trust)
         }
         BoardItem::Choice(id) => {
             let choice = state.choice(id)?;
             let author = choice.chosen_by.as_ref().unwrap_or(&state.info()?.created_by);
             let written = choice.chosen_at.unwrap_or(state.info()?.created_at);
-            Found { name: "", text: choice_text(choice).into(), author, written, trust }
+            (Document::plain(choice_text(choice), author, written), trust)
         }
     })
 }
@@ -183,7 +118,8 @@ fn hits(
     index: &Index<BoardItem>,
     query: &Query,
     limit: usize,
-) -> std::result::Result<Vec<BoardHit>, Refusal> {
+    _: Timestamp,
+) -> Result<Vec<BoardHit>, Refusal> {
     let state = &current.state;
     state.readable()?;
     // Of an artifact the newest version stands for all.
@@ -198,7 +134,7 @@ fn hits(
 }
 
 fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<BoardHit> {
-    let found = found(state, id)?;
+    let (document, trust) = document(state, id)?;
     let title = match id {
         BoardItem::Task(id) => state.task(id)?.title.to_string(),
         BoardItem::Decision(id) => {
@@ -215,9 +151,9 @@ fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<B
         BoardItem::Artifact(id) => state.artifact(id)?.path.to_string(),
         BoardItem::Choice(id) => beginning(&state.choice(id)?.question).into_owned(),
     };
-    let snippet = snippet(&found.text, query, Search::SNIPPET);
-    let (author, timestamp) = (found.author.clone(), found.written);
-    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, timestamp, trust: found.trust })
+    let snippet = snippet(&document.body, query, Search::SNIPPET);
+    let (author, timestamp) = (document.author.into(), document.written);
+    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, timestamp, trust })
 }
 
 /// The first line of a text, or as much of it as makes a title.

@@ -25,7 +25,7 @@ pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, Show};
 pub(crate) use observer::CoreObserver;
-pub use search::{CoreHit, CoreSearch};
+pub use search::CoreHit;
 
 /// Watches the log of a memory core.
 pub type CoreWatch = Watch<CoreState>;

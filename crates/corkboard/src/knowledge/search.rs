@@ -1,52 +1,21 @@
 //! Searching a memory core: its entries are the documents, and a hit tells where it came from.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use corkboard_core::knowledge::{CoreEntry, CoreEntryId, CoreState, Trust};
-use corkboard_core::{MemoryKind, Revisioned};
+use corkboard_core::{MemoryKind, Refusal, Revisioned};
 use imbl::ordmap::DiffItem;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Core, Show};
-use crate::search::{Change, Document, Index, Query, Searchable, checked_query, snippet};
-use crate::{Result, Search};
+use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet};
 
 impl Core {
     /// Looks for entries by their words, the best first; what is forgotten is not found. What was written is found by the
     /// next search, whoever wrote it. Await it.
-    pub fn search<'a>(&'a self, query: &'a str) -> CoreSearch<'a> {
-        CoreSearch { core: self, query, limit: Search::LIMIT }
-    }
-}
-
-/// A search in a memory core. Made by [`Core::search`].
-#[must_use = "nothing is looked for until this is awaited"]
-pub struct CoreSearch<'a> {
-    core: &'a Core,
-    query: &'a str,
-    limit: usize,
-}
-
-impl CoreSearch<'_> {
-    /// At most so many hits: at least 1, at most [`Search::MAX_LIMIT`]; [`Search::LIMIT`] unless it is said.
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit.clamp(1, Search::MAX_LIMIT);
-        self
-    }
-}
-
-impl<'a> IntoFuture for CoreSearch<'a> {
-    type Output = Result<Vec<CoreHit>>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { core, query, limit } = self;
-            let query = checked_query(query, &core.engine.options.limits)?;
-            core.engine.search(&core.slot, move |state, index, now| hits(state, index, &query, limit, now)).await
-        })
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, CoreHit> {
+        Search::new(&self.engine, &self.slot, query, hits)
     }
 }
 
@@ -112,12 +81,12 @@ fn hits(
     query: &Query,
     limit: usize,
     now: Timestamp,
-) -> Vec<CoreHit> {
+) -> Result<Vec<CoreHit>, Refusal> {
     let entries = current.state.entries();
     let is_shown = |id: &CoreEntryId| entries.get(id).is_some_and(|entry| Show::Remembered.shows(entry, now));
     let ranked = index.search(query, limit, is_shown);
     let found = ranked.into_iter().filter_map(|(id, score)| Some((entries.get(&id)?, score)));
-    found.map(|(entry, score)| hit(entry, score, query)).collect()
+    Ok(found.map(|(entry, score)| hit(entry, score, query)).collect())
 }
 
 fn hit(entry: &CoreEntry, score: f32, query: &Query) -> CoreHit {

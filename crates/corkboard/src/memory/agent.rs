@@ -20,7 +20,7 @@ use super::factories::Factories;
 use super::observer::Meters;
 use super::place::{Location, Place};
 use super::scope::{Durability, ScopeInfo};
-use super::search::Search;
+use super::search::{self, SearchHit};
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use crate::access::{Acting, Granted};
@@ -29,6 +29,7 @@ use crate::context::ContextRequest;
 use crate::engine::{Answer, Engine, PendingAnswer, RequestSource, Slot, Watch};
 use crate::knowledge::Core;
 use crate::options::Options;
+use crate::search::Search;
 use crate::{Result, ids};
 
 /// The engines of one store: agents, boards and memory cores.
@@ -312,8 +313,8 @@ impl AgentMemory {
     /// assert_eq!(hits[0].key(), Some("deploy"));
     /// # Ok(()) }
     /// ```
-    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a> {
-        Search::new(&self.runtime, query)
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, SearchHit> {
+        Search::new(&self.runtime.engine, &self.runtime.slot, query, search::hits)
     }
 
     /// Counts over all of the memory.

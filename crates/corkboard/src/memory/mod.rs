@@ -34,7 +34,7 @@ pub(crate) use observer::{AgentObserver, Meters};
 pub use place::FoundEntry;
 pub(crate) use place::{TextWrite, kept_metadata};
 pub use scope::{Durability, Scope, ScopeInfo};
-pub use search::{FoundItem, FoundScope, Search, SearchHit};
+pub use search::{FoundItem, FoundScope, SearchHit};
 pub use stats::MemoryStats;
 pub use view::AgentView;
 pub use whole::{ClearOptions, ForgetForGood, Forgotten};

@@ -1,69 +1,17 @@
 //! Searching an agent's memory: which documents it has, and what a hit tells.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::NotebookItemId;
-use corkboard_core::{
-    Entry, EntryMetadata, Key, Note, NoteId, NotebookName, Revisioned, ScopeId, ScopeName, ScopeState,
-};
+use corkboard_core::{Entry, Key, Note, NoteId, NotebookName, Refusal, Revisioned, ScopeId, ScopeName, ScopeState};
 use imbl::ordmap::DiffItem;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::agent::AgentRuntime;
 use super::search_notebook;
-use crate::Result;
-use crate::search::{Change, Document, Index, Query, Searchable, checked_query, snippet, text_of};
-
-/// A search. Made by [`AgentMemory::search`](crate::AgentMemory::search).
-#[must_use = "nothing is looked for until this is awaited"]
-pub struct Search<'a> {
-    runtime: &'a Arc<AgentRuntime>,
-    query: &'a str,
-    limit: usize,
-}
-
-impl<'a> Search<'a> {
-    /// How many hits there are at most, unless it is said.
-    pub const LIMIT: usize = 10;
-    /// How many hits can be asked for.
-    pub const MAX_LIMIT: usize = 50;
-    /// How many characters a snippet has at most.
-    pub const SNIPPET: usize = 200;
-
-    pub(super) fn new(runtime: &'a Arc<AgentRuntime>, query: &'a str) -> Self {
-        Self { runtime, query, limit: Self::LIMIT }
-    }
-
-    /// At most so many hits: at least 1, at most [`Search::MAX_LIMIT`].
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit.clamp(1, Self::MAX_LIMIT);
-        self
-    }
-
-    /// The same, with the revision of the memory that was searched before the hits.
-    pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
-        let Self { runtime, query, limit } = self;
-        let engine = &runtime.engine;
-        let query = checked_query(query, &engine.options.limits)?;
-        let find = move |state: &Revisioned<AgentState>, index: &Index<MemoryDocument>, now: Timestamp| {
-            (state.head.rev, hits(state, index, &query, limit, now))
-        };
-        engine.search(&runtime.slot, find).await
-    }
-}
-
-impl<'a> IntoFuture for Search<'a> {
-    type Output = Result<Vec<SearchHit>>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { Ok(self.with_rev().await?.1) })
-    }
-}
+use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet, text_of};
 
 /// An entry, a note or a part of a notebook that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -208,24 +156,17 @@ fn entry_document<'a>(key: &'a Key, entry: &'a Entry) -> Document<'a> {
 }
 
 fn note_document(note: &Note) -> Document<'_> {
-    Document {
-        body: (*note.text).into(),
-        key: "",
-        tags: &[],
-        author: &note.author,
-        written: note.timestamp,
-        importance: EntryMetadata::IMPORTANCE,
-    }
+    Document::plain(&*note.text, &note.author, note.timestamp)
 }
 
 /// The best hits, of what has not expired.
-fn hits(
+pub(super) fn hits(
     current: &Revisioned<AgentState>,
     index: &Index<MemoryDocument>,
     query: &Query,
     limit: usize,
     now: Timestamp,
-) -> Vec<SearchHit> {
+) -> Result<Vec<SearchHit>, Refusal> {
     let state = &current.state;
     let is_live = |document: &MemoryDocument| match document {
         MemoryDocument::Entry(scope, key) => {
@@ -234,7 +175,7 @@ fn hits(
         MemoryDocument::Note(..) | MemoryDocument::Notebook(..) => true,
     };
     let ranked = index.search(query, limit, is_live);
-    ranked.into_iter().filter_map(|(document, score)| hit(state, document, score, query)).collect()
+    Ok(ranked.into_iter().filter_map(|(document, score)| hit(state, document, score, query)).collect())
 }
 
 fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) -> Option<SearchHit> {
@@ -242,9 +183,9 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
         MemoryDocument::Entry(id, _) | MemoryDocument::Note(id, _) => id,
         MemoryDocument::Notebook(name, item) => {
             let part = search_notebook::part(state.notebook(name.as_str())?, *item)?;
-            let snippet = snippet(&part.text, query, Search::SNIPPET);
+            let snippet = snippet(&part.body, query, Search::SNIPPET);
             let item = FoundItem::Notebook { notebook: name.clone(), item: *item };
-            let (author, timestamp) = (part.author, part.written);
+            let (author, timestamp) = (part.author.into(), part.written);
             return Some(SearchHit { item, scope: None, score, snippet, author, timestamp, trust: Trust::Agent });
         }
     };

@@ -1,24 +1,14 @@
 //! What of an agent's notebooks can be found: the progress, and the learnings and snippets that are shown.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use corkboard_core::NotebookName;
 use corkboard_core::agent::AgentState;
 use corkboard_core::notebook::{Notebook, NotebookItemId};
-use corkboard_core::{EntryMetadata, NotebookName};
-use jiff::Timestamp;
 
 use super::search::MemoryDocument;
 use crate::search::{Change, Document};
-
-/// A part of a notebook, as it is found. Of the progress nobody is the author.
-pub(super) struct Part<'a> {
-    pub(super) text: Cow<'a, str>,
-    label: &'a str,
-    pub(super) author: Arc<str>,
-    pub(super) written: Timestamp,
-}
 
 /// Notebooks that both states share are not looked at.
 pub(super) fn changes(
@@ -39,17 +29,9 @@ pub(super) fn changes(
         }
         let (mut gone, there) = (parts(old), parts(new));
         for (item, part) in there {
-            let same = gone.remove(&item).is_some_and(|old| old.text == part.text && old.written == part.written);
+            let same = gone.remove(&item).is_some_and(|old| old.body == part.body && old.written == part.written);
             if !same {
-                let document = Document {
-                    body: part.text,
-                    key: part.label,
-                    tags: &[],
-                    author: &part.author,
-                    written: part.written,
-                    importance: EntryMetadata::IMPORTANCE,
-                };
-                each(MemoryDocument::Notebook(name.clone(), item), Change::Put(document));
+                each(MemoryDocument::Notebook(name.clone(), item), Change::Put(part));
             }
         }
         gone.into_keys().for_each(|item| each(MemoryDocument::Notebook(name.clone(), item), Change::Removed));
@@ -57,25 +39,24 @@ pub(super) fn changes(
 }
 
 /// One part, if it is shown.
-pub(super) fn part(notebook: &Notebook, item: Option<NotebookItemId>) -> Option<Part<'_>> {
+pub(super) fn part(notebook: &Notebook, item: Option<NotebookItemId>) -> Option<Document<'_>> {
     parts(notebook).remove(&item)
 }
 
-fn parts(notebook: &Notebook) -> BTreeMap<Option<NotebookItemId>, Part<'_>> {
+fn parts(notebook: &Notebook) -> BTreeMap<Option<NotebookItemId>, Document<'_>> {
     let mut parts = BTreeMap::new();
     if !notebook.progress.is_empty() {
         let bullets: Vec<&str> = notebook.progress.bullets().map(|bullet| &**bullet).collect();
-        let (text, author, written) = (bullets.join("\n").into(), Arc::from(""), notebook.updated_at);
-        parts.insert(None, Part { text, label: "", author, written });
+        // Of the progress nobody is the author.
+        parts.insert(None, Document::plain(bullets.join("\n"), "", notebook.updated_at));
     }
     for learning in &notebook.learnings {
-        let (text, author) = ((*learning.text).into(), learning.added_by.clone());
-        parts.insert(Some(learning.id.into()), Part { text, label: "", author, written: learning.added_at });
+        let document = Document::plain(&*learning.text, &learning.added_by, learning.added_at);
+        parts.insert(Some(learning.id.into()), document);
     }
     for snippet in &notebook.snippets {
-        let (text, author) = ((*snippet.text).into(), snippet.added_by.clone());
-        let part = Part { text, label: &snippet.label, author, written: snippet.added_at };
-        parts.insert(Some(snippet.id.into()), part);
+        let document = Document::plain(&*snippet.text, &snippet.added_by, snippet.added_at);
+        parts.insert(Some(snippet.id.into()), Document { key: &snippet.label, ..document });
     }
     parts
 }

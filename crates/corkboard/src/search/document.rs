@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use corkboard_core::Space;
+use corkboard_core::{EntryMetadata, Space};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -36,7 +36,13 @@ pub(super) enum Field {
     Date,
 }
 
-impl Document<'_> {
+impl<'a> Document<'a> {
+    /// A text of usual importance, with neither name nor tags.
+    pub(crate) fn plain(body: impl Into<Cow<'a, str>>, author: &'a str, written: Timestamp) -> Self {
+        let importance = EntryMetadata::IMPORTANCE;
+        Self { body: body.into(), key: "", tags: &[], author, written, importance }
+    }
+
     /// Calls `each` with every term of the document.
     pub(super) fn each_term(&self, stems: &mut Stems, mut each: impl FnMut(Field, &str)) {
         stems.each_term(&self.body, |term| each(Field::Body, term));

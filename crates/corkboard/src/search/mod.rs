@@ -4,6 +4,7 @@
 //! nothing of spaces. [`Searchable`] says which documents a space has, and what became of them between two of its states;
 //! the engine keeps an index in step by that.
 
+mod builder;
 mod document;
 mod index;
 mod snippet;
@@ -14,6 +15,7 @@ mod words;
 
 use corkboard_core::{LimitName, Limits, Refusal};
 
+pub use builder::Search;
 pub(crate) use document::{Change, Document, Searchable};
 pub(crate) use index::Index;
 pub(crate) use snippet::snippet;
