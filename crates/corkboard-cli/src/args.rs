@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, ValueEnum};
+use clap::{ArgAction, Args, Parser};
 use corkboard::{Actor, ActorKind, Creation, Options, Role, ServerAddress};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Command;
 use crate::config::{Config, FlagValue, RawSetting};
 use crate::error::CliError;
-use crate::value_parsers::name_argument;
+use crate::value_parsers::{name_argument, role};
 
 /// The file of the default store, in the user's data folder.
 const DEFAULT_FILE: &str = "corkboard/corkboard.db";
@@ -98,8 +98,8 @@ pub(crate) struct Global {
 
     /// What you may do: orchestrator, worker, reviewer, observer, human or admin [default: admin; with a server: as the token
     /// says]
-    #[arg(long, global = true, value_name = "ROLE", hide_possible_values = true)]
-    role: Option<RoleName>,
+    #[arg(long, global = true, value_name = "ROLE", value_parser = role(), hide_possible_values = true)]
+    role: Option<Role>,
 
     /// Answer in JSON, errors too
     #[arg(long, global = true)]
@@ -120,37 +120,12 @@ pub(crate) struct Actors {
     pub(crate) reader: Actor,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum RoleName {
-    Orchestrator,
-    Worker,
-    Reviewer,
-    Observer,
-    Human,
-    Admin,
-}
-
-impl RoleName {
-    /// What somebody in that role is taken for. Whoever works, orchestrates or reviews is a program: what it says is not
-    /// vouched for by a person.
-    pub(crate) fn usual_kind(role: Role) -> ActorKind {
-        match role {
-            Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
-            Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
-        }
-    }
-}
-
-impl From<RoleName> for Role {
-    fn from(name: RoleName) -> Self {
-        match name {
-            RoleName::Orchestrator => Self::Orchestrator,
-            RoleName::Worker => Self::Worker,
-            RoleName::Reviewer => Self::Reviewer,
-            RoleName::Observer => Self::Observer,
-            RoleName::Human => Self::Human,
-            RoleName::Admin => Self::Admin,
-        }
+/// The kind of actor that has a role, unless told otherwise. Workers, orchestrators and reviewers are programs: no person
+/// vouches for what they say.
+pub(crate) fn usual_kind(role: Role) -> ActorKind {
+    match role {
+        Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
+        Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
     }
 }
 
@@ -253,9 +228,9 @@ impl Global {
         let user = || std::env::var("USER").ok().filter(|user| !user.trim().is_empty());
         let own_name = || named.map(|named| named.principal.clone()).or_else(user);
         let principal = self.principal.clone().or_else(own_name).unwrap_or_else(|| Actor::local().principal);
-        let given = self.role.map(Role::from);
+        let given = self.role;
         let role = given.or(named.map(|named| named.role)).unwrap_or(Role::Admin);
-        let by_role = RoleName::usual_kind(role);
+        let by_role = usual_kind(role);
         let kind = named.filter(|_| given.is_none()).map_or(by_role, |named| named.kind);
         let caller = Actor::new(principal, kind, role);
         let as_agent = Actor::new(self.agent.clone(), ActorKind::Agent, role);

@@ -1,7 +1,7 @@
 //! Arguments that commands about boards share: which board, at which revision, under which conditions.
 
-use clap::{Args, ValueEnum};
-use corkboard::boards::{FailurePolicy, Lease, TriggerRule};
+use clap::Args;
+use corkboard::boards::Lease;
 use corkboard::{Board, BoardView};
 
 use crate::command_session::Session;
@@ -95,58 +95,5 @@ pub(crate) struct LeaseArgument {
 impl LeaseArgument {
     pub(crate) fn duration(&self) -> std::time::Duration {
         std::time::Duration::try_from_secs_f64(self.lease).unwrap_or(std::time::Duration::MAX)
-    }
-}
-
-/// When a task may begin, as an argument.
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum RuleName {
-    /// All succeeded (branches not taken do not count)
-    AllSuccess,
-    /// All are finished, however
-    AllDone,
-    /// One succeeded
-    OneSuccess,
-    /// One failed
-    OneFailed,
-    /// All are finished and none failed
-    NoneFailed,
-    /// All are finished, none failed and one succeeded
-    NoneFailedMinOneSuccess,
-}
-
-impl From<RuleName> for TriggerRule {
-    fn from(name: RuleName) -> Self {
-        match name {
-            RuleName::AllSuccess => Self::AllSuccess,
-            RuleName::AllDone => Self::AllDone,
-            RuleName::OneSuccess => Self::OneSuccess,
-            RuleName::OneFailed => Self::OneFailed,
-            RuleName::NoneFailed => Self::NoneFailed,
-            RuleName::NoneFailedMinOneSuccess => Self::NoneFailedMinOneSuccess,
-        }
-    }
-}
-
-/// What becomes of the rest when a task fails, as an argument.
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum PolicyName {
-    /// What can no longer begin because of it is cancelled
-    SkipDependents,
-    /// All that is unfinished is cancelled
-    FailFast,
-    /// What depends on it goes on as if it had succeeded
-    Continue,
-}
-
-impl From<PolicyName> for FailurePolicy {
-    fn from(name: PolicyName) -> Self {
-        match name {
-            PolicyName::SkipDependents => Self::SkipDependents,
-            PolicyName::FailFast => Self::FailFast,
-            PolicyName::Continue => Self::Continue,
-        }
     }
 }

@@ -1,11 +1,12 @@
 //! Arguments that commands about memory cores share: which core, under which conditions, how far a text is trusted.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use corkboard::Core;
 use corkboard::cores::Trust;
 
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::value_parsers::trust;
 
 /// The core that a command is about.
 #[derive(Args)]
@@ -24,8 +25,8 @@ impl CoreArgument {
 #[derive(Args)]
 pub(crate) struct TrustArguments {
     /// How far it may be trusted [default: own]
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[arg(long, value_name = "TRUST", value_parser = trust())]
+    trust: Option<Trust>,
 
     /// It came from a web page, a tool or a stranger: --trust outside
     #[arg(long, conflicts_with = "trust")]
@@ -35,7 +36,7 @@ pub(crate) struct TrustArguments {
 impl TrustArguments {
     /// What was said of it, if something was.
     pub(crate) fn said(&self) -> Option<Trust> {
-        if self.outside { Some(Trust::Outside) } else { self.trust.map(Into::into) }
+        if self.outside { Some(Trust::Outside) } else { self.trust }
     }
 }
 
@@ -85,27 +86,6 @@ impl CoreEntryConditions {
         match self.if_version {
             Some(version) => core.if_version(version),
             None => core,
-        }
-    }
-}
-
-/// How far a text may be trusted, as an argument.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum TrustName {
-    /// A person who works with this store says so
-    Own,
-    /// An agent says so
-    Agent,
-    /// It came from elsewhere: a web page, a tool, a stranger
-    Outside,
-}
-
-impl From<TrustName> for Trust {
-    fn from(name: TrustName) -> Self {
-        match name {
-            TrustName::Own => Self::Own,
-            TrustName::Agent => Self::Agent,
-            TrustName::Outside => Self::Outside,
         }
     }
 }

@@ -1,7 +1,72 @@
 //! Parsers for the values of arguments.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use corkboard::boards::{FailurePolicy, TriggerRule};
+use corkboard::cores::Trust;
+use corkboard::{MemoryKind, Role};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
+
+/// A parser for one of these values. Each has a name, and a help text that may be empty.
+pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<_> = values.into_iter().collect();
+    let names: Vec<PossibleValue> = values
+        .iter()
+        .map(|(name, _, help)| match *help {
+            "" => PossibleValue::new(*name),
+            help => PossibleValue::new(*name).help(help),
+        })
+        .collect();
+    PossibleValuesParser::new(names).try_map(move |given| {
+        let found = values.iter().find(|(name, ..)| *name == given);
+        found.map(|(_, value, _)| value.clone()).ok_or("unknown value")
+    })
+}
+
+pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
+    one_of(Role::ALL.map(|role| (role.as_str(), role, "")))
+}
+
+pub(crate) fn memory_kind() -> impl TypedValueParser<Value = MemoryKind> {
+    one_of([
+        ("fact", MemoryKind::Fact, ""),
+        ("event", MemoryKind::Event, ""),
+        ("insight", MemoryKind::Insight, ""),
+        ("preference", MemoryKind::Preference, ""),
+        ("correction", MemoryKind::Correction, ""),
+        ("conversation", MemoryKind::Conversation, ""),
+    ])
+}
+
+pub(crate) fn trust() -> impl TypedValueParser<Value = Trust> {
+    one_of([
+        ("own", Trust::Own, "A person who works with this store says so"),
+        ("agent", Trust::Agent, "An agent says so"),
+        ("outside", Trust::Outside, "It came from elsewhere: a web page, a tool, a stranger"),
+    ])
+}
+
+pub(crate) fn trigger_rule() -> impl TypedValueParser<Value = TriggerRule> {
+    let success = "All are finished, none failed and one succeeded";
+    one_of([
+        ("all_success", TriggerRule::AllSuccess, "All succeeded (branches not taken do not count)"),
+        ("all_done", TriggerRule::AllDone, "All are finished, however"),
+        ("one_success", TriggerRule::OneSuccess, "One succeeded"),
+        ("one_failed", TriggerRule::OneFailed, "One failed"),
+        ("none_failed", TriggerRule::NoneFailed, "All are finished and none failed"),
+        ("none_failed_min_one_success", TriggerRule::NoneFailedMinOneSuccess, success),
+    ])
+}
+
+pub(crate) fn failure_policy() -> impl TypedValueParser<Value = FailurePolicy> {
+    one_of([
+        ("skip_dependents", FailurePolicy::SkipDependents, "What can no longer begin because of it is cancelled"),
+        ("fail_fast", FailurePolicy::FailFast, "All that is unfinished is cancelled"),
+        ("continue", FailurePolicy::Continue, "What depends on it goes on as if it had succeeded"),
+    ])
+}
 
 /// For texts that may begin with a hyphen: refuses what is rather a mistyped option. After `--`, anything goes.
 pub(crate) fn text_argument(argument: &str) -> Result<String, String> {

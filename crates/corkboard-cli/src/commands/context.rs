@@ -1,6 +1,7 @@
 //! `cork context`: what to tell a model of an agent's memory.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use corkboard::boards::TaskId;
 use corkboard::context::{LeftOut, OmissionReason, SectionReport, Strategy, SummaryReport};
 use corkboard::{Composition, ContextRequest};
@@ -9,6 +10,7 @@ use serde::Serialize;
 use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::output::{Fit, Rest, one_line, shown, table};
+use crate::value_parsers::one_of;
 
 /// Compose a prompt from what an agent remembers, within a budget of tokens
 ///
@@ -43,33 +45,26 @@ pub(crate) struct Context {
     query: Option<String>,
 
     /// What is done about want of room
-    #[arg(long, value_name = "STRATEGY", default_value = "trim")]
-    strategy: StrategyName,
+    #[arg(long, value_name = "STRATEGY", default_value = "trim", value_parser = strategy())]
+    strategy: Strategy,
 
     /// Show what each section uses and leaves out instead of the text
     #[arg(long)]
     sections: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum StrategyName {
-    /// Cut what is long, leave out the least important and the oldest
-    Trim,
-    /// Before that, merge what says the same and shorten old notes
-    Compact,
-    /// After that, let a model (CORK_MODEL) say in a few words what is left out
-    #[cfg(feature = "model")]
-    Summarize,
+fn strategy() -> impl TypedValueParser<Value = Strategy> {
+    one_of([
+        ("trim", Strategy::Trim, "Cut what is long, leave out the least important and the oldest"),
+        ("compact", Strategy::Compact, "Before that, merge what says the same and shorten old notes"),
+        #[cfg(feature = "model")]
+        ("summarize", Strategy::Summarize, "After that, let a model (CORK_MODEL) say in a few words what is left out"),
+    ])
 }
 
 impl Context {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let mut request = ContextRequest::new().strategy(match self.strategy {
-            StrategyName::Trim => Strategy::Trim,
-            StrategyName::Compact => Strategy::Compact,
-            #[cfg(feature = "model")]
-            StrategyName::Summarize => Strategy::Summarize,
-        });
+        let mut request = ContextRequest::new().strategy(self.strategy);
         request.budget = self.budget;
         // A variable that is set to nothing is not set.
         request.conversation = self.conversation.filter(|id| !id.is_empty());

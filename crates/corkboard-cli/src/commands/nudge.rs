@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand};
 use corkboard::AgentId;
 use corkboard::boards::{NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget, Receipt};
 use jiff::SignedDuration;
@@ -13,7 +14,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, now, one_line, table};
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::{seconds, text_argument};
+use crate::value_parsers::{one_of, seconds, text_argument};
 
 /// Say something to those who work on a board
 ///
@@ -48,8 +49,8 @@ pub(crate) struct NudgeCommand {
     to_orchestrator: bool,
 
     /// How much it matters
-    #[arg(long, value_name = "PRIORITY", default_value = "normal")]
-    priority: Priority,
+    #[arg(long, value_name = "PRIORITY", default_value = "normal", value_parser = priority())]
+    priority: NudgePriority,
 
     /// For how long it is shown [default: until it is acknowledged]
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
@@ -59,14 +60,12 @@ pub(crate) struct NudgeCommand {
     conditions: BoardConditions,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Priority {
-    /// Good to know
-    Low,
-    /// To be heeded
-    Normal,
-    /// Comes before everything else
-    Urgent,
+fn priority() -> impl TypedValueParser<Value = NudgePriority> {
+    one_of([
+        ("low", NudgePriority::Low, "Good to know"),
+        ("normal", NudgePriority::Normal, "To be heeded"),
+        ("urgent", NudgePriority::Urgent, "Comes before everything else"),
+    ])
 }
 
 impl NudgeCommand {
@@ -140,11 +139,6 @@ impl NudgeCommand {
             (None, true) => NudgeTarget::Orchestrator,
             (None, false) => NudgeTarget::All,
         };
-        let priority = match self.priority {
-            Priority::Low => NudgePriority::Low,
-            Priority::Normal => NudgePriority::Normal,
-            Priority::Urgent => NudgePriority::Urgent,
-        };
         let until = |lasts: f64| {
             let lasts = SignedDuration::try_from_secs_f64(lasts).ok();
             lasts
@@ -153,7 +147,7 @@ impl NudgeCommand {
         };
         let board = self.conditions.open(session)?;
         let message = text_or_stdin(message)?;
-        let nudge = NewNudge { to, message, priority, expires_at: self.lasts.map(until).transpose()? };
+        let nudge = NewNudge { to, message, priority: self.priority, expires_at: self.lasts.map(until).transpose()? };
         let id = board.inject_nudge(nudge).await?;
         session.output.answer(&Answer { id }, || id.to_string())
     }

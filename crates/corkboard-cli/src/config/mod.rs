@@ -1,6 +1,5 @@
 //! What holds for a command: flags before the environment, the environment before the file, the file before the defaults.
 
-mod alike;
 mod field;
 mod file;
 mod resolved;
@@ -9,6 +8,7 @@ mod setting;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use strsim::levenshtein;
 
 pub(crate) use field::RawSetting;
 pub(crate) use resolved::{LogFormat, ResolvedSettings};
@@ -136,7 +136,7 @@ fn unknown(key: &str, origin: &Origin) -> CliError {
     if key == "token" {
         return failure.hint("a token is not kept in a file of settings: it comes from CORK_TOKEN");
     }
-    let meant = alike::alike(key, SETTINGS.iter().map(|setting| setting.key));
+    let meant = similar_names(key, SETTINGS.iter().map(|setting| setting.key));
     failure.hint(did_you_mean(&meant).unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are")))
 }
 
@@ -149,6 +149,27 @@ fn did_you_mean(names: &[&str]) -> Option<String> {
         (last, others) => Some(format!("did you mean {} or {last}?", others.join(", "))),
     }
 }
+
+/// The names that are most like what was given, if any is like it: one that goes on where it ends, one that is the same
+/// without what stands before its last dot, or those with the fewest letters changed.
+fn similar_names<'a>(given: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let same: Vec<&str> = names.clone().filter(|name| last(name) == last(given)).collect();
+    if !same.is_empty() {
+        return same;
+    }
+    let near = |name: &&str| levenshtein(given, name) * 3 <= given.chars().count();
+    let fewest = names.clone().filter(near).map(|name| levenshtein(given, name)).min();
+    if let Some(fewest) = fewest {
+        return names.filter(|name| levenshtein(given, name) == fewest).collect();
+    }
+    names.filter(|name| given.len() >= SHORTEST_BEGINNING && name.starts_with(given)).take(MOST).collect()
+}
+
+/// A shorter beginning says too little.
+const SHORTEST_BEGINNING: usize = 3;
+/// More names are no help.
+const MOST: usize = 4;
 
 /// What all variables of ours begin with.
 const VARIABLES: &str = "CORK_";
@@ -185,7 +206,7 @@ fn expect_known_variables() -> Result<(), CliError> {
         }
         let names = known().filter_map(|name| name.strip_prefix(VARIABLES));
         let meant: Vec<String> =
-            alike::alike(rest, names).into_iter().map(|name| format!("{VARIABLES}{name}")).collect();
+            similar_names(rest, names).into_iter().map(|name| format!("{VARIABLES}{name}")).collect();
         let meant: Vec<&str> = meant.iter().map(String::as_str).collect();
         let hint = did_you_mean(&meant);
         let failure = CliError::invalid("config", format!("the environment has {name}, and there is no such setting"));
@@ -221,5 +242,28 @@ fn variable_of(name: &str) -> Result<Option<String>, CliError> {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(_)) => Err(CliError::invalid("config", format!("{name} is not UTF-8 text"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_alike_is_found_and_nothing_else() {
+        let names = ["hosts", "listen", "tls_cert", "tls_key", "limits.note_bytes", "limits.notes_per_agent"];
+        for (given, expected) in [
+            ("host", &["hosts"][..]),
+            ("tls_crt", &["tls_cert"]),
+            ("tls", &["tls_cert", "tls_key"]),
+            ("serve.listen", &["listen"]),
+            ("note_bytes", &["limits.note_bytes"]),
+            ("limits.note", &["limits.note_bytes", "limits.notes_per_agent"]),
+            ("limits.foo", &[]),
+            ("nothing", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(similar_names(given, names.into_iter()), expected, "{given}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand};
 use corkboard::boards::{ArtifactType, NewArtifact, TaskId};
 use corkboard::{LimitName, Limits, NoChecksum, Refusal};
 
@@ -13,6 +14,7 @@ use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::{CliError, say};
 use crate::output::one_line;
+use crate::value_parsers::one_of;
 
 /// Record something that was made
 ///
@@ -39,8 +41,8 @@ pub(crate) struct Artifact {
     path: Option<String>,
 
     /// What kind of thing it is
-    #[arg(long = "type", value_name = "TYPE", default_value = "file")]
-    kind: TypeName,
+    #[arg(long = "type", value_name = "TYPE", default_value = "file", value_parser = artifact_type())]
+    kind: ArtifactType,
 
     /// What it is
     #[arg(long, short, value_name = "TEXT")]
@@ -89,30 +91,14 @@ struct List {
     moment: RevisionArgument,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum TypeName {
-    /// Any file
-    File,
-    /// Source code
-    Code,
-    /// Text for people
-    Document,
-    /// Settings
-    Config,
-    /// A test
-    Test,
-}
-
-impl From<TypeName> for ArtifactType {
-    fn from(name: TypeName) -> Self {
-        match name {
-            TypeName::File => Self::File,
-            TypeName::Code => Self::Code,
-            TypeName::Document => Self::Document,
-            TypeName::Config => Self::Config,
-            TypeName::Test => Self::Test,
-        }
-    }
+fn artifact_type() -> impl TypedValueParser<Value = ArtifactType> {
+    one_of([
+        ("file", ArtifactType::File, "Any file"),
+        ("code", ArtifactType::Code, "Source code"),
+        ("document", ArtifactType::Document, "Text for people"),
+        ("config", ArtifactType::Config, "Settings"),
+        ("test", ArtifactType::Test, "A test"),
+    ])
 }
 
 impl Artifact {
@@ -131,7 +117,7 @@ impl Artifact {
         let content = self.inline.then(|| read(&path)).transpose()?;
         let shown = one_line(&path);
         let artifact = NewArtifact {
-            kind: self.kind.into(),
+            kind: self.kind,
             path,
             description: self.description.unwrap_or_default(),
             associated_task: self.task,

@@ -1,17 +1,16 @@
 //! `cork board create`.
 
 use clap::Args;
-use corkboard::boards::{CoreRef, NewBoard, TaskId};
+use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
 use corkboard::{CreatedBoard, TaskPattern, UnreadablePattern};
 use serde::Serialize;
 
-use crate::board_args::PolicyName;
 use crate::board_view::{exists_already, ids, references};
 use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::output::one_line;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
+use crate::value_parsers::{failure_policy, text_argument};
 
 /// Make a board
 ///
@@ -47,8 +46,8 @@ pub(crate) struct Create {
     pattern: Option<TaskPattern>,
 
     /// What becomes of the rest when a task fails, where the task does not say [default: skip_dependents]
-    #[arg(long, value_name = "POLICY")]
-    on_failure: Option<PolicyName>,
+    #[arg(long, value_name = "POLICY", value_parser = failure_policy())]
+    on_failure: Option<FailurePolicy>,
 
     /// The id it is to have [default: words of its name, and a few random characters]
     #[arg(long, value_name = "ID")]
@@ -78,7 +77,7 @@ impl Create {
             (Some(_), false) => Some("no task pattern of its cores fits"),
         };
         let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
-        let on_failure = on_failure.map(Into::into).unwrap_or_default();
+        let on_failure = on_failure.unwrap_or_default();
         let new = NewBoard {
             name: name.clone(),
             goal,

@@ -1,6 +1,7 @@
 //! `cork board discover`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use corkboard::boards::{DiscoveryId, DiscoveryType, NewDiscovery, TaskId};
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
+use crate::value_parsers::{one_of, text_argument};
 
 /// Record something that was learned
 ///
@@ -25,8 +26,8 @@ pub(crate) struct Discover {
     content: String,
 
     /// What kind of thing it is
-    #[arg(long = "type", value_name = "TYPE", default_value = "insight")]
-    kind: TypeName,
+    #[arg(long = "type", value_name = "TYPE", default_value = "insight", value_parser = discovery_type())]
+    kind: DiscoveryType,
 
     /// The tasks that it concerns [default: all]
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
@@ -43,16 +44,13 @@ pub(crate) struct Discover {
     conditions: BoardConditions,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum TypeName {
-    /// A boundary
-    Constraint,
-    /// Something that could be used
-    Opportunity,
-    /// Something that could go wrong
-    Risk,
-    /// Something to know
-    Insight,
+fn discovery_type() -> impl TypedValueParser<Value = DiscoveryType> {
+    one_of([
+        ("constraint", DiscoveryType::Constraint, "A boundary"),
+        ("opportunity", DiscoveryType::Opportunity, "Something that could be used"),
+        ("risk", DiscoveryType::Risk, "Something that could go wrong"),
+        ("insight", DiscoveryType::Insight, "Something to know"),
+    ])
 }
 
 impl Discover {
@@ -64,12 +62,7 @@ impl Discover {
         let board = self.conditions.open(session)?;
         let discovery = NewDiscovery {
             content: text_or_stdin(self.content)?,
-            kind: match self.kind {
-                TypeName::Constraint => DiscoveryType::Constraint,
-                TypeName::Opportunity => DiscoveryType::Opportunity,
-                TypeName::Risk => DiscoveryType::Risk,
-                TypeName::Insight => DiscoveryType::Insight,
-            },
+            kind: self.kind,
             affects_tasks: self.affects,
             promote_to_core: self.core,
             trust: self.trust.said(),

@@ -1,14 +1,15 @@
 //! `cork board edit`.
 
 use clap::{ArgGroup, Args};
-use corkboard::boards::BoardEdit;
+use corkboard::boards::{BoardEdit, FailurePolicy};
 use serde::Serialize;
 
-use crate::board_args::{BoardArgument, BoardConditions, PolicyName};
+use crate::board_args::{BoardArgument, BoardConditions};
 use crate::board_view::references;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::text_input::text_or_stdin;
+use crate::value_parsers::failure_policy;
 
 /// Change what a board says of itself
 #[derive(Args)]
@@ -37,8 +38,8 @@ pub(crate) struct Edit {
     cores: Option<Vec<String>>,
 
     /// What becomes of the rest when a task fails, for tasks added from now on
-    #[arg(long, value_name = "POLICY", group = "change")]
-    on_failure: Option<PolicyName>,
+    #[arg(long, value_name = "POLICY", group = "change", value_parser = failure_policy())]
+    on_failure: Option<FailurePolicy>,
 
     /// Only if the board is at this version
     #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
@@ -62,7 +63,7 @@ impl Edit {
             goal: self.goal.map(text_or_stdin).transpose()?,
             constraints: self.constraints,
             memory_core_refs: self.cores,
-            on_failure: self.on_failure.map(Into::into),
+            on_failure: self.on_failure,
             drawn: None,
         };
         let version = board.edit(edit, self.if_version).await?;

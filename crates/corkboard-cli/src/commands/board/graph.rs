@@ -1,12 +1,14 @@
 //! `cork board graph`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use corkboard::GraphFormat;
 use serde::Serialize;
 
 use crate::board_args::{BoardArgument, RevisionArgument};
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::value_parsers::one_of;
 
 /// Draw a board's tasks and choices as Mermaid or DOT
 ///
@@ -21,19 +23,18 @@ pub(crate) struct Graph {
     board: BoardArgument,
 
     /// In which language
-    #[arg(long, value_name = "FORMAT", default_value = "mermaid")]
-    format: FormatName,
+    #[arg(long, value_name = "FORMAT", default_value = "mermaid", value_parser = graph_format())]
+    format: GraphFormat,
 
     #[command(flatten)]
     moment: RevisionArgument,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum FormatName {
-    /// A flowchart for documents
-    Mermaid,
-    /// A digraph for Graphviz
-    Dot,
+fn graph_format() -> impl TypedValueParser<Value = GraphFormat> {
+    one_of([
+        ("mermaid", GraphFormat::Mermaid, "A flowchart for documents"),
+        ("dot", GraphFormat::Dot, "A digraph for Graphviz"),
+    ])
 }
 
 impl Graph {
@@ -45,11 +46,11 @@ impl Graph {
             graph: &'a str,
         }
         let view = self.moment.view(&self.board.open(session)?).await?;
-        let (name, format) = match self.format {
-            FormatName::Mermaid => ("mermaid", GraphFormat::Mermaid),
-            FormatName::Dot => ("dot", GraphFormat::Dot),
+        let name = match self.format {
+            GraphFormat::Mermaid => "mermaid",
+            GraphFormat::Dot => "dot",
         };
-        let graph = view.graph(format);
+        let graph = view.graph(self.format);
         let answer = Answer { format: name, rev: view.rev(), graph: &graph };
         session.output.answer(&answer, || graph.trim_end().to_owned())
     }

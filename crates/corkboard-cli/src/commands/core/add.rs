@@ -2,16 +2,15 @@
 
 use clap::Args;
 use corkboard::BoardId;
-use corkboard::cores::{AddedHow, NewCoreEntry};
-use corkboard::{Error, Limits};
+use corkboard::cores::{AddedHow, NewCoreEntry, Trust};
+use corkboard::{Error, Limits, MemoryKind};
 use jiff::Timestamp;
 
 use crate::command_session::Session;
-use crate::commands::memory::Kind;
-use crate::core_args::{CoreArgument, CoreConditions, TrustName};
+use crate::core_args::{CoreArgument, CoreConditions};
 use crate::error::CliError;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::{text_argument, time_argument};
+use crate::value_parsers::{memory_kind, text_argument, time_argument, trust};
 
 /// Add an entry to a core
 ///
@@ -33,8 +32,8 @@ pub(crate) struct Add {
     content: String,
 
     /// What kind of memory it is [default: fact]
-    #[arg(long, value_name = "KIND")]
-    kind: Option<Kind>,
+    #[arg(long, value_name = "KIND", value_parser = memory_kind())]
+    kind: Option<MemoryKind>,
 
     /// From 0 (trivial) to 1 (vital) [default: 0.5]
     #[arg(long, value_name = "NUMBER")]
@@ -45,8 +44,8 @@ pub(crate) struct Add {
     tags: Vec<String>,
 
     /// How far it may be trusted [default: own]
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[arg(long, value_name = "TRUST", value_parser = trust())]
+    trust: Option<Trust>,
 
     /// Who said it, if that is not you
     #[arg(long, value_name = "NAME")]
@@ -74,12 +73,12 @@ impl Add {
         let board = self.from_board.map(|board| BoardId::new(&board, &Limits::default()));
         let entry = NewCoreEntry {
             content: text_or_stdin(self.content)?,
-            kind: self.kind.map(Into::into).unwrap_or_default(),
+            kind: self.kind.unwrap_or_default(),
             importance: self.importance,
             tags: self.tags,
             author: self.author,
             contributors: Vec::new(),
-            trust: self.trust.map(Into::into),
+            trust: self.trust,
             board: board.transpose().map_err(Error::from)?,
             item: self.item,
             board_rev: None,

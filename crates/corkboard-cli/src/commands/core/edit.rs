@@ -1,16 +1,16 @@
 //! `cork core edit`.
 
 use clap::{ArgGroup, Args};
-use corkboard::cores::{CoreEdit, CoreEntryId, Expiry};
+use corkboard::MemoryKind;
+use corkboard::cores::{CoreEdit, CoreEntryId, Expiry, Trust};
 use jiff::Timestamp;
 
 use crate::command_session::Session;
-use crate::commands::memory::Kind;
-use crate::core_args::{CoreArgument, CoreEntryConditions, TrustName};
+use crate::core_args::{CoreArgument, CoreEntryConditions};
 use crate::core_view::ChangedEntry;
 use crate::error::CliError;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::time_argument;
+use crate::value_parsers::{memory_kind, time_argument, trust};
 
 /// Change an entry of a core
 ///
@@ -33,8 +33,8 @@ pub(crate) struct Edit {
     content: Option<String>,
 
     /// What kind of memory it is
-    #[arg(long, value_name = "KIND", group = "change")]
-    kind: Option<Kind>,
+    #[arg(long, value_name = "KIND", group = "change", value_parser = memory_kind())]
+    kind: Option<MemoryKind>,
 
     /// From 0 (trivial) to 1 (vital)
     #[arg(long, value_name = "NUMBER", group = "change")]
@@ -49,8 +49,8 @@ pub(crate) struct Edit {
     no_tags: bool,
 
     /// How far it may be trusted
-    #[arg(long, value_name = "TRUST", group = "change")]
-    trust: Option<TrustName>,
+    #[arg(long, value_name = "TRUST", group = "change", value_parser = trust())]
+    trust: Option<Trust>,
 
     /// When it stops being shown and found
     #[arg(long, value_name = "TIME", value_parser = time_argument, group = "change", conflicts_with = "never_expires")]
@@ -70,11 +70,11 @@ impl Edit {
         let tags = if self.no_tags { Some(Vec::new()) } else { self.tags };
         let edit = CoreEdit {
             content: self.content.map(text_or_stdin).transpose()?.map(Into::into),
-            kind: self.kind.map(Into::into),
+            kind: self.kind,
             importance: self.importance,
             tags: tags.map(|tags| tags.into_iter().map(Into::into).collect()),
             expiry: self.expires_at.map(Expiry::At).or(self.never_expires.then_some(Expiry::Never)),
-            trust: self.trust.map(Into::into),
+            trust: self.trust,
         };
         let (id, version) = (self.entry, core.edit(self.entry, edit).await?);
         session.output.answer(&ChangedEntry { id, version }, || format!("{id} is at version {version}"))

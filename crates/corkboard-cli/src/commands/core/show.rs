@@ -3,17 +3,17 @@
 use clap::Args;
 use corkboard::Show as Shown;
 use corkboard::boards::{NewTask, TASK_PATTERN_TAG, TaskRef};
-use corkboard::cores::{CoreEntry, CoreEntryId};
-use corkboard::{CoreEntries, CorePage, Refusal};
+use corkboard::cores::{CoreEntry, CoreEntryId, Trust};
+use corkboard::{CoreEntries, CorePage, MemoryKind, Refusal};
 use serde::Serialize;
 
 use crate::board_view::written;
 use crate::command_session::Session;
-use crate::commands::memory::Kind;
-use crate::core_args::{CoreArgument, TrustName};
+use crate::core_args::CoreArgument;
 use crate::core_view::{CoreEntryDocument, emptiness, entry_table, origin};
 use crate::error::CliError;
 use crate::output::{count, fields, one_line, shown, time};
+use crate::value_parsers::{memory_kind, trust};
 
 /// Show a core's entries, or all about one of them
 #[derive(Args)]
@@ -37,12 +37,12 @@ pub(crate) struct Show {
     tag: Option<String>,
 
     /// Only entries of this kind
-    #[arg(long, value_name = "KIND")]
-    kind: Option<Kind>,
+    #[arg(long, value_name = "KIND", value_parser = memory_kind())]
+    kind: Option<MemoryKind>,
 
     /// Only entries that are trusted just so far
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[arg(long, value_name = "TRUST", value_parser = trust())]
+    trust: Option<Trust>,
 
     /// Only entries that are forgotten and can be restored
     #[arg(long)]
@@ -81,10 +81,10 @@ impl Show {
             entries = entries.tag(tag);
         }
         if let Some(kind) = self.kind {
-            entries = entries.kind(kind.into());
+            entries = entries.kind(kind);
         }
         if let Some(trust) = self.trust {
-            entries = entries.trust(trust.into());
+            entries = entries.trust(trust);
         }
         if self.forgotten {
             entries = entries.show(Shown::Forgotten);
@@ -112,7 +112,7 @@ fn text(entry: &CoreEntry) -> String {
     let mut facts = vec![
         ("entry", format!("{}, version {}", entry.id, entry.version)),
         ("kind", written(&entry.kind)),
-        ("trust", trust(entry)),
+        ("trust", trust_text(entry)),
         ("importance", format!("{:.2}", entry.importance)),
         ("tags", one_line(&entry.tags.join(", "))),
         ("added", time(entry.created_at)),
@@ -132,7 +132,7 @@ fn text(entry: &CoreEntry) -> String {
     format!("{}\n\n{}\n\n{heading}:\n{}{pattern}", fields(&facts), shown(&entry.content), origins.join("\n"))
 }
 
-fn trust(entry: &CoreEntry) -> String {
+fn trust_text(entry: &CoreEntry) -> String {
     let trust = entry.trust();
     match &entry.vouched {
         Some(vouched) => format!("{trust}, vouched for by {} on {}", one_line(&vouched.by), time(vouched.at)),

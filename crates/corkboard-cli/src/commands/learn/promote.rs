@@ -1,15 +1,16 @@
 //! `cork learn promote`.
 
 use clap::Args;
+use corkboard::MemoryKind;
 use corkboard::boards::{LearningChanges, LearningId};
+use corkboard::cores::Trust;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
-use crate::commands::memory::Kind;
-use crate::core_args::TrustName;
 use crate::error::CliError;
 use crate::output::one_line;
 use crate::text_input::text_or_stdin;
+use crate::value_parsers::{memory_kind, trust};
 
 /// Keep a learning in a memory core
 ///
@@ -35,8 +36,8 @@ pub(crate) struct Promote {
     content: Option<String>,
 
     /// What kind of memory it is [default: a fact or an insight, by what it was made of]
-    #[arg(long, value_name = "KIND")]
-    kind: Option<Kind>,
+    #[arg(long, value_name = "KIND", value_parser = memory_kind())]
+    kind: Option<MemoryKind>,
 
     /// From 0 (trivial) to 1 (vital) [default: by its score]
     #[arg(long, value_name = "NUMBER")]
@@ -47,8 +48,8 @@ pub(crate) struct Promote {
     tags: Option<Vec<String>>,
 
     /// How far it may be trusted [default: as far as what it was made of]
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[arg(long, value_name = "TRUST", value_parser = trust())]
+    trust: Option<Trust>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -59,10 +60,10 @@ impl Promote {
         let board = self.conditions.open(session)?;
         let changes = LearningChanges {
             content: self.content.map(text_or_stdin).transpose()?,
-            kind: self.kind.map(Into::into),
+            kind: self.kind,
             importance: self.importance,
             tags: self.tags,
-            trust: self.trust.map(Into::into),
+            trust: self.trust,
         };
         let mut promote = board.promote_learning(self.learning).changes(changes);
         if let Some(core) = self.core {

@@ -16,8 +16,6 @@ use clap::Subcommand;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-pub(crate) use set::Kind;
-
 /// Set, get, list, search and watch an agent's entries and notes
 #[derive(Subcommand)]
 #[command(after_help = "\

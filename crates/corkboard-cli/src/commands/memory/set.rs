@@ -1,6 +1,6 @@
 //! `cork memory set`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, Written};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::output::compact;
 use crate::place::ScopeArgument;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::{object_argument, text_argument, time_argument};
+use crate::value_parsers::{memory_kind, object_argument, text_argument, time_argument};
 
 /// Store a value under a key
 ///
@@ -63,8 +63,8 @@ struct Metadata {
     tags: Vec<String>,
 
     /// What kind of memory it is [default: fact]
-    #[arg(long)]
-    kind: Option<Kind>,
+    #[arg(long, value_parser = memory_kind())]
+    kind: Option<MemoryKind>,
 
     /// Forget it after so many days
     #[arg(long, value_name = "DAYS", conflicts_with = "expires_at")]
@@ -94,35 +94,12 @@ struct Metadata {
     trust: TrustArguments,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Kind {
-    Fact,
-    Event,
-    Insight,
-    Preference,
-    Correction,
-    Conversation,
-}
-
-impl From<Kind> for MemoryKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Fact => Self::Fact,
-            Kind::Event => Self::Event,
-            Kind::Insight => Self::Insight,
-            Kind::Preference => Self::Preference,
-            Kind::Correction => Self::Correction,
-            Kind::Conversation => Self::Conversation,
-        }
-    }
-}
-
 impl From<Metadata> for EntryMetadata {
     fn from(given: Metadata) -> Self {
         Self {
             importance: given.importance,
             tags: (!given.tags.is_empty()).then_some(given.tags),
-            kind: given.kind.map(MemoryKind::from),
+            kind: given.kind,
             expiry_days: given.expiry_days,
             expires_at: given.expires_at,
             custom: given.custom,

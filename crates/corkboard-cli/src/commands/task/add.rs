@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use corkboard::boards::{ChoiceId, NewTask, TaskId};
+use corkboard::boards::{ChoiceId, FailurePolicy, NewTask, TaskId, TriggerRule};
 use serde::Serialize;
 
 use super::batch;
-use crate::board_args::{BoardConditions, PolicyName, RuleName};
+use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
+use crate::value_parsers::{failure_policy, text_argument, trigger_rule};
 
 /// Add a task, or many at once
 ///
@@ -47,12 +47,12 @@ pub(crate) struct Add {
     after: Vec<TaskId>,
 
     /// When it may begin, by what became of those [default: all_success]
-    #[arg(long, value_name = "RULE", conflicts_with = "from")]
-    rule: Option<RuleName>,
+    #[arg(long, value_name = "RULE", conflicts_with = "from", value_parser = trigger_rule())]
+    rule: Option<TriggerRule>,
 
     /// What becomes of the rest if it fails [default: what the board says]
-    #[arg(long, value_name = "POLICY", conflicts_with = "from")]
-    on_failure: Option<PolicyName>,
+    #[arg(long, value_name = "POLICY", conflicts_with = "from", value_parser = failure_policy())]
+    on_failure: Option<FailurePolicy>,
 
     /// Higher ones are claimed first
     #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "from")]
@@ -116,8 +116,8 @@ impl Add {
             title: self.title.unwrap_or_default(),
             description: self.description.map(text_or_stdin).transpose()?.unwrap_or_default(),
             depends_on: self.after.into_iter().map(Into::into).collect(),
-            trigger_rule: self.rule.map(Into::into).unwrap_or_default(),
-            on_failure: self.on_failure.map(Into::into),
+            trigger_rule: self.rule.unwrap_or_default(),
+            on_failure: self.on_failure,
             priority: self.priority,
             estimate_minutes: self.estimate,
             needs_review: self.review,

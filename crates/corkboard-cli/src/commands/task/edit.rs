@@ -1,13 +1,14 @@
 //! `cork task edit`.
 
 use clap::{ArgGroup, Args};
-use corkboard::boards::{TaskEdit, TaskId};
+use corkboard::boards::{FailurePolicy, TaskEdit, TaskId, TriggerRule};
 use serde::Serialize;
 
-use crate::board_args::{BoardConditions, PolicyName, RuleName};
+use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::text_input::text_or_stdin;
+use crate::value_parsers::{failure_policy, trigger_rule};
 
 /// Change what a task says
 #[derive(Args)]
@@ -29,12 +30,12 @@ pub(crate) struct Edit {
     description: Option<String>,
 
     /// When it may begin, by what became of those it depends on
-    #[arg(long, value_name = "RULE", group = "change")]
-    rule: Option<RuleName>,
+    #[arg(long, value_name = "RULE", group = "change", value_parser = trigger_rule())]
+    rule: Option<TriggerRule>,
 
     /// What becomes of the rest if it fails
-    #[arg(long, value_name = "POLICY", group = "change")]
-    on_failure: Option<PolicyName>,
+    #[arg(long, value_name = "POLICY", group = "change", value_parser = failure_policy())]
+    on_failure: Option<FailurePolicy>,
 
     /// Higher ones are claimed first
     #[arg(long, value_name = "NUMBER", group = "change", allow_negative_numbers = true)]
@@ -75,8 +76,8 @@ impl Edit {
         let edit = TaskEdit {
             title: self.title,
             description: self.description.map(text_or_stdin).transpose()?,
-            trigger_rule: self.rule.map(Into::into),
-            on_failure: self.on_failure.map(Into::into),
+            trigger_rule: self.rule,
+            on_failure: self.on_failure,
             priority: self.priority,
             estimate_minutes: self.estimate,
             needs_review: self.review,

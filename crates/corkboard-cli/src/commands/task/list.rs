@@ -1,5 +1,6 @@
 //! `cork task list`.
 
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use corkboard::boards::{Task, TaskStatus};
 
@@ -7,6 +8,7 @@ use crate::board_args::RevisionArgument;
 use crate::board_view::task_table;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::value_parsers::one_of;
 
 /// List the tasks of a board
 ///
@@ -26,8 +28,8 @@ pub(crate) struct List {
     view: Option<ViewName>,
 
     /// Only those in these states
-    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
-    status: Vec<StatusName>,
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = task_status())]
+    status: Vec<TaskStatus>,
 
     /// Only those that are this agent's
     #[arg(long, value_name = "NAME")]
@@ -50,32 +52,8 @@ enum ViewName {
     NeedsReview,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum StatusName {
-    Pending,
-    Assigned,
-    InProgress,
-    Blocked,
-    Review,
-    Completed,
-    Failed,
-    Cancelled,
-}
-
-impl StatusName {
-    fn status(self) -> TaskStatus {
-        match self {
-            Self::Pending => TaskStatus::Pending,
-            Self::Assigned => TaskStatus::Assigned,
-            Self::InProgress => TaskStatus::InProgress,
-            Self::Blocked => TaskStatus::Blocked,
-            Self::Review => TaskStatus::Review,
-            Self::Completed => TaskStatus::Completed,
-            Self::Failed => TaskStatus::Failed,
-            Self::Cancelled => TaskStatus::Cancelled,
-        }
-    }
+fn task_status() -> impl TypedValueParser<Value = TaskStatus> {
+    one_of(TaskStatus::ALL.map(|status| (status.as_str(), status, "")))
 }
 
 impl List {
@@ -90,7 +68,7 @@ impl List {
             Some(ViewName::NeedsReview) => view.needs_review().collect(),
         };
         if !self.status.is_empty() {
-            tasks.retain(|task| self.status.iter().any(|wanted| wanted.status() == task.status));
+            tasks.retain(|task| self.status.contains(&task.status));
         }
         if let Some(wanted) = &self.assigned_to {
             tasks.retain(|task| task.assigned_to.as_ref().is_some_and(|agent| agent.as_str() == wanted));

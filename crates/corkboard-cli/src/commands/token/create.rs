@@ -1,6 +1,7 @@
 //! `cork token create`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use corkboard::tokens::{Grant, Grants, TokenId};
 use corkboard::{ActorKind, Error, Refusal, Role, TokenRequest};
 use jiff::Timestamp;
@@ -8,11 +9,11 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 
 use super::opens;
-use crate::args::RoleName;
+use crate::args::usual_kind;
 use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::output::{one_line, time};
-use crate::value_parsers::{moment_argument, name_argument};
+use crate::value_parsers::{moment_argument, name_argument, one_of, role};
 
 /// Make a token
 ///
@@ -33,12 +34,12 @@ pub(crate) struct Create {
     holder: String,
 
     /// What its holder may do: orchestrator, worker, reviewer, observer, human or admin
-    #[arg(long, value_name = "ROLE", default_value = "worker", hide_possible_values = true)]
-    with_role: RoleName,
+    #[arg(long, value_name = "ROLE", default_value = "worker", value_parser = role(), hide_possible_values = true)]
+    with_role: Role,
 
     /// What its holder is: agent, human or service [default: human for observers, humans and admins, otherwise agent]
-    #[arg(long, value_name = "KIND", hide_possible_values = true)]
-    kind: Option<KindName>,
+    #[arg(long, value_name = "KIND", value_parser = kind(), hide_possible_values = true)]
+    kind: Option<ActorKind>,
 
     /// Agents whose memory is open to it: NAME,NAME or BEGINNING*
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
@@ -61,13 +62,6 @@ pub(crate) struct Create {
     label: String,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum KindName {
-    Agent,
-    Human,
-    Service,
-}
-
 #[derive(Serialize)]
 struct Created<'a> {
     id: TokenId,
@@ -76,13 +70,8 @@ struct Created<'a> {
 
 impl Create {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let role = Role::from(self.with_role);
-        let kind = match self.kind {
-            Some(KindName::Agent) => ActorKind::Agent,
-            Some(KindName::Human) => ActorKind::Human,
-            Some(KindName::Service) => ActorKind::Service,
-            None => RoleName::usual_kind(role),
-        };
+        let role = self.with_role;
+        let kind = self.kind.unwrap_or_else(|| usual_kind(role));
         let grants = |names: Vec<String>| names.iter().map(|name| Grant::new(name)).collect();
         let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
         let opens_nothing = role != Role::Admin && grants.is_empty();
@@ -112,6 +101,10 @@ impl Create {
         let secret = created.secret.expose_secret();
         session.output.answer(&Created { id: created.id, secret }, || secret.to_owned())
     }
+}
+
+fn kind() -> impl TypedValueParser<Value = ActorKind> {
+    one_of([ActorKind::Agent, ActorKind::Human, ActorKind::Service].map(|kind| (kind.as_str(), kind, "")))
 }
 
 /// A name, or how names begin. A star elsewhere would stand for itself, which nobody means.
