@@ -161,7 +161,7 @@ impl StoreSession {
             let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
             return Err(CliError::invalid("needs_store", message).hint("name the store by --store, and no --url"));
         }
-        let store = store::open(&global.store_url()?, &global.options_to(creation)).await.map_err(Error::from)?;
+        let store = store::open(&global.store_url()?, &global.options_to(creation)).await?;
         Ok(Self { store, output: Output::new(global.json) })
     }
 
@@ -173,6 +173,24 @@ impl StoreSession {
         }
         let closed = self.store.close().await;
         result?;
-        Ok(closed.map_err(Error::from)?)
+        Ok(closed?)
+    }
+}
+
+/// Items of a list read at a time.
+pub(crate) const PAGE: usize = 500;
+
+/// All items of a list that is read in pages of [`PAGE`] items. Each page begins after the last item of the one before.
+pub(crate) async fn all_pages<T>(
+    read_after: impl AsyncFn(Option<&T>) -> corkboard::Result<Vec<T>>,
+) -> Result<Vec<T>, CliError> {
+    let mut all: Vec<T> = Vec::new();
+    loop {
+        let page = read_after(all.last()).await?;
+        let is_last = page.len() < PAGE;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error_hint::hint;
 use crate::notebook_problems;
-use crate::output::{clip, one_line, value_text};
+use crate::output::{clip, json_object, one_line, value_text};
 
 /// The most of a value that an error shows.
 const SHOWN_VALUE: usize = 200;
@@ -72,9 +72,9 @@ impl CliError {
     }
 }
 
-impl From<Error> for CliError {
-    fn from(error: Error) -> Self {
-        Self::Library(error)
+impl<E: Into<Error>> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Self::Library(error.into())
     }
 }
 
@@ -181,10 +181,6 @@ impl ErrorReport<'_> {
 
     fn json(&self, kind: ErrorKind) -> String {
         #[derive(Serialize)]
-        struct Document<'a> {
-            error: Fields<'a>,
-        }
-        #[derive(Serialize)]
         struct Fields<'a> {
             code: &'a str,
             kind: ErrorKind,
@@ -198,7 +194,7 @@ impl ErrorReport<'_> {
         let Self { code, message, hint, details } = self;
         let retryable = kind == ErrorKind::Unavailable;
         let error = Fields { code, kind, message, retryable, hint: hint.as_deref(), details };
-        serde_json::to_string(&Document { error }).unwrap_or_else(|error| error.to_string())
+        serde_json::to_string(&json_object! { error }).unwrap_or_else(|error| error.to_string())
     }
 }
 

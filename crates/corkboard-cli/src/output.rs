@@ -40,8 +40,11 @@ impl Output {
 
     /// One JSON document on one line, with its empty lists.
     pub(crate) fn document(self, value: &impl Serialize) -> Result<(), CliError> {
-        let json = serde_json::to_string(&WithLists(value)).map_err(|error| CliError::Output(error.into()))?;
-        self.line(&json)
+        self.json_line(serde_json::to_string(&WithLists(value)))
+    }
+
+    fn json_line(self, json: serde_json::Result<String>) -> Result<(), CliError> {
+        self.line(&json.map_err(|error| CliError::Output(error.into()))?)
     }
 
     /// A text and a newline.
@@ -81,6 +84,19 @@ fn write(bytes: &[u8]) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(bytes).and_then(|()| stdout.flush())
 }
+
+/// A JSON object with these fields, in this order.
+macro_rules! json_object {
+    ($($name:ident $(: $value:expr)?),* $(,)?) => {{
+        #[derive(serde::Serialize)]
+        #[allow(non_camel_case_types, reason = "the type of each field is a parameter with the name of the field")]
+        struct JsonObject<$($name),*> {
+            $($name: $name),*
+        }
+        JsonObject { $($name $(: $value)?),* }
+    }};
+}
+pub(crate) use json_object;
 
 /// A text as it is, any other value as compact JSON.
 pub(crate) fn value_text(value: &Content) -> Cow<'_, str> {
@@ -232,37 +248,42 @@ pub(crate) enum ColumnWidth {
 }
 pub(crate) use ColumnWidth::{Fit, Percent, Rest};
 
-/// A table as wide as the terminal at most: what is too long is cut off. Whatever else reads it gets all of it.
+/// A table that is at most as wide as the terminal: longer cells are cut. Without a terminal, nothing is cut.
 pub(crate) fn table<const N: usize>(
     header: [(&str, ColumnWidth); N],
-    rows: impl Iterator<Item = [String; N]>,
+    rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
-    match told_width() {
-        Some(width) => arranged(header, rows, width),
-        None => arranged(header.map(|(title, _)| (title, Fit)), rows, u16::MAX),
-    }
+    rendered_table(&header, rows.into_iter().map(Row::from).collect())
 }
 
-fn arranged<const N: usize>(
+/// A table, unless it has no rows.
+pub(crate) fn table_unless_empty<const N: usize>(
     header: [(&str, ColumnWidth); N],
     rows: impl Iterator<Item = [String; N]>,
-    width: u16,
-) -> String {
+) -> Option<String> {
+    let mut rows = rows.peekable();
+    rows.peek().is_some().then(|| table(header, rows))
+}
+
+fn rendered_table(header: &[(&str, ColumnWidth)], rows: Vec<Row>) -> String {
+    let terminal = told_width();
     let mut table = Table::new();
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(terminal.unwrap_or(u16::MAX));
     // Cut where the space ends, not between words; no cell holds this character.
-    table.set_delimiter('\u{0}').set_truncation_indicator("…").set_header(header.map(|(title, _)| title));
-    for cells in rows {
-        let mut row = Row::from(cells);
+    table.set_delimiter('\u{0}').set_truncation_indicator("…").set_header(header.iter().map(|(title, _)| *title));
+    for mut row in rows {
         row.max_height(1);
         table.add_row(row);
     }
     for (column, (_, width)) in table.column_iter_mut().zip(header) {
         column.set_padding((0, 2));
         match width {
-            Fit => column.set_constraint(ColumnConstraint::ContentWidth),
-            Percent(share) => column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(share))),
-            Rest => column,
+            Percent(share) if terminal.is_some() => {
+                column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(*share)))
+            }
+            Rest if terminal.is_some() => column,
+            _ => column.set_constraint(ColumnConstraint::ContentWidth),
         };
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();

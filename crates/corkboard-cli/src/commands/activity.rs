@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{Fit, one_line, table};
+use crate::output::{Fit, json_object, one_line, table};
 
 /// Show what was done to the memory on a day, a line per write
 #[derive(Args)]
@@ -49,15 +49,9 @@ impl Activity {
             line: &'a ActivityLine,
             text: String,
         }
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            date: Date,
-            writes: u64,
-            lines: Vec<Line<'a>>,
-        }
         let day = session.agent.activity(self.date).await?;
         let lines = day.lines.iter().map(|line| Line { line, text: line.to_string() });
-        let answer = Answer { date: day.date, writes: day.writes, lines: lines.collect() };
+        let answer = json_object! { date: day.date, writes: day.writes, lines: lines.collect() };
         session.output.answer(&answer, || text(&day))
     }
 }

@@ -79,7 +79,7 @@ impl Context {
         #[cfg(feature = "model")]
         if request.strategy == Strategy::Summarize {
             use corkboard::{context::Summarizer, model::ModelConfig};
-            let model = ModelConfig::from_env().and_then(ModelConfig::build).map_err(corkboard::Error::from)?;
+            let model = ModelConfig::from_env().and_then(ModelConfig::build)?;
             composer = composer.summarizer(&Summarizer::new(model));
         }
         // Whoever sees none of the text has not read it.

@@ -46,9 +46,7 @@ impl Export {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let spaces = match self.all {
             true => Spaces::All,
-            false => Spaces::One(SpaceId::agent(
-                &AgentId::new(&global.agent, &global.options().limits).map_err(Error::from)?,
-            )),
+            false => Spaces::One(SpaceId::agent(&AgentId::new(&global.agent, &global.options().limits)?)),
         };
         let session = StoreSession::open_existing(global).await?;
         let written = unless_interrupted("no file was written", self.write(&session, &spaces)).await;
@@ -60,7 +58,7 @@ impl Export {
             let written = write(session, spaces, tokio::io::stdout()).await;
             return written.map(|_| ()).map_err(|error| match error {
                 TransferError::Write(error) => CliError::Copy(error),
-                other => CliError::Library(other.into()),
+                other => other.into(),
             });
         };
         let file = AtomicFile::create(&path, Existing::from_flag(self.force))?;
@@ -79,7 +77,7 @@ pub(super) async fn write_file(
     let writer = tokio::fs::File::from_std(file.file()?);
     write(session, spaces, writer).await.map_err(|error| match error {
         TransferError::Write(error) => file.failure(&error),
-        other => CliError::Library(other.into()),
+        other => other.into(),
     })
 }
 

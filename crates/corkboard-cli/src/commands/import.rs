@@ -13,7 +13,7 @@ use crate::args::Global;
 use crate::atomic_file::file_error;
 use crate::command_session::StoreSession;
 use crate::error::CliError;
-use crate::output::{Output, bytes, count, one_line};
+use crate::output::{Output, bytes, count, json_object, one_line};
 use crate::progress::{ProgressLine, unless_interrupted};
 use crate::text_input::is_dash;
 
@@ -61,13 +61,13 @@ impl Import {
         let options = ImportOptions { mode, tokens: tokens(self.with_tokens) };
         let Some(file) = self.file.filter(|file| !is_dash(file)) else {
             let imported = read(session, options, BufReader::new(tokio::io::stdin())).await;
-            return report(session, mode, &imported.map_err(|error| CliError::Library(error.into()))?);
+            return report(session, mode, &imported?);
         };
         let reader = tokio::fs::File::open(&file).await.map_err(|error| file_error(&file, &error))?;
         let imported = read(session, options, BufReader::with_capacity(64 * 1024, reader)).await;
         let imported = imported.map_err(|error| match error {
             TransferError::Read(error) => file_error(&file, &error),
-            other => CliError::Library(other.into()),
+            other => other.into(),
         });
         report(session, mode, &imported?)
     }
@@ -83,29 +83,11 @@ async fn read(
 }
 
 #[derive(Serialize)]
-struct Answer {
-    dry_run: bool,
-    total: Total,
-    spaces: Vec<SpaceView>,
-    problems: Vec<ProblemView>,
-    left_out_tokens: u64,
-}
-
-#[derive(Serialize)]
 struct Total {
     spaces: u64,
     new: u64,
     continued: u64,
     unchanged: u64,
-    revisions: u64,
-    bytes: u64,
-}
-
-#[derive(Serialize)]
-struct SpaceView {
-    space: String,
-    rev: u64,
-    outcome: ImportOutcome,
     revisions: u64,
     bytes: u64,
 }
@@ -123,22 +105,10 @@ fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Resu
         bytes: sum(|space| space.bytes),
     };
     let words = told(mode, &total);
-    let view = |space: &ImportedSpace| SpaceView {
-        space: space.space.to_string(),
-        rev: space.rev,
-        outcome: space.outcome,
-        revisions: space.revisions,
-        bytes: space.bytes,
-    };
+    let view = |space: &ImportedSpace| json_object! { space: space.space.to_string(), rev: space.rev, outcome: space.outcome, revisions: space.revisions, bytes: space.bytes };
     let problem =
         |problem: &FileProblem| ProblemView::new(problem.space.as_ref().map(|space| space.as_str()), &problem.error);
-    let answer = Answer {
-        dry_run: mode == ImportMode::DryRun,
-        total,
-        spaces: spaces.iter().map(view).collect(),
-        problems: problems.iter().map(problem).collect(),
-        left_out_tokens: *left_out_tokens,
-    };
+    let answer = json_object! { dry_run: mode == ImportMode::DryRun, total, spaces: spaces.iter().map(view).collect(), problems: problems.iter().map(problem).collect(), left_out_tokens: *left_out_tokens };
     session.output.answer(&answer, || words)?;
     tell_left_out(session.output, *left_out_tokens);
     let errors = problems.iter().map(|problem| &problem.error);

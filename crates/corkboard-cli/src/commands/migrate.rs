@@ -61,8 +61,8 @@ impl Migrate {
         let existing = Options { creation: Creation::Nothing, ..global.options() };
         let creation = if self.verify_only { Creation::Nothing } else { Creation::Store };
         let target = Options { creation, ..global.options() };
-        let from = store::open(&self.from, &existing).await.map_err(TransferError::Source).map_err(Error::from)?;
-        let to = store::open(&self.to, &target).await.map_err(TransferError::Target).map_err(Error::from)?;
+        let from = store::open(&self.from, &existing).await.map_err(TransferError::Source)?;
+        let to = store::open(&self.to, &target).await.map_err(TransferError::Target)?;
         let result = match is_same(&from.info(), &to.info()) {
             true => Err(CliError::invalid("same_store", "both are the same store")),
             false => {
@@ -76,7 +76,7 @@ impl Migrate {
         }
         let closed = (from.close().await, to.close().await);
         result?;
-        Ok(closed.0.and(closed.1).map_err(Error::from)?)
+        Ok(closed.0.and(closed.1)?)
     }
 
     async fn migrate(&self, global: &Global, from: &dyn Store, to: &dyn Store) -> Result<(), CliError> {
@@ -84,7 +84,7 @@ impl Migrate {
         let mode = if self.verify_only { MigrateMode::VerifyOnly } else { MigrateMode::Copy };
         let options = MigrateOptions { mode, tokens: tokens(self.with_tokens), ..MigrateOptions::default() };
         let mut line = ProgressLine::new(output);
-        let migrated = migrate(from, to, options, &mut |progress| line.tell(progress)).await.map_err(Error::from)?;
+        let migrated = migrate(from, to, options, &mut |progress| line.tell(progress)).await?;
         drop(line);
         let answer = Answer::new(from.info(), to.info(), &migrated);
         output.answer(&answer, || self.told(&answer))?;
@@ -133,7 +133,7 @@ fn expect_kept(given: &str) -> Result<(), CliError> {
         Err(error @ StoreError::Url { .. }) if !given.contains(':') => {
             Err(CliError::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
         }
-        Err(error) => Err(CliError::Library(error.into())),
+        Err(error) => Err(error.into()),
     }
 }
 

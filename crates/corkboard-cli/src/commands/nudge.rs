@@ -133,9 +133,7 @@ impl NudgeCommand {
             return Err(CliError::invalid("usage", "what is to be said?").hint("`cork nudge --help`"));
         };
         let to = match (self.to, self.to_orchestrator) {
-            (Some(name), _) => {
-                NudgeTarget::Agent(AgentId::new(&name, &Default::default()).map_err(corkboard::Error::from)?)
-            }
+            (Some(name), _) => NudgeTarget::Agent(AgentId::new(&name, &Default::default())?),
             (None, true) => NudgeTarget::Orchestrator,
             (None, false) => NudgeTarget::All,
         };

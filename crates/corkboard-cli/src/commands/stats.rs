@@ -13,12 +13,9 @@ use serde_json::Value;
 use super::board::every_board;
 use super::compact::{SpaceSize, about, compared, sizes};
 use super::core::every_core;
-use crate::command_session::Session;
+use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Rest, bytes, count, fields, one_line, table, time, warnings};
-
-/// Agents read at a time.
-const PAGE: usize = 500;
 
 /// Show how much an agent remembers, or what the whole store holds
 #[derive(Args)]
@@ -231,13 +228,5 @@ fn log_table(sizes: &[SpaceSize]) -> String {
 
 /// All agents of a store, in the order of their ids.
 pub(super) async fn every_agent(corkboard: &Corkboard) -> Result<Vec<AgentSummary>, CliError> {
-    let mut agents: Vec<AgentSummary> = Vec::new();
-    loop {
-        let page = corkboard.agents(agents.last().map(|last| &last.agent), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        agents.extend(page);
-        if is_last {
-            return Ok(agents);
-        }
-    }
+    all_pages(async |last: Option<&AgentSummary>| corkboard.agents(last.map(|last| &last.agent), PAGE).await).await
 }

@@ -34,13 +34,16 @@ const fn flagged(key: &'static str, flag: &'static str, about: &'static str, fie
     Setting { key, flag: Some(flag), about, field }
 }
 
+/// The field of the settings at this path, what it takes and the least that makes sense.
+macro_rules! field {
+    ($kind:ident $(($least:expr))?, $($path:ident).+) => {
+        SettingField::$kind($($least,)? |settings| &mut settings.$($path).+)
+    };
+}
+
 macro_rules! limit {
     ($name:ident, $about:literal) => {
-        setting(
-            concat!("limits.", stringify!($name)),
-            $about,
-            SettingField::Count(0, |settings| &mut settings.options.limits.$name),
-        )
+        setting(concat!("limits.", stringify!($name)), $about, field!(Count(0), options.limits.$name))
     };
 }
 
@@ -49,159 +52,65 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 /// All settings.
 pub(crate) const SETTINGS: &[Setting] = &[
-    flagged("store", "--store", "where everything is kept", SettingField::Url(|settings| &mut settings.store)),
-    flagged(
-        "url",
-        "--url",
-        "the server to talk to instead of a store",
-        SettingField::Url(|settings| &mut settings.url),
-    ),
-    flagged("agent", "--agent", "whose memory", SettingField::Text(|settings| &mut settings.agent)),
-    flagged("board", "--board", "which board", SettingField::OptionalText(|settings| &mut settings.board)),
+    flagged("store", "--store", "where everything is kept", field!(Url, store)),
+    flagged("url", "--url", "the server to talk to instead of a store", field!(Url, url)),
+    flagged("agent", "--agent", "whose memory", field!(Text, agent)),
+    flagged("board", "--board", "which board", field!(OptionalText, board)),
     flagged("log", "-v", "what is logged, as RUST_LOG has it", LOG),
     flagged("log_format", "--log-format", "in which form a server logs", LOG_FORMAT),
-    flagged("listen", "--listen", "where a server listens", SettingField::Text(|settings| &mut settings.listen)),
-    flagged(
-        "hosts",
-        "--host",
-        "names by which a server may be called",
-        SettingField::List(|settings| &mut settings.hosts),
-    ),
-    flagged(
-        "origins",
-        "--origin",
-        "web pages that may call a server",
-        SettingField::List(|settings| &mut settings.origins),
-    ),
-    flagged(
-        "no_auth",
-        "--no-auth",
-        "everybody is let in, on loopback",
-        SettingField::Switch(|settings| &mut settings.no_auth),
-    ),
-    flagged(
-        "tls_cert",
-        "--tls-cert",
-        "a server's certificate, in PEM",
-        SettingField::Path(|settings| &mut settings.tls_cert),
-    ),
-    flagged(
-        "tls_key",
-        "--tls-key",
-        "the certificate's key, in PEM",
-        SettingField::Path(|settings| &mut settings.tls_key),
-    ),
-    setting("public_metrics", "/metrics needs no token", SettingField::Switch(|settings| &mut settings.public_metrics)),
-    setting(
-        "connections",
-        "the most connections at a time",
-        SettingField::Count(1, |settings| &mut settings.connections),
-    ),
-    setting(
-        "body_bytes",
-        "the most of a request's body",
-        SettingField::Size(1024, |settings| &mut settings.body_bytes),
-    ),
+    flagged("listen", "--listen", "where a server listens", field!(Text, listen)),
+    flagged("hosts", "--host", "names by which a server may be called", field!(List, server.hosts)),
+    flagged("origins", "--origin", "web pages that may call a server", field!(List, server.origins)),
+    flagged("no_auth", "--no-auth", "everybody is let in, on loopback", field!(Switch, no_auth)),
+    flagged("tls_cert", "--tls-cert", "a server's certificate, in PEM", field!(Path, tls_cert)),
+    flagged("tls_key", "--tls-key", "the certificate's key, in PEM", field!(Path, tls_key)),
+    setting("public_metrics", "/metrics needs no token", field!(Switch, server.are_metrics_public)),
+    setting("connections", "the most connections at a time", field!(Count(1), connections)),
+    setting("body_bytes", "the most of a request's body", field!(Size(1024), body_bytes)),
     setting(
         "buffer_bytes",
         "the most bytes of requests and answers held in memory",
-        SettingField::Size(1024 * 1024, |settings| &mut settings.buffer_bytes),
+        field!(Size(1024 * 1024), buffer_bytes),
     ),
-    setting(
-        "request_timeout",
-        "how long a request may take",
-        SettingField::Time(MOMENT, |settings| &mut settings.request_timeout),
-    ),
-    setting(
-        "header_timeout",
-        "how long a request's head may take",
-        SettingField::Time(MOMENT, |settings| &mut settings.header_timeout),
-    ),
-    setting(
-        "drain_timeout",
-        "how long a server that ends waits",
-        SettingField::Time(NO_TIME, |settings| &mut settings.drain_timeout),
-    ),
+    setting("request_timeout", "how long a request may take", field!(Time(MOMENT), server.request_timeout)),
+    setting("header_timeout", "how long a request's head may take", field!(Time(MOMENT), server.header_timeout)),
+    setting("drain_timeout", "how long a server that ends waits", field!(Time(NO_TIME), server.drain_timeout)),
     setting(
         "heartbeat",
         "how often a quiet stream of events shows that it is there",
-        SettingField::Time(MOMENT, |settings| &mut settings.heartbeat),
+        field!(Time(MOMENT), server.heartbeat),
     ),
     setting(
         "stalled_after",
         "a connection that takes nothing is given up after",
-        SettingField::Time(MOMENT, |settings| &mut settings.stalled_after),
+        field!(Time(MOMENT), server.stalled_after),
     ),
-    setting(
-        "events_held",
-        "events held for those who follow all spaces",
-        SettingField::Count(1, |settings| &mut settings.events_held),
-    ),
-    setting(
-        "events_linger",
-        "how long they are held when nobody follows",
-        SettingField::Time(NO_TIME, |settings| &mut settings.events_linger),
-    ),
-    setting(
-        "requests_per_second",
-        "how often each caller may ask",
-        SettingField::Count(1, |settings| &mut settings.requests_per_second),
-    ),
-    setting(
-        "requests_at_once",
-        "how often in one burst",
-        SettingField::Count(1, |settings| &mut settings.requests_at_once),
-    ),
-    setting(
-        "bytes_per_hour",
-        "how much each caller may send",
-        SettingField::Size(1, |settings| &mut settings.bytes_per_hour),
-    ),
-    setting("bytes_at_once", "how much in one burst", SettingField::Size(1, |settings| &mut settings.bytes_at_once)),
+    setting("events_held", "events held for those who follow all spaces", field!(Count(1), events_held)),
+    setting("events_linger", "how long they are held when nobody follows", field!(Time(NO_TIME), server.events_linger)),
+    setting("requests_per_second", "how often each caller may ask", field!(Count(1), requests_per_second)),
+    setting("requests_at_once", "how often in one burst", field!(Count(1), requests_at_once)),
+    setting("bytes_per_hour", "how much each caller may send", field!(Size(1), bytes_per_hour)),
+    setting("bytes_at_once", "how much in one burst", field!(Size(1), bytes_at_once)),
     setting(
         "wrong_tokens_per_minute",
         "how many wrong tokens a client address may send",
-        SettingField::Count(1, |settings| &mut settings.wrong_tokens_per_minute),
+        field!(Count(1), wrong_tokens_per_minute),
     ),
-    setting(
-        "wrong_tokens_at_once",
-        "how many in one burst",
-        SettingField::Count(1, |settings| &mut settings.wrong_tokens_at_once),
-    ),
+    setting("wrong_tokens_at_once", "how many in one burst", field!(Count(1), wrong_tokens_at_once)),
     setting("tier", "which features are on", TIER),
     setting(
         "features.working_memory",
         "agents' memories can be used; off, calls return feature_disabled",
-        SettingField::Switch(|settings| &mut settings.options.features.working_memory),
+        field!(Switch, options.features.working_memory),
     ),
     setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
     setting("consistency", "how current a read is where others write too", CONSISTENCY),
     setting("retention", "how much of the old log is kept", RETENTION),
-    setting(
-        "snapshot_events",
-        "events between snapshots",
-        SettingField::Count(1, |settings| &mut settings.options.snapshots.events),
-    ),
-    setting(
-        "snapshot_bytes",
-        "bytes of log between snapshots",
-        SettingField::Size(1024, |settings| &mut settings.options.snapshots.bytes),
-    ),
-    setting(
-        "memory_budget",
-        "states held in memory",
-        SettingField::Size(0, |settings| &mut settings.options.memory_budget),
-    ),
-    setting(
-        "busy_timeout",
-        "how long a busy store is waited for",
-        SettingField::Time(MOMENT, |settings| &mut settings.options.busy_timeout),
-    ),
-    setting(
-        "tick_interval",
-        "how often it is looked for what is due",
-        SettingField::Time(MOMENT, |settings| &mut settings.options.tick_interval),
-    ),
+    setting("snapshot_events", "events between snapshots", field!(Count(1), options.snapshots.events)),
+    setting("snapshot_bytes", "bytes of log between snapshots", field!(Size(1024), options.snapshots.bytes)),
+    setting("memory_budget", "states held in memory", field!(Size(0), options.memory_budget)),
+    setting("busy_timeout", "how long a busy store is waited for", field!(Time(MOMENT), options.busy_timeout)),
+    setting("tick_interval", "how often it is looked for what is due", field!(Time(MOMENT), options.tick_interval)),
     setting(
         "conversations",
         "where conversations' scratchpads are kept: in the memory of the process, or in the store for all that share it",
@@ -210,33 +119,17 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting(
         "conversation_idle",
         "an unused conversation's scratchpad expires after",
-        SettingField::Time(MOMENT, |settings| &mut settings.options.conversation_idle),
+        field!(Time(MOMENT), options.conversation_idle),
     ),
-    setting(
-        "board_retention",
-        "how long an archived board is kept",
-        SettingField::Time(NO_TIME, |settings| &mut settings.options.board_retention),
-    ),
-    setting(
-        "idle_after",
-        "a board without news is idle after",
-        SettingField::Time(MOMENT, |settings| &mut settings.options.idle_after),
-    ),
+    setting("board_retention", "how long an archived board is kept", field!(Time(NO_TIME), options.board_retention)),
+    setting("idle_after", "a board without news is idle after", field!(Time(MOMENT), options.idle_after)),
     setting(
         "bookmark_interval",
         "how often a quiet watcher hears something",
-        SettingField::Time(MOMENT, |settings| &mut settings.options.bookmark_interval),
+        field!(Time(MOMENT), options.bookmark_interval),
     ),
-    setting(
-        "max_watch_lag",
-        "how far a watcher may fall behind",
-        SettingField::Count(1, |settings| &mut settings.options.max_watch_lag),
-    ),
-    setting(
-        "context_tokens",
-        "tokens of a context window",
-        SettingField::Count(64, |settings| &mut settings.options.context_tokens),
-    ),
+    setting("max_watch_lag", "how far a watcher may fall behind", field!(Count(1), options.max_watch_lag)),
+    setting("context_tokens", "tokens of a context window", field!(Count(64), options.context_tokens)),
     limit!(agent_id_bytes, "bytes of an agent's id"),
     limit!(key_bytes, "bytes of a key"),
     limit!(scope_name_bytes, "bytes of a scope's name"),

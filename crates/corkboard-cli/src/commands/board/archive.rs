@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{count, now, one_line, time};
+use crate::output::{count, json_object, now, one_line, time};
 
 /// Put a board away that has ended: it can be read, and nothing on it changes
 ///
@@ -52,15 +51,6 @@ pub(crate) struct Discard {
     conditions: BoardConditions,
 }
 
-#[derive(Serialize)]
-struct Archived<'a> {
-    board: &'a str,
-    status: &'static str,
-    retain_until: Timestamp,
-    /// How many of its learnings wait for a decision.
-    open_learnings: u64,
-}
-
 impl Archive {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
@@ -69,7 +59,7 @@ impl Archive {
         let is_waived = view.info()?.waived.is_some();
         let open_learnings = if is_waived { 0 } else { view.state().undecided_learnings() };
         let board = board.id().as_str();
-        session.output.answer(&Archived { board, status: "archived", retain_until, open_learnings }, || {
+        session.output.answer(&json_object! { board, status: "archived", retain_until, open_learnings }, || {
             let kept = match retain_until > now() {
                 true => format!(", and kept until {} at least", time(retain_until)),
                 false => String::new(),
@@ -96,15 +86,10 @@ fn open(board: &str, learnings: u64) -> String {
 
 impl Discard {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Discarded<'a> {
-            board: &'a str,
-            status: &'static str,
-        }
         let board = self.conditions.on(self.board.open(session)?);
         board.discard(self.comment).await?;
         let board = board.id().as_str();
-        session.output.answer(&Discarded { board, status: "archived" }, || {
+        session.output.answer(&json_object! { board, status: "archived" }, || {
             format!("{} is discarded: `cork gc --yes` purges it", one_line(board))
         })
     }

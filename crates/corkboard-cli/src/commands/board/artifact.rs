@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use corkboard::boards::{ArtifactType, NewArtifact, TaskId};
-use corkboard::{LimitName, Limits, NoChecksum, Refusal};
+use corkboard::{LimitName, Limits, NoChecksum};
 
 use super::show::{artifacts, newest_artifacts};
 use crate::board_args::{BoardConditions, RevisionArgument};
@@ -14,6 +14,7 @@ use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::{CliError, say};
 use crate::output::one_line;
+use crate::text_input::expect_within;
 use crate::value_parsers::one_of;
 
 /// Record something that was made
@@ -178,7 +179,7 @@ fn read(path: &str) -> Result<String, CliError> {
     let used = file.take(allowed + 1).read_to_string(&mut text).map_err(unreadable)? as u64;
     if used > allowed {
         let used = std::fs::metadata(path).map_or(used, |file| file.len().max(used));
-        return Err(CliError::Library(Refusal::Limit { limit: LimitName::InlineBytes, used, allowed }.into()));
+        expect_within(LimitName::InlineBytes, used, allowed)?;
     }
     Ok(text)
 }

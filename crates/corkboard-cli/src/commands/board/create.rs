@@ -3,12 +3,11 @@
 use clap::Args;
 use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
 use corkboard::{CreatedBoard, TaskPattern, UnreadablePattern};
-use serde::Serialize;
 
 use crate::board_view::{exists_already, ids, references};
 use crate::command_session::Session;
 use crate::error::{CliError, say};
-use crate::output::one_line;
+use crate::output::{json_object, one_line};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{failure_policy, text_argument};
 
@@ -60,16 +59,6 @@ pub(crate) struct Create {
 
 impl Create {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            id: &'a str,
-            name: &'a str,
-            drawn: &'a [CoreRef],
-            pattern: Option<&'a CoreRef>,
-            tasks: &'a [TaskId],
-            /// Task patterns that fit better and cannot be read.
-            passed_over: &'a [UnreadablePattern],
-        }
         let Self { name, goal, constraints, cores, pattern, on_failure, id, idempotency_key } = self;
         let without_tasks = match (&pattern, cores.is_empty()) {
             (None, _) => None,
@@ -114,7 +103,7 @@ impl Create {
                 .iter()
                 .for_each(|passed| say(&format!("warning: passed over: {}", one_line(&passed.to_string()))));
         }
-        let answer = Answer { id, name: &name, drawn, pattern: pattern.as_ref(), tasks, passed_over };
+        let answer = json_object! { id, name: &name, drawn, pattern: pattern.as_ref(), tasks, passed_over };
         session.output.answer(&answer, || id.to_owned())
     }
 }

@@ -2,12 +2,12 @@
 
 use clap::Args;
 use corkboard::boards::{DecisionId, NewDecision, TaskId};
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::value_parsers::text_argument;
 
 /// Record a decision
@@ -65,10 +65,6 @@ pub(crate) struct Decide {
 
 impl Decide {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            id: DecisionId,
-        }
         let board = self.conditions.open(session)?;
         let decision = NewDecision {
             question: self.question,
@@ -83,6 +79,6 @@ impl Decide {
             trust: self.trust.said(),
         };
         let id = board.record_decision(decision).await?;
-        session.output.answer(&Answer { id }, || id.to_string())
+        session.output.answer(&json_object! { id }, || id.to_string())
     }
 }

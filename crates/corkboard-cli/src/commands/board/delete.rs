@@ -1,12 +1,11 @@
 //! `cork board delete`.
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::command_session::Session;
 use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
-use crate::output::one_line;
+use crate::output::{json_object, one_line};
 
 /// Delete a board with its log
 ///
@@ -32,11 +31,6 @@ pub(crate) struct Delete {
 
 impl Delete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            board: &'a str,
-            deleted: bool,
-        }
         let board = self.board.as_str();
         // What is not there is told before anyone is asked.
         session.board_named(board)?.view().await?;
@@ -45,6 +39,6 @@ impl Delete {
             true => session.corkboard.forget_board(board).await?,
             false => session.corkboard.delete_board(board).await?,
         };
-        session.output.answer(&Answer { board, deleted }, || format!("deleted board {}", one_line(board)))
+        session.output.answer(&json_object! { board, deleted }, || format!("deleted board {}", one_line(board)))
     }
 }

@@ -3,12 +3,12 @@
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::boards::{DiscoveryId, DiscoveryType, NewDiscovery, TaskId};
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{one_of, text_argument};
 
@@ -55,10 +55,6 @@ fn discovery_type() -> impl TypedValueParser<Value = DiscoveryType> {
 
 impl Discover {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            id: DiscoveryId,
-        }
         let board = self.conditions.open(session)?;
         let discovery = NewDiscovery {
             content: text_or_stdin(self.content)?,
@@ -68,6 +64,6 @@ impl Discover {
             trust: self.trust.said(),
         };
         let id = board.record_discovery(discovery).await?;
-        session.output.answer(&Answer { id }, || id.to_string())
+        session.output.answer(&json_object! { id }, || id.to_string())
     }
 }

@@ -2,12 +2,12 @@
 
 use clap::{ArgGroup, Args};
 use corkboard::boards::{BoardEdit, FailurePolicy};
-use serde::Serialize;
 
 use crate::board_args::{BoardArgument, BoardConditions};
 use crate::board_view::references;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::failure_policy;
 
@@ -51,11 +51,6 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            board: &'a str,
-            version: u64,
-        }
         let board = self.conditions.on(self.board.open(session)?);
         let named = self.cores.is_some();
         let edit = BoardEdit {
@@ -75,6 +70,6 @@ impl Edit {
                 false => format!("drawn from its cores: {}", references(&drawn)),
             });
         }
-        session.output.answer(&Answer { board: id, version }, || format!("{id} is at version {version}"))
+        session.output.answer(&json_object! { board: id, version }, || format!("{id} is at version {version}"))
     }
 }

@@ -1,12 +1,12 @@
 //! `cork board fork`.
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::board_args::BoardArgument;
 use crate::board_view::exists_already;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Make a new board of what one is, or was
 ///
@@ -40,11 +40,6 @@ pub(crate) struct Fork {
 
 impl Fork {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            id: &'a str,
-            forked_from: &'a str,
-        }
         let board = self.board.open(session)?;
         let mut fork = board.fork();
         if let Some(rev) = self.at {
@@ -61,6 +56,6 @@ impl Fork {
         }
         let forked = fork.await.map_err(|error| exists_already(error, self.id.as_deref()))?;
         let id = forked.id().as_str();
-        session.output.answer(&Answer { id, forked_from: board.id().as_str() }, || id.to_owned())
+        session.output.answer(&json_object! { id, forked_from: board.id().as_str() }, || id.to_owned())
     }
 }

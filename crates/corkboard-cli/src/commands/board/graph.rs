@@ -3,11 +3,11 @@
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::GraphFormat;
-use serde::Serialize;
 
 use crate::board_args::{BoardArgument, RevisionArgument};
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::value_parsers::one_of;
 
 /// Draw a board's tasks and choices as Mermaid or DOT
@@ -39,19 +39,13 @@ fn graph_format() -> impl TypedValueParser<Value = GraphFormat> {
 
 impl Graph {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            format: &'a str,
-            rev: u64,
-            graph: &'a str,
-        }
         let view = self.moment.view(&self.board.open(session)?).await?;
         let name = match self.format {
             GraphFormat::Mermaid => "mermaid",
             GraphFormat::Dot => "dot",
         };
         let graph = view.graph(self.format);
-        let answer = Answer { format: name, rev: view.rev(), graph: &graph };
+        let answer = json_object! { format: name, rev: view.rev(), graph: &graph };
         session.output.answer(&answer, || graph.trim_end().to_owned())
     }
 }

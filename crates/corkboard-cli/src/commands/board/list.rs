@@ -5,12 +5,9 @@ use corkboard::{BoardSummary, Corkboard};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::command_session::Session;
+use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, count, day, now, one_line, table};
-
-/// Boards read at a time.
-const PAGE: usize = 500;
 
 /// List the boards in the store
 ///
@@ -87,16 +84,7 @@ impl List {
 
 /// All boards in the store, by id.
 pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummary>, CliError> {
-    let mut boards: Vec<BoardSummary> = Vec::new();
-    loop {
-        let after = boards.last().map(|board| board.board.clone());
-        let page = corkboard.boards(after.as_ref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        boards.extend(page);
-        if is_last {
-            return Ok(boards);
-        }
-    }
+    all_pages(async |last: Option<&BoardSummary>| corkboard.boards(last.map(|last| &last.board), PAGE).await).await
 }
 
 fn not_shown(archived: u64) -> String {

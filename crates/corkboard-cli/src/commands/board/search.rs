@@ -2,11 +2,10 @@
 
 use clap::Args;
 use corkboard::BoardHit;
-use serde::Serialize;
 
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{Fit, Percent, Rest, age, now, one_line, table};
+use crate::output::{Fit, Percent, Rest, age, json_object, now, one_line, table};
 
 /// Find tasks, decisions, discoveries, artifacts and choices by words, best first
 ///
@@ -28,13 +27,9 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            hits: &'a [BoardHit],
-        }
         let board = session.open_board()?;
         let hits = board.search(&self.query).limit(self.limit).await?;
-        session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
+        session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
             true => "nothing was found".into(),
             false => hit_table(&hits),
         })

@@ -10,7 +10,7 @@ use crate::board_args::{BoardArgument, RevisionArgument};
 use crate::board_view::{ids, progress, references, task_table, written};
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{Fit, Percent, Rest, bytes, clip, count, fields, one_line, paragraph, table, time};
+use crate::output::{Fit, Percent, Rest, bytes, clip, count, fields, one_line, paragraph, table_unless_empty, time};
 
 /// More tasks than these are counted, not shown.
 const SHOWN_TASKS: usize = 50;
@@ -121,9 +121,9 @@ fn tasks(state: &BoardState) -> Option<String> {
 
 /// Choices, a line each.
 pub(crate) fn choices(state: &BoardState) -> Option<String> {
-    let rows: Vec<_> = state.choices().map(|choice| choice_row(choice)).collect();
+    let rows = state.choices().map(|choice| choice_row(choice));
     let header = [("CHOICE", Fit), ("QUESTION", Rest), ("BRANCHES", Percent(30)), ("CHOSEN", Percent(25))];
-    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+    table_unless_empty(header, rows)
 }
 
 fn choice_row(choice: &Choice) -> [String; 4] {
@@ -140,10 +140,10 @@ fn choice_row(choice: &Choice) -> [String; 4] {
 }
 
 fn decisions(state: &BoardState) -> Option<String> {
-    let rows: Vec<_> = state.decisions().map(|decision| decision_row(decision)).collect();
+    let rows = state.decisions().map(|decision| decision_row(decision));
     let header =
         [("DECISION", Fit), ("QUESTION", Rest), ("CHOICE", Percent(25)), ("BECAUSE", Percent(30)), ("BY", Percent(12))];
-    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+    table_unless_empty(header, rows)
 }
 
 fn decision_row(decision: &Decision) -> [String; 5] {
@@ -164,9 +164,8 @@ fn approvals(state: &BoardState) -> Option<String> {
         let verdict = approval.verdict.to_string();
         [approval.id.to_string(), approval.decision.to_string(), verdict, one_line(&approval.by), comment]
     });
-    let rows: Vec<_> = rows.collect();
     let header = [("APPROVAL", Fit), ("OF", Fit), ("VERDICT", Fit), ("BY", Percent(20)), ("COMMENT", Rest)];
-    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+    table_unless_empty(header, rows)
 }
 
 /// What waits for a person's word, as a whole, and how to give it.
@@ -205,9 +204,8 @@ fn discoveries(state: &BoardState) -> Option<String> {
         let what = marked(found.trust, &found.content);
         [found.id.to_string(), written(&found.kind), what, affects, one_line(&found.discovered_by)]
     });
-    let rows: Vec<_> = rows.collect();
     let header = [("FOUND", Fit), ("TYPE", Fit), ("WHAT", Rest), ("AFFECTS", Percent(20)), ("BY", Percent(12))];
-    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+    table_unless_empty(header, rows)
 }
 
 /// The newest version of every artifact.
@@ -228,26 +226,22 @@ pub(super) fn artifacts(state: &BoardState) -> Option<String> {
             made.associated_task.map_or_else(String::new, |task| task.to_string()),
         ]
     });
-    let rows: Vec<_> = rows.collect();
     let header = [("MADE", Fit), ("PATH", Percent(35)), ("VERSION", Fit), ("SIZE", Fit), ("WHAT", Rest), ("TASK", Fit)];
-    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+    table_unless_empty(header, rows)
 }
 
 fn contributions(state: &BoardState) -> Option<String> {
-    let rows: Vec<_> = state
-        .contributions()
-        .map(|by| {
-            [
-                one_line(&by.agent_id),
-                by.agent_role.as_str().to_owned(),
-                by.tasks_completed.len().to_string(),
-                by.decisions_made.len().to_string(),
-                by.discoveries.len().to_string(),
-                by.artifacts_created.len().to_string(),
-            ]
-        })
-        .collect();
+    let rows = state.contributions().map(|by| {
+        [
+            one_line(&by.agent_id),
+            by.agent_role.as_str().to_owned(),
+            by.tasks_completed.len().to_string(),
+            by.decisions_made.len().to_string(),
+            by.discoveries.len().to_string(),
+            by.artifacts_created.len().to_string(),
+        ]
+    });
     let header =
         [("WHO", Rest), ("ROLE", Fit), ("TASKS", Fit), ("DECISIONS", Fit), ("DISCOVERIES", Fit), ("ARTIFACTS", Fit)];
-    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+    table_unless_empty(header, rows)
 }

@@ -79,7 +79,7 @@ impl Add {
             author: self.author,
             contributors: Vec::new(),
             trust: self.trust,
-            board: board.transpose().map_err(Error::from)?,
+            board: board.transpose()?,
             item: self.item,
             board_rev: None,
             expires_at: self.expires_at,

@@ -4,12 +4,9 @@ use clap::Args;
 use corkboard::{CoreSummary, Corkboard};
 use serde_json::Value;
 
-use crate::command_session::Session;
+use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Rest, bytes, one_line, table};
-
-/// Cores read at a time.
-const PAGE: usize = 500;
 
 /// List the memory cores in the store
 ///
@@ -33,16 +30,7 @@ impl List {
 
 /// All memory cores in the store, by name.
 pub(crate) async fn every_core(corkboard: &Corkboard) -> Result<Vec<CoreSummary>, CliError> {
-    let mut cores: Vec<CoreSummary> = Vec::new();
-    loop {
-        let after = cores.last().map(|core| core.core.clone());
-        let page = corkboard.cores(after.as_ref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        cores.extend(page);
-        if is_last {
-            return Ok(cores);
-        }
-    }
+    all_pages(async |last: Option<&CoreSummary>| corkboard.cores(last.map(|last| &last.core), PAGE).await).await
 }
 
 fn listing(cores: &[CoreSummary]) -> String {

@@ -2,13 +2,12 @@
 
 use clap::Args;
 use corkboard::CoreHit;
-use serde::Serialize;
 
 use crate::command_session::Session;
 use crate::core_args::CoreArgument;
 use crate::core_view::emptiness;
 use crate::error::CliError;
-use crate::output::{Fit, Percent, Rest, age, now, one_line, table};
+use crate::output::{Fit, Percent, Rest, age, json_object, now, one_line, table};
 
 /// Find entries of a core by words, best first
 ///
@@ -33,14 +32,10 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            hits: &'a [CoreHit],
-        }
         let core = self.core.open(session)?;
         let hits = core.search(&self.query).limit(self.limit).await?;
         let empty = if hits.is_empty() { emptiness(&core).await? } else { None };
-        session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
+        session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
             true => empty.unwrap_or_else(|| "nothing was found".into()),
             false => hit_table(&hits),
         })

@@ -5,14 +5,13 @@ use corkboard::Show as Shown;
 use corkboard::boards::{NewTask, TASK_PATTERN_TAG, TaskRef};
 use corkboard::cores::{CoreEntry, CoreEntryId, Trust};
 use corkboard::{CoreEntries, CorePage, MemoryKind, Refusal};
-use serde::Serialize;
 
 use crate::board_view::written;
 use crate::command_session::Session;
 use crate::core_args::CoreArgument;
 use crate::core_view::{CoreEntryDocument, emptiness, entry_table, origin};
 use crate::error::CliError;
-use crate::output::{count, fields, one_line, shown, time};
+use crate::output::{count, fields, json_object, one_line, shown, time};
 use crate::value_parsers::{memory_kind, trust};
 
 /// Show a core's entries, or all about one of them
@@ -59,12 +58,6 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            entries: Vec<CoreEntryDocument<'a>>,
-            next: Option<CoreEntryId>,
-            rev: u64,
-        }
         let core = self.core.open(session)?;
         if let Some(id) = self.entry {
             let Some(entry) = core.get(id).await? else {
@@ -91,7 +84,7 @@ impl Show {
         }
         let page = entries.await?;
         let documents = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
-        let answer = Answer { entries: documents, next: page.next, rev: page.rev };
+        let answer = json_object! { entries: documents, next: page.next, rev: page.rev };
         let empty = if page.entries.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use corkboard::store::StoreInfo;
-use corkboard::{Core, Corkboard, Error, ErrorKind, Refusal};
+use corkboard::{AgentSummary, BoardSummary, Core, CoreSummary, Corkboard, Error, ErrorKind, Refusal};
 use serde::Serialize;
 
 use super::board::every_board;
@@ -17,7 +17,7 @@ use super::stats::every_agent;
 use crate::args::Global;
 use crate::command_session::{IfMissing, Session};
 use crate::error::{CliError, say};
-use crate::output::{Output, bytes, count, one_line, warnings};
+use crate::output::{Output, bytes, count, json_object, one_line, warnings};
 
 /// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
 const SCRATCH: &str = "cork doctor's scratch";
@@ -185,91 +185,85 @@ async fn timed_writes(corkboard: &Corkboard, scratch: &str) -> Result<Vec<Durati
 }
 
 async fn load_agents(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    let agents = match every_agent(corkboard).await {
-        Ok(agents) => agents,
-        Err(CliError::Library(error)) => return report.add("agents", Err(format!("agents cannot be listed: {error}"))),
-        Err(failure) => return Err(failure),
-    };
-    let mut said = Instant::now();
-    let mut loaded: u64 = 0;
-    for agent in &agents {
-        if said.elapsed() > PATIENCE {
-            said = Instant::now();
-            report.progress(&format!("loaded {loaded} of {} agents", agents.len()));
-        }
+    let words = LoadWords { check: "agents", plural: "agents", one: "agent", load: ("agent loads", "agents load") };
+    let load = async |agent: &AgentSummary| {
         let id = agent.agent.as_str();
-        let rev = match corkboard.agent(id) {
-            Ok(memory) => memory.rev().await,
-            Err(error) => Err(error),
-        };
-        match rev {
-            Ok(_) => loaded += 1,
-            Err(error) => report.add("agents", Err(format!("agent {} cannot be loaded: {error}", one_line(id))))?,
-        }
-    }
-    let text = count(loaded, "agent loads", "agents load");
-    if loaded == agents.len() as u64 { report.add("agents", Ok(text)) } else { Ok(()) }
+        let loaded = async { corkboard.agent(id)?.rev().await.map(|_| ()) };
+        (id.to_owned(), loaded.await)
+    };
+    load_all(report, words, every_agent(corkboard).await, load).await
 }
 
 async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    let boards = match every_board(corkboard).await {
-        Ok(boards) => boards,
-        Err(CliError::Library(error)) => return report.add("boards", Err(format!("boards cannot be listed: {error}"))),
-        Err(failure) => return Err(failure),
-    };
-    let mut said = Instant::now();
-    let mut loaded: u64 = 0;
-    for board in &boards {
-        if said.elapsed() > PATIENCE {
-            said = Instant::now();
-            report.progress(&format!("loaded {loaded} of {} boards", boards.len()));
-        }
+    let words = LoadWords { check: "boards", plural: "boards", one: "board", load: ("board loads", "boards load") };
+    let load = async |board: &BoardSummary| {
         let id = board.board.as_str();
-        let view = match corkboard.board(id) {
-            Ok(board) => board.view().await.map(|_| ()),
-            Err(error) => Err(error),
-        };
-        match view {
+        let loaded = async { corkboard.board(id)?.view().await.map(|_| ()) };
+        let loaded = match loaded.await {
             // What was deleted meanwhile, or never made, is no damage.
-            Ok(()) | Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) => loaded += 1,
-            Err(error) => report.add("boards", Err(format!("board {} cannot be loaded: {error}", one_line(id))))?,
-        }
-    }
-    let text = count(loaded, "board loads", "boards load");
-    if loaded == boards.len() as u64 { report.add("boards", Ok(text)) } else { Ok(()) }
+            Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) => Ok(()),
+            other => other,
+        };
+        (id.to_owned(), loaded)
+    };
+    load_all(report, words, every_board(corkboard).await, load).await
 }
 
 async fn load_cores(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    let cores = match every_core(corkboard).await {
-        Ok(cores) => cores,
-        Err(CliError::Library(error)) => {
-            return report.add("cores", Err(format!("memory cores cannot be listed: {error}")));
-        }
+    let load = ("memory core loads", "memory cores load");
+    let words = LoadWords { check: "cores", plural: "memory cores", one: "core", load };
+    let load = async |summary: &CoreSummary| {
+        let name = summary.core.as_str();
+        let loaded = async {
+            let core = match summary.core.agent() {
+                Some(agent) => Core::clone(&*corkboard.agent(agent.as_str())?.long_term()?),
+                None => corkboard.core(name)?,
+            };
+            core.stats().await.map(|_| ())
+        };
+        (name.to_owned(), loaded.await)
+    };
+    load_all(report, words, every_core(corkboard).await, load).await
+}
+
+/// What the loading of all spaces of a kind is called in a report.
+struct LoadWords {
+    check: &'static str,
+    plural: &'static str,
+    one: &'static str,
+    /// One of them loads, several load.
+    load: (&'static str, &'static str),
+}
+
+/// Loads everything that was listed. `load` returns the name of what it loaded, and the error if there is one.
+async fn load_all<T>(
+    report: &mut Report,
+    words: LoadWords,
+    listed: Result<Vec<T>, CliError>,
+    load: impl AsyncFn(&T) -> (String, Result<(), Error>),
+) -> Result<(), CliError> {
+    let LoadWords { check, plural, one, load: (loads, load_all) } = words;
+    let listed = match listed {
+        Ok(listed) => listed,
+        Err(CliError::Library(error)) => return report.add(check, Err(format!("{plural} cannot be listed: {error}"))),
         Err(failure) => return Err(failure),
     };
     let mut said = Instant::now();
     let mut loaded: u64 = 0;
-    for core in &cores {
+    for item in &listed {
         if said.elapsed() > PATIENCE {
             said = Instant::now();
-            report.progress(&format!("loaded {loaded} of {} memory cores", cores.len()));
+            report.progress(&format!("loaded {loaded} of {} {plural}", listed.len()));
         }
-        let name = core.core.as_str();
-        let opened = match core.core.agent() {
-            Some(agent) => corkboard.agent(agent.as_str()).and_then(|agent| Ok(Core::clone(&*agent.long_term()?))),
-            None => corkboard.core(name),
-        };
-        let stats = match opened {
-            Ok(core) => core.stats().await.map(|_| ()),
-            Err(error) => Err(error),
-        };
-        match stats {
-            Ok(()) => loaded += 1,
-            Err(error) => report.add("cores", Err(format!("core {} cannot be loaded: {error}", one_line(name))))?,
+        match load(item).await {
+            (_, Ok(())) => loaded += 1,
+            (name, Err(error)) => {
+                report.add(check, Err(format!("{one} {} cannot be loaded: {error}", one_line(&name))))?;
+            }
         }
     }
-    let text = count(loaded, "memory core loads", "memory cores load");
-    if loaded == cores.len() as u64 { report.add("cores", Ok(text)) } else { Ok(()) }
+    let text = count(loaded, loads, load_all);
+    if loaded == listed.len() as u64 { report.add(check, Ok(text)) } else { Ok(()) }
 }
 
 /// Says every now and then that it takes long.
@@ -372,15 +366,9 @@ impl Report {
     }
 
     fn conclude(&self, store: Option<&StoreInfo>) -> Result<bool, CliError> {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            ok: bool,
-            checks: &'a [Check],
-            store: Option<&'a StoreInfo>,
-        }
         let ok = self.checks.iter().all(|check| check.ok);
         if self.output.is_json() {
-            self.output.document(&Document { ok, checks: &self.checks, store })?;
+            self.output.document(&json_object! { ok, checks: &self.checks, store })?;
         }
         Ok(ok)
     }

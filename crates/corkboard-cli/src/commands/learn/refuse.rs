@@ -2,11 +2,11 @@
 
 use clap::Args;
 use corkboard::boards::LearningId;
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
@@ -32,15 +32,10 @@ pub(crate) struct Refuse {
 
 impl Refuse {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            learning: LearningId,
-            state: &'static str,
-        }
         let board = self.conditions.open(session)?;
         let reason = self.reason.map(text_or_stdin).transpose()?;
         board.refuse_learning(self.learning.clone(), reason).await?;
-        let answer = Answer { learning: self.learning, state: "refused" };
+        let answer = json_object! { learning: self.learning, state: "refused" };
         session.output.answer(&answer, || format!("{} is refused", answer.learning))
     }
 }

@@ -1,15 +1,16 @@
 //! `cork notebook apply`.
 
-use std::io::Read;
+use std::path::Path;
 
 use clap::Args;
-use corkboard::{LimitName, Limits, Refusal};
+use corkboard::{LimitName, Limits};
 
 use super::Name;
 use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::notebook_problems;
 use crate::output::shown;
+use crate::text_input::{expect_within, read_file_or_stdin};
 
 /// Apply a text: all of it in one revision, or nothing
 ///
@@ -65,16 +66,8 @@ impl Apply {
 /// The whole file, if it is a text of a size that may be applied.
 fn read(file: &str) -> Result<String, CliError> {
     let allowed = Limits::default().command_bytes;
-    let mut bytes = Vec::new();
-    let read = match file {
-        "-" => std::io::stdin().take(allowed + 1).read_to_end(&mut bytes),
-        path => std::fs::File::open(path).and_then(|found| found.take(allowed + 1).read_to_end(&mut bytes)),
-    };
-    read.map_err(|error| CliError::invalid("file", format!("{file} cannot be read: {error}")))?;
-    let used = bytes.len() as u64;
-    if used > allowed {
-        let too_much = Refusal::Limit { limit: LimitName::CommandBytes, used, allowed };
-        return Err(CliError::Library(too_much.into()));
-    }
+    let bytes = read_file_or_stdin(Path::new(file), allowed)
+        .map_err(|error| CliError::invalid("file", format!("{file} cannot be read: {error}")))?;
+    expect_within(LimitName::CommandBytes, bytes.len() as u64, allowed)?;
     String::from_utf8(bytes).map_err(|error| CliError::invalid("file", format!("{file} is not UTF-8 text: {error}")))
 }

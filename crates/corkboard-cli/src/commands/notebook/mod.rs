@@ -12,7 +12,6 @@ mod show;
 #[cfg(feature = "model")]
 mod update;
 
-use std::io::Read;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
@@ -21,7 +20,7 @@ use corkboard::notebook::Notebook as State;
 
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::text_input::is_dash;
+use crate::text_input::read_file_or_stdin;
 use crate::value_parsers::name_argument;
 
 /// Keep the progress of a task, what was learned, and what is needed word for word
@@ -85,14 +84,8 @@ impl Notebook {
 /// Reads a transcript: a file, or stdin. It is text for a model, so that bytes that are not UTF-8 are replaced.
 fn transcript(path: &Path) -> Result<String, CliError> {
     const MOST_BYTES: u64 = 64 * 1024 * 1024;
-    let cannot =
-        |error: std::io::Error| CliError::invalid("transcript", format!("cannot read {}: {error}", path.display()));
-    let mut bytes = Vec::new();
-    let read = match is_dash(path) {
-        true => std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes),
-        false => std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)),
-    };
-    read.map_err(cannot)?;
+    let bytes = read_file_or_stdin(path, MOST_BYTES)
+        .map_err(|error| CliError::invalid("transcript", format!("cannot read {}: {error}", path.display())))?;
     if bytes.len() as u64 > MOST_BYTES {
         let message = format!("the transcript has more than {MOST_BYTES} bytes");
         return Err(CliError::invalid("transcript", message).hint("its end is enough: `tail -c 1000000 FILE`"));

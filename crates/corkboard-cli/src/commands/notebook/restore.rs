@@ -2,12 +2,11 @@
 
 use clap::Args;
 use corkboard::notebook::NotebookDiff;
-use serde::Serialize;
 
 use super::Name;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::shown;
+use crate::output::{json_object, shown};
 
 /// Show again what the notebook showed at a revision
 ///
@@ -24,16 +23,10 @@ pub(crate) struct Restore {
     name: Name,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    rev: u64,
-    changes: NotebookDiff,
-}
-
 impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let (rev, changes) = self.name.open(session)?.restore(self.rev).await?;
-        let answer = Answer { rev, changes };
+        let answer = json_object! { rev, changes };
         session.output.answer(&answer, || shown(answer.changes.to_string().trim_end()))
     }
 }

@@ -75,7 +75,7 @@ impl Update {
             ModelConfig::MODEL_VARIABLE => self.model.clone(),
             name => std::env::var(name).ok(),
         };
-        let model = ModelConfig::from_variables(variable).and_then(ModelConfig::build).map_err(Error::from)?;
+        let model = ModelConfig::from_variables(variable).and_then(ModelConfig::build)?;
         // What costs money is not asked for if there is no place for it.
         let existing = Existing::from_flag(self.force);
         let file = self.report.as_deref().map(|path| AtomicFile::create(path, existing)).transpose()?;

@@ -43,7 +43,7 @@ impl Restore {
         if agent != expected.as_str() {
             // Said before anybody is asked.
             let refusal = corkboard::Refusal::AgentMismatch { expected: expected.as_str().into(), found: agent };
-            return Err(CliError::Library(refusal.into()));
+            return Err(refusal.into());
         }
         let stats = session.agent.stats().await?;
         let action = format!(

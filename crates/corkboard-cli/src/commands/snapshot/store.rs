@@ -46,7 +46,7 @@ impl SaveStore {
         let written = File::open(file.temporary()).map_err(|error| file.failure(&error))?;
         let mut line = ProgressLine::new(session.output);
         let reader = tokio::io::BufReader::new(tokio::fs::File::from_std(written));
-        let read = check(reader, &mut |progress| line.tell(progress)).await.map_err(Error::from)?;
+        let read = check(reader, &mut |progress| line.tell(progress)).await?;
         drop(line);
         expect_alike(exported, read)?;
         file.finish()?;
@@ -57,7 +57,7 @@ impl SaveStore {
 /// Fails unless what was read back is what was written.
 fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), CliError> {
     if let Some(problem) = read.problems.pop() {
-        return Err(CliError::Library(problem.error.into()));
+        return Err(problem.error.into());
     }
     let revisions = read.spaces.iter().map(|space| space.revisions).sum();
     if (read.spaces.len() as u64, revisions) == (exported.spaces, exported.revisions) {

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use corkboard::boards::{NewChoice, NewTask};
-use corkboard::{LimitName, Limits, Refusal, Strict};
+use corkboard::{LimitName, Limits, Strict};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::CliError;
-use crate::text_input::{is_dash, text_or_stdin, without_mark};
+use crate::text_input::{expect_within, is_dash, text_or_stdin, without_mark};
 
 /// What a task of a batch may say. A misspelt dependency must not be overlooked.
 const TASK_FIELDS: [&str; 11] = [
@@ -41,10 +41,7 @@ pub(super) fn read(file: &Path) -> Result<Batch, CliError> {
                 |error| CliError::invalid("unreadable", format!("{} cannot be read: {error}", file.display()));
             let used = std::fs::metadata(file).map_err(unreadable)?.len();
             let allowed = Limits::default().command_bytes;
-            if used > allowed {
-                let too_much = Refusal::Limit { limit: LimitName::CommandBytes, used, allowed };
-                return Err(CliError::Library(too_much.into()));
-            }
+            expect_within(LimitName::CommandBytes, used, allowed)?;
             std::fs::read_to_string(file).map_err(unreadable)?
         }
     };

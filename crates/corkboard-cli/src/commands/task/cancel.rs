@@ -2,12 +2,12 @@
 
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::board_view::ids;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
@@ -33,12 +33,6 @@ pub(crate) struct Cancel {
 
 impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            task: TaskId,
-            status: TaskStatus,
-            cancelled: Vec<TaskId>,
-        }
         let Self { task, comment, conditions } = self;
         let board = conditions.open(session)?;
         let cancelled = board.cancel_task(task, comment.map(text_or_stdin).transpose()?).await?;
@@ -48,6 +42,6 @@ impl Cancel {
             [_] => format!("{task} is cancelled, and with it {}, which depends on it", ids(dependents)),
             _ => format!("{task} is cancelled, and with it {}, which depend on it", ids(dependents)),
         };
-        session.output.answer(&Answer { task, status: TaskStatus::Cancelled, cancelled }, || text)
+        session.output.answer(&json_object! { task, status: TaskStatus::Cancelled, cancelled }, || text)
     }
 }

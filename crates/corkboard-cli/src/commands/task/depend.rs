@@ -2,11 +2,11 @@
 
 use clap::Args;
 use corkboard::boards::TaskId;
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Make a task wait for another, or end the wait
 ///
@@ -35,27 +35,16 @@ pub(crate) struct Depend {
 
 impl Depend {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            task: TaskId,
-            on: TaskId,
-        }
-        #[derive(Serialize)]
-        struct Removal {
-            task: TaskId,
-            on: TaskId,
-            removed: bool,
-        }
         let Self { task, on, remove, conditions } = self;
         let board = conditions.open(session)?;
         if remove {
             let removed = board.remove_dependency(task, on).await?;
-            return session.output.answer(&Removal { task, on, removed }, || match removed {
+            return session.output.answer(&json_object! { task, on, removed }, || match removed {
                 true => format!("{task} no longer waits for {on}"),
                 false => format!("{task} did not wait for {on}"),
             });
         }
         board.add_dependency(task, on).await?;
-        session.output.answer(&Answer { task, on }, || format!("{task} waits for {on}"))
+        session.output.answer(&json_object! { task, on }, || format!("{task} waits for {on}"))
     }
 }

@@ -2,11 +2,11 @@
 
 use clap::{ArgGroup, Args};
 use corkboard::boards::{FailurePolicy, TaskEdit, TaskId, TriggerRule};
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{failure_policy, trigger_rule};
 
@@ -67,11 +67,6 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            task: TaskId,
-            version: u64,
-        }
         let board = self.conditions.open(session)?;
         let edit = TaskEdit {
             title: self.title,
@@ -86,6 +81,6 @@ impl Edit {
         };
         let task = self.task;
         let version = board.edit_task(task, edit, self.if_version).await?;
-        session.output.answer(&Answer { task, version }, || format!("{task} is at version {version}"))
+        session.output.answer(&json_object! { task, version }, || format!("{task} is at version {version}"))
     }
 }

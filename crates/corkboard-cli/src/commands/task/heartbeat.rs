@@ -3,12 +3,11 @@
 use clap::Args;
 use corkboard::boards::TaskId;
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::time;
+use crate::output::{json_object, time};
 
 /// Say that you still work on a task
 ///
@@ -27,13 +26,8 @@ pub(crate) struct Heartbeat {
 
 impl Heartbeat {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            task: TaskId,
-            deadline: Timestamp,
-        }
         let Self { task, conditions } = self;
         let deadline = conditions.board.open(session)?.heartbeat(task, conditions.epoch).await?;
-        session.output.answer(&Answer { task, deadline }, || format!("{task} is yours until {}", time(deadline)))
+        session.output.answer(&json_object! { task, deadline }, || format!("{task} is yours until {}", time(deadline)))
     }
 }

@@ -2,12 +2,12 @@
 
 use clap::Args;
 use corkboard::boards::TaskId;
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::board_view::ids;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Reopen a failed task, or all of them, and what was cancelled because of it
 #[derive(Args)]
@@ -25,16 +25,12 @@ pub(crate) struct Retry {
 
 impl Retry {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            pending: &'a [TaskId],
-        }
         let board = self.conditions.open(session)?;
         let pending = match self.task {
             Some(task) => board.retry_task(task).await?,
             None => board.retry_failed().await?,
         };
-        session.output.answer(&Answer { pending: &pending }, || match pending.as_slice() {
+        session.output.answer(&json_object! { pending: &pending }, || match pending.as_slice() {
             [] => "nothing has failed".into(),
             [one] => format!("{one} is pending again"),
             many => format!("{} are pending again", ids(many)),

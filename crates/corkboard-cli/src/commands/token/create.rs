@@ -6,13 +6,12 @@ use corkboard::tokens::{Grant, Grants, TokenId};
 use corkboard::{ActorKind, Error, Refusal, Role, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
-use serde::Serialize;
 
 use super::opens;
 use crate::args::usual_kind;
 use crate::command_session::Session;
 use crate::error::{CliError, say};
-use crate::output::{one_line, time};
+use crate::output::{json_object, one_line, time};
 use crate::value_parsers::{moment_argument, name_argument, one_of, role};
 
 /// Make a token
@@ -62,12 +61,6 @@ pub(crate) struct Create {
     label: String,
 }
 
-#[derive(Serialize)]
-struct Created<'a> {
-    id: TokenId,
-    secret: &'a str,
-}
-
 impl Create {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let role = self.with_role;
@@ -99,7 +92,7 @@ impl Create {
             say(&format!("warning: {id} opens nothing: --agents, --boards and --cores name what it is to open"));
         }
         let secret = created.secret.expose_secret();
-        session.output.answer(&Created { id: created.id, secret }, || secret.to_owned())
+        session.output.answer(&json_object! { id: created.id, secret }, || secret.to_owned())
     }
 }
 

@@ -1,11 +1,10 @@
 //! `cork token link`.
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::args::Global;
 use crate::error::CliError;
-use crate::output::Output;
+use crate::output::{Output, json_object};
 
 /// Make a link that signs a browser in
 ///
@@ -17,11 +16,6 @@ Examples:
   xdg-open $(CORK_TOKEN=… cork token link --url https://memory.example.org)")]
 pub(crate) struct Link {}
 
-#[derive(Serialize)]
-struct Made<'a> {
-    sign_in: &'a str,
-}
-
 impl Link {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let no_server = || {
@@ -29,6 +23,6 @@ impl Link {
                 .hint("name it by --url or CORK_URL, with an admin's token in CORK_TOKEN")
         };
         let link = global.server().ok_or_else(no_server)?.sign_in_link().await?;
-        Output::new(global.json).answer(&Made { sign_in: &link }, || link.clone())
+        Output::new(global.json).answer(&json_object! { sign_in: &link }, || link.clone())
     }
 }

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use corkboard::tokens::TokenId;
-use serde::Serialize;
 
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Make tokens useless
 ///
@@ -21,18 +21,13 @@ pub(crate) struct Revoke {
     tokens: Vec<TokenId>,
 }
 
-#[derive(Serialize)]
-struct Revoked<'a> {
-    revoked: &'a [TokenId],
-}
-
 impl Revoke {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let tokens = session.corkboard.tokens();
         for token in &self.tokens {
             tokens.revoke(*token).await?;
         }
-        session.output.answer(&Revoked { revoked: &self.tokens }, || {
+        session.output.answer(&json_object! { revoked: &self.tokens }, || {
             let names: Vec<_> = self.tokens.iter().map(ToString::to_string).collect();
             format!("{} can no longer be used", names.join(", "))
         })

@@ -3,21 +3,11 @@
 use corkboard::boards::BoardEvent;
 use corkboard::{Actor, Board, CommitId};
 use jiff::Timestamp;
-use serde::Serialize;
 
 use super::{Feed, Said, Until, has_ended, is_over};
 use crate::error::CliError;
 use crate::event_text::event_text;
-use crate::output::{Output, one_line, time};
-
-#[derive(Serialize)]
-struct Line<'a> {
-    rev: u64,
-    commit_id: CommitId,
-    at: Timestamp,
-    actor: &'a Actor,
-    events: &'a [BoardEvent],
-}
+use crate::output::{Output, json_object, one_line, time};
 
 pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, CliError> {
     let view = board.view().await?;
@@ -32,7 +22,7 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
         let (rev, commit_id, commit) = feed.next().await?;
         let (at, actor, events) = (commit.at, &commit.actor, commit.events.as_slice());
         if output.is_json() {
-            output.document(&Line { rev, commit_id, at, actor, events })?;
+            output.document(&json_object! { rev, commit_id, at, actor, events })?;
         } else {
             let who = one_line(&actor.principal);
             let lines = events.iter().map(|event| format!("{rev:>6}  {}  {who}  {}", time(at), event_text(event)));
