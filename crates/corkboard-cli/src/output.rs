@@ -9,7 +9,8 @@ use corkboard::lists::WithLists;
 use corkboard::store::StoreInfo;
 use corkboard::{Content, EntryDocument, Note};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 
 pub(crate) use corkboard::count;
 
@@ -85,16 +86,33 @@ fn write(bytes: &[u8]) -> std::io::Result<()> {
     stdout.write_all(bytes).and_then(|()| stdout.flush())
 }
 
-/// A JSON object with these fields, in this order.
-macro_rules! json_object {
-    ($($name:ident $(: $value:expr)?),* $(,)?) => {{
-        #[derive(serde::Serialize)]
-        #[allow(non_camel_case_types, reason = "the type of each field is a parameter with the name of the field")]
-        struct JsonObject<$($name),*> {
-            $($name: $name),*
+/// A JSON object with its fields in the order in which they were given. [`json_object`] makes one.
+pub(crate) struct JsonObject<const N: usize>(pub(crate) [(&'static str, serde_json::Result<Box<RawValue>>); N]);
+
+impl<const N: usize> Serialize for JsonObject<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(N))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value.as_ref().map_err(S::Error::custom)?)?;
         }
-        JsonObject { $($name $(: $value)?),* }
-    }};
+        map.end()
+    }
+}
+
+/// A value as JSON, with its empty lists.
+pub(crate) fn raw_json(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
+    serde_json::value::to_raw_value(&WithLists(value))
+}
+
+/// A JSON object with these fields: `json_object! { task, status: "archived" }`.
+macro_rules! json_object {
+    (@ $name:ident) => { $name };
+    (@ $name:ident $value:expr) => { $value };
+    ($($name:ident $(: $value:expr)?),* $(,)?) => {
+        $crate::output::JsonObject([
+            $((stringify!($name), $crate::output::raw_json(&$crate::output::json_object!(@ $name $($value)?)))),*
+        ])
+    };
 }
 pub(crate) use json_object;
 

@@ -51,7 +51,7 @@ impl Activity {
         }
         let day = session.agent.activity(self.date).await?;
         let lines = day.lines.iter().map(|line| Line { line, text: line.to_string() });
-        let answer = json_object! { date: day.date, writes: day.writes, lines: lines.collect() };
+        let answer = json_object! { date: day.date, writes: day.writes, lines: lines.collect::<Vec<_>>() };
         session.output.answer(&answer, || text(&day))
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use corkboard::transfer::{Exported, Spaces, TransferError, export};
-use corkboard::{AgentId, Error, SpaceId};
+use corkboard::{AgentId, SpaceId};
 use serde::Serialize;
 
 use crate::args::Global;

@@ -104,12 +104,20 @@ fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Resu
         revisions: sum(|space| space.revisions),
         bytes: sum(|space| space.bytes),
     };
-    let words = told(mode, &total);
-    let view = |space: &ImportedSpace| json_object! { space: space.space.to_string(), rev: space.rev, outcome: space.outcome, revisions: space.revisions, bytes: space.bytes };
+    let space = |space: &ImportedSpace| {
+        let ImportedSpace { space, rev, outcome, revisions, bytes } = space;
+        json_object! { space: space.as_str(), rev, outcome, revisions, bytes }
+    };
     let problem =
         |problem: &FileProblem| ProblemView::new(problem.space.as_ref().map(|space| space.as_str()), &problem.error);
-    let answer = json_object! { dry_run: mode == ImportMode::DryRun, total, spaces: spaces.iter().map(view).collect(), problems: problems.iter().map(problem).collect(), left_out_tokens: *left_out_tokens };
-    session.output.answer(&answer, || words)?;
+    let answer = json_object! {
+        dry_run: mode == ImportMode::DryRun,
+        total,
+        spaces: spaces.iter().map(space).collect::<Vec<_>>(),
+        problems: problems.iter().map(problem).collect::<Vec<_>>(),
+        left_out_tokens,
+    };
+    session.output.answer(&answer, || told(mode, &total))?;
     tell_left_out(session.output, *left_out_tokens);
     let errors = problems.iter().map(|problem| &problem.error);
     expect_none(errors, "part of the export was not imported", "parts of the export were not imported")

@@ -5,7 +5,7 @@ use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
 use corkboard::transfer::{
     Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, MigrationProblem, TransferError, migrate,
 };
-use corkboard::{Creation, Error, ErrorKind, Options};
+use corkboard::{Creation, ErrorKind, Options};
 use serde::Serialize;
 
 use super::import::{ProblemView, expect_none, tell_left_out, tokens};

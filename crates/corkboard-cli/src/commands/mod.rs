@@ -28,6 +28,7 @@ mod token;
 mod tools;
 
 use std::io::IsTerminal;
+use std::pin::Pin;
 
 use clap::Subcommand;
 
@@ -36,6 +37,19 @@ use crate::command_session::{IfMissing, Session};
 use crate::config::LogFormat;
 use crate::error::CliError;
 use crate::output::Output;
+
+/// A command that runs. It is boxed, so that each command is compiled by itself and not as a part of all others.
+type CommandFuture<'a> = Pin<Box<dyn Future<Output = Result<(), CliError>> + 'a>>;
+
+/// Runs whichever of these subcommands it is.
+macro_rules! run_subcommand {
+    ($command:expr, $session:expr, [$($(#[$attribute:meta])* $variant:ident),* $(,)?]) => {
+        match $command {
+            $($(#[$attribute])* Self::$variant(command) => Box::pin(command.run($session)),)*
+        }
+    };
+}
+use run_subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -126,6 +140,57 @@ impl Command {
             _ => false,
         }
     }
+
+    /// Runs a command that needs no agent, or not even an open store. Returns the others.
+    fn run_without_session(self, global: &Global) -> Result<CommandFuture<'_>, Self> {
+        let output = Output::new(global.json);
+        Ok(match self {
+            Self::Serve(serve) => Box::pin(serve.run(global)),
+            Self::Snapshot(snapshot::Snapshot::Inspect(inspect)) => Box::pin(async move { inspect.run(output) }),
+            Self::Completions(completions) => Box::pin(async move { completions.run(output) }),
+            Self::Config(config) => Box::pin(async move { config.run(global) }),
+            Self::Doctor(doctor) => Box::pin(doctor.run(global)),
+            Self::Export(export) => Box::pin(export.run(global)),
+            Self::Import(import) => Box::pin(import.run(global)),
+            Self::Migrate(migrate) => Box::pin(migrate.run(global)),
+            Self::Snapshot(snapshot::Snapshot::Store(store)) => Box::pin(store.run(global)),
+            command => return Err(command),
+        })
+    }
+
+    fn run<'a>(self, session: &'a Session, global: &'a Global) -> CommandFuture<'a> {
+        match self {
+            Self::Memory(memory) => Box::pin(memory.run(session)),
+            Self::Scope(scope) => Box::pin(scope.run(session)),
+            Self::Notebook(notebook) => notebook.run(session),
+            Self::Board(board) => board.run(session),
+            Self::Task(task) => task.run(session),
+            Self::Core(core) => core.run(session),
+            Self::Learn(learn) => learn.run(session),
+            Self::Choose(choose) => Box::pin(choose.run(session)),
+            Self::Review(review) => Box::pin(review.run(session)),
+            Self::Approve(approve) => Box::pin(approve.run(session)),
+            Self::Reject(reject) => Box::pin(reject.run(session)),
+            Self::Nudge(nudge) => Box::pin(nudge.run(session)),
+            Self::Handoff(handoff) => Box::pin(handoff.run(session)),
+            Self::Activity(activity) => Box::pin(activity.run(session)),
+            Self::Tools(tools) => Box::pin(tools.run(session)),
+            Self::Context(context) => Box::pin(context.run(session)),
+            Self::Stats(stats) => Box::pin(stats.run(session)),
+            Self::Gc(gc) => Box::pin(gc.run(session)),
+            Self::Compact(compact) => Box::pin(compact.run(session)),
+            Self::Token(token) => Box::pin(token.run(session, global)),
+            Self::Snapshot(snapshot) => Box::pin(snapshot.run(session)),
+            // These ran without a session.
+            Self::Serve(_)
+            | Self::Export(_)
+            | Self::Import(_)
+            | Self::Migrate(_)
+            | Self::Config(_)
+            | Self::Doctor(_)
+            | Self::Completions(_) => Box::pin(async { Ok(()) }),
+        }
+    }
 }
 
 /// Does what the command line says.
@@ -155,50 +220,12 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
 
 async fn dispatch(cli: Cli) -> Result<(), CliError> {
     let Cli { command, global } = cli;
-    // These need no agent, or not even an open store.
-    let command = match command {
-        Command::Serve(serve) => return serve.run(&global).await,
-        Command::Snapshot(snapshot::Snapshot::Inspect(inspect)) => return inspect.run(Output::new(global.json)),
-        Command::Completions(completions) => return completions.run(Output::new(global.json)),
-        Command::Config(config) => return config.run(&global),
-        Command::Doctor(doctor) => return doctor.run(&global).await,
-        Command::Export(export) => return export.run(&global).await,
-        Command::Import(import) => return import.run(&global).await,
-        Command::Migrate(migrate) => return migrate.run(&global).await,
-        Command::Snapshot(snapshot::Snapshot::Store(store)) => return store.run(&global).await,
-        command => command,
+    let command = match command.run_without_session(&global) {
+        Ok(running) => return running.await,
+        Err(command) => command,
     };
     let session = Session::open(&global, command.if_missing()).await?;
-    let result = match command {
-        Command::Memory(memory) => memory.run(&session).await,
-        Command::Scope(scope) => scope.run(&session).await,
-        Command::Notebook(notebook) => notebook.run(&session).await,
-        Command::Board(board) => board.run(&session).await,
-        Command::Task(task) => task.run(&session).await,
-        Command::Core(core) => core.run(&session).await,
-        Command::Learn(learn) => learn.run(&session).await,
-        Command::Choose(choose) => choose.run(&session).await,
-        Command::Review(review) => review.run(&session).await,
-        Command::Approve(approve) => approve.run(&session).await,
-        Command::Reject(reject) => reject.run(&session).await,
-        Command::Nudge(nudge) => nudge.run(&session).await,
-        Command::Handoff(handoff) => handoff.run(&session).await,
-        Command::Activity(activity) => activity.run(&session).await,
-        Command::Tools(tools) => tools.run(&session).await,
-        Command::Context(context) => context.run(&session).await,
-        Command::Stats(stats) => stats.run(&session).await,
-        Command::Gc(gc) => gc.run(&session).await,
-        Command::Compact(compact) => compact.run(&session).await,
-        Command::Token(token) => token.run(&session, &global).await,
-        Command::Snapshot(snapshot) => snapshot.run(&session).await,
-        Command::Serve(_)
-        | Command::Export(_)
-        | Command::Import(_)
-        | Command::Migrate(_)
-        | Command::Config(_)
-        | Command::Doctor(_)
-        | Command::Completions(_) => Ok(()),
-    };
+    let result = command.run(&session, &global).await;
     session.close(result).await
 }
 

@@ -1,7 +1,6 @@
 //! The settings as values.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use corkboard::Options;
 use corkboard_server::{Access, Rate, Settings};

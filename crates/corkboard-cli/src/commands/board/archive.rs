@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::Args;
-use jiff::Timestamp;
 
 use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;

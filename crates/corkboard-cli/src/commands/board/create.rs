@@ -1,8 +1,8 @@
 //! `cork board create`.
 
 use clap::Args;
-use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
-use corkboard::{CreatedBoard, TaskPattern, UnreadablePattern};
+use corkboard::boards::{FailurePolicy, NewBoard};
+use corkboard::{CreatedBoard, TaskPattern};
 
 use crate::board_view::{exists_already, ids, references};
 use crate::command_session::Session;

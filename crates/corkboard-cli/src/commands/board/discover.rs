@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::TypedValueParser;
-use corkboard::boards::{DiscoveryId, DiscoveryType, NewDiscovery, TaskId};
+use corkboard::boards::{DiscoveryType, NewDiscovery, TaskId};
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;

@@ -21,8 +21,8 @@ mod watch;
 
 use clap::Subcommand;
 
+use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
-use crate::error::CliError;
 
 pub(super) use list::every_board;
 pub(super) use show::choices;
@@ -62,28 +62,14 @@ pub(crate) enum BoardCommand {
 }
 
 impl BoardCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        match self {
-            Self::Create(create) => create.run(session).await,
-            Self::List(list) => list.run(session).await,
-            Self::Show(show) => show.run(session).await,
-            Self::Search(search) => search.run(session).await,
-            Self::Graph(graph) => graph.run(session).await,
-            Self::Watch(watch) => watch.run(session).await,
-            Self::Edit(edit) => edit.run(session).await,
-            Self::Decide(decide) => decide.run(session).await,
-            Self::Discover(discover) => discover.run(session).await,
-            Self::Artifact(artifact) => artifact.run(session).await,
-            Self::Pause(pause) => pause.run(session).await,
-            Self::Resume(resume) => resume.run(session).await,
-            Self::Complete(complete) => complete.run(session).await,
-            Self::Cancel(cancel) => cancel.run(session).await,
-            Self::Archive(archive) => archive.run(session).await,
-            Self::Discard(discard) => discard.run(session).await,
-            Self::Fork(fork) => fork.run(session).await,
-            Self::Diff(diff) => diff.run(session).await,
-            Self::Log(log) => log.run(session).await,
-            Self::Delete(delete) => delete.run(session).await,
-        }
+    pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
+        run_subcommand!(
+            self,
+            session,
+            [
+                Create, List, Show, Search, Graph, Watch, Edit, Decide, Discover, Artifact, Pause, Resume, Complete,
+                Cancel, Archive, Discard, Fork, Diff, Log, Delete
+            ]
+        )
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use corkboard::BoardId;
 use corkboard::cores::{AddedHow, NewCoreEntry, Trust};
-use corkboard::{Error, Limits, MemoryKind};
+use corkboard::{Limits, MemoryKind};
 use jiff::Timestamp;
 
 use crate::command_session::Session;

@@ -10,8 +10,8 @@ mod show;
 
 use clap::Subcommand;
 
+use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
-use crate::error::CliError;
 
 pub(super) use list::every_core;
 
@@ -38,15 +38,7 @@ pub(crate) enum CoreCommand {
 }
 
 impl CoreCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        match self {
-            Self::List(list) => list.run(session).await,
-            Self::Show(show) => show.run(session).await,
-            Self::Add(add) => add.run(session).await,
-            Self::Search(search) => search.run(session).await,
-            Self::Edit(edit) => edit.run(session).await,
-            Self::Forget(forget) => forget.run(session).await,
-            Self::Restore(restore) => restore.run(session).await,
-        }
+    pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
+        run_subcommand!(self, session, [List, Show, Add, Search, Edit, Forget, Restore])
     }
 }

@@ -83,7 +83,7 @@ impl Show {
             entries = entries.show(Shown::Forgotten);
         }
         let page = entries.await?;
-        let documents = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
+        let documents: Vec<_> = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
         let answer = json_object! { entries: documents, next: page.next, rev: page.rev };
         let empty = if page.entries.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))

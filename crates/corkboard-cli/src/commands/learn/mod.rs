@@ -9,8 +9,8 @@ mod rollback;
 
 use clap::Subcommand;
 
+use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
-use crate::error::CliError;
 
 /// Keep what a board taught in memory cores, and take it out again
 ///
@@ -33,13 +33,7 @@ pub(crate) enum LearnCommand {
 }
 
 impl LearnCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        match self {
-            Self::Extract(extract) => extract.run(session).await,
-            Self::List(list) => list.run(session).await,
-            Self::Promote(promote) => promote.run(session).await,
-            Self::Refuse(refuse) => refuse.run(session).await,
-            Self::Rollback(rollback) => rollback.run(session).await,
-        }
+    pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
+        run_subcommand!(self, session, [Extract, List, Promote, Refuse, Rollback])
     }
 }

@@ -34,8 +34,8 @@ impl Refuse {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
         let reason = self.reason.map(text_or_stdin).transpose()?;
-        board.refuse_learning(self.learning.clone(), reason).await?;
-        let answer = json_object! { learning: self.learning, state: "refused" };
-        session.output.answer(&answer, || format!("{} is refused", answer.learning))
+        let learning = self.learning;
+        board.refuse_learning(learning.clone(), reason).await?;
+        session.output.answer(&json_object! { learning, state: "refused" }, || format!("{learning} is refused"))
     }
 }

@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 use corkboard::AgentNotebook;
 use corkboard::notebook::Notebook as State;
 
+use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::text_input::read_file_or_stdin;
@@ -64,20 +65,24 @@ impl Name {
 }
 
 impl Notebook {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        match self {
-            Self::Show(show) => show.run(session).await,
-            Self::Apply(apply) => apply.run(session).await,
-            Self::History(history) => history.run(session).await,
-            Self::Diff(diff) => diff.run(session).await,
-            Self::Restore(restore) => restore.run(session).await,
-            Self::List(list) => list.run(session).await,
-            Self::Forget(forget) => forget.run(session).await,
-            Self::Prompt(prompt) => prompt.run(session).await,
-            #[cfg(feature = "model")]
-            Self::Update(update) => update.run(session).await,
-            Self::Review(review) => review.run(session).await,
-        }
+    pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
+        run_subcommand!(
+            self,
+            session,
+            [
+                Show,
+                Apply,
+                History,
+                Diff,
+                Restore,
+                List,
+                Forget,
+                Prompt,
+                #[cfg(feature = "model")]
+                Update,
+                Review
+            ]
+        )
     }
 }
 

@@ -1,7 +1,6 @@
 //! `cork notebook restore`.
 
 use clap::Args;
-use corkboard::notebook::NotebookDiff;
 
 use super::Name;
 use crate::command_session::Session;
@@ -26,7 +25,6 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let (rev, changes) = self.name.open(session)?.restore(self.rev).await?;
-        let answer = json_object! { rev, changes };
-        session.output.answer(&answer, || shown(answer.changes.to_string().trim_end()))
+        session.output.answer(&json_object! { rev, changes }, || shown(changes.to_string().trim_end()))
     }
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use corkboard::Error;
 use corkboard::lists::WithLists;
 use corkboard::model::{Model, ModelConfig};
 use corkboard::prompt::{UpdateOutcome, UpdateReport, UpdateRequest};

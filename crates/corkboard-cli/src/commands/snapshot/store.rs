@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::Args;
+use corkboard::ErrorKind;
 use corkboard::transfer::{Exported, Imported, Spaces, check};
-use corkboard::{Error, ErrorKind};
 
 use crate::args::Global;
 use crate::atomic_file::{AtomicFile, Existing};

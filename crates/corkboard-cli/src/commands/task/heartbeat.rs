@@ -2,7 +2,6 @@
 
 use clap::Args;
 use corkboard::boards::TaskId;
-use jiff::Timestamp;
 
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;

@@ -23,6 +23,7 @@ use clap::Subcommand;
 use corkboard::boards::{TaskId, TaskStatus};
 use serde::Serialize;
 
+use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
 use crate::error::CliError;
 
@@ -60,26 +61,15 @@ pub(crate) enum TaskCommand {
 }
 
 impl TaskCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        match self {
-            Self::Add(add) => add.run(session).await,
-            Self::List(list) => list.run(session).await,
-            Self::Show(show) => show.run(session).await,
-            Self::Edit(edit) => edit.run(session).await,
-            Self::Depend(depend) => depend.run(session).await,
-            Self::Assign(assign) => assign.run(session).await,
-            Self::Claim(claim) => claim.run(session).await,
-            Self::Start(start) => start.run(session).await,
-            Self::Block(block) => block.run(session).await,
-            Self::Heartbeat(heartbeat) => heartbeat.run(session).await,
-            Self::Release(release) => release.run(session).await,
-            Self::Complete(complete) => complete.run(session).await,
-            Self::Fail(fail) => fail.run(session).await,
-            Self::Retry(retry) => retry.run(session).await,
-            Self::Cancel(cancel) => cancel.run(session).await,
-            Self::Context(context) => context.run(session).await,
-            Self::Review(review) => review.run(session).await,
-        }
+    pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
+        run_subcommand!(
+            self,
+            session,
+            [
+                Add, List, Show, Edit, Depend, Assign, Claim, Start, Block, Heartbeat, Release, Complete, Fail, Retry,
+                Cancel, Context, Review
+            ]
+        )
     }
 }
 

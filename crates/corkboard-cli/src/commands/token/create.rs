@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::TypedValueParser;
-use corkboard::tokens::{Grant, Grants, TokenId};
+use corkboard::tokens::{Grant, Grants};
 use corkboard::{ActorKind, Error, Refusal, Role, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;

@@ -1,8 +1,6 @@
 //! A board's events as lines: for pipes, logs and scripts.
 
-use corkboard::boards::BoardEvent;
-use corkboard::{Actor, Board, CommitId};
-use jiff::Timestamp;
+use corkboard::Board;
 
 use super::{Feed, Said, Until, has_ended, is_over};
 use crate::error::CliError;
