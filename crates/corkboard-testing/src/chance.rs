@@ -7,7 +7,6 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// A generator with that seed.
 pub fn dice() -> fastrand::Rng {
     fastrand::Rng::with_seed(seed())
 }

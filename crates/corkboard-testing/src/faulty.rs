@@ -19,7 +19,6 @@ use corkboard::store::{
 /// How often what goes wrong, in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
 #[derive(Debug, Clone)]
 pub struct FaultPlan {
-    /// The seed of the dice.
     pub seed: u64,
     /// A call fails before it does anything.
     pub refuse: u8,
@@ -34,7 +33,6 @@ pub struct FaultPlan {
 }
 
 impl FaultPlan {
-    /// Nothing goes wrong.
     pub fn none() -> Self {
         Self { seed: 0, refuse: 0, cut_after: 0, cut_before: 0, land_later: 0, delay: 0 }
     }
@@ -48,7 +46,6 @@ impl FaultPlan {
 /// What can happen to one append or import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing goes wrong.
     Pass,
     /// It fails before it does anything.
     Refuse,
@@ -63,7 +60,6 @@ pub enum Fault {
 /// Whether calls wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
-    /// None does.
     Off,
     /// The one after so many more does.
     After(u64),
@@ -71,7 +67,6 @@ enum Hold {
     On,
 }
 
-/// Wraps a store and injects faults.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     plan: Mutex<FaultPlan>,
@@ -99,7 +94,6 @@ struct FaultyAppending {
 }
 
 impl FaultyStore {
-    /// Injects faults by a plan.
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
         let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Arc::default());
@@ -188,7 +182,6 @@ impl FaultyStore {
         self.script.lock().clear();
     }
 
-    /// Goes on by another plan.
     pub fn set_plan(&self, plan: FaultPlan) {
         *self.dice.lock() = fastrand::Rng::with_seed(plan.seed);
         *self.plan.lock() = plan;

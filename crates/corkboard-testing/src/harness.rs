@@ -102,17 +102,14 @@ impl Harness {
         }
     }
 
-    /// A Corkboard on the store.
     pub async fn corkboard(&self) -> Corkboard {
         self.corkboard_with(Options::default()).await
     }
 
-    /// A Corkboard on the store, with settings.
     pub async fn corkboard_with(&self, options: Options) -> Corkboard {
         Corkboard::with_store(self.open().await, options)
     }
 
-    /// The store's URL for other processes.
     pub fn url(&self) -> String {
         match &self.kind {
             Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
@@ -148,12 +145,10 @@ pub struct PostgresSchema {
 }
 
 impl PostgresSchema {
-    /// A new name on the server that tests share.
     pub fn on_shared_server() -> Self {
         Self::on(shared(POSTGRES_URL))
     }
 
-    /// A new name on a server.
     pub fn on(server: String) -> Self {
         Self { server, name: format!("test_{}", unique().simple()), _bouncer: None }
     }
@@ -167,7 +162,6 @@ impl PostgresSchema {
         Self { server, name, _bouncer: Some(bouncer) }
     }
 
-    /// Where the server listens.
     pub fn port(&self) -> u16 {
         let (place, _) = self.server.rsplit_once('/').expect("a database's name");
         place.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port")
@@ -178,12 +172,10 @@ impl PostgresSchema {
         &self.server
     }
 
-    /// The schema's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The URL that a Corkboard opens.
     pub fn url(&self) -> String {
         format!("{}?schema={}", self.server, self.name)
     }
@@ -197,7 +189,6 @@ impl Drop for PostgresSchema {
     }
 }
 
-/// Another process.
 pub struct Worker {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -225,7 +216,6 @@ impl Worker {
         rest
     }
 
-    /// Writes a line to its standard input.
     pub async fn tell(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         stdin.write_all(format!("{line}\n").as_bytes()).await.expect("the worker reads");

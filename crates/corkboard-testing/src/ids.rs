@@ -2,7 +2,6 @@
 
 use corkboard_core::CommitId;
 
-/// A random id.
 pub(crate) fn commit() -> CommitId {
     CommitId(uuid::Uuid::new_v4())
 }

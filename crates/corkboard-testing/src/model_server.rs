@@ -18,7 +18,6 @@ pub struct Reply {
 
 #[derive(Debug, Clone)]
 enum Then {
-    /// Closes the connection.
     Close,
     /// Says nothing more, and keeps the connection.
     Hang,

@@ -42,7 +42,6 @@ impl PgBouncer {
         bouncer
     }
 
-    /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -21,9 +21,7 @@ pub struct Proxy {
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// From the clients to the server.
     ToServer,
-    /// From the server to the clients.
     ToClient,
 }
 
@@ -45,7 +43,6 @@ struct Manners {
 }
 
 impl Proxy {
-    /// Starts to forward to a port.
     pub async fn start(target: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -60,7 +57,6 @@ impl Proxy {
         Self { port, shared, accepting }
     }
 
-    /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -95,7 +91,6 @@ impl Proxy {
         self.shared.manners.send_modify(|manners| manners.refuses = true);
     }
 
-    /// Serves new connections again.
     pub fn accept(&self) {
         self.shared.manners.send_modify(|manners| manners.refuses = false);
     }

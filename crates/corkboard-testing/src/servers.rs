@@ -31,7 +31,6 @@ impl RedisPrefix {
         Self { server: shared(REDIS_URL), prefix: format!("test-{}", unique().simple()) }
     }
 
-    /// The URL that a Corkboard opens.
     pub fn url(&self) -> String {
         format!("{}?prefix={}", self.server, self.prefix)
     }
@@ -99,7 +98,6 @@ impl TestServer {
         Self::redis_with(&["--appendonly", "yes", "--appendfsync", "always"])
     }
 
-    /// A Redis with these arguments.
     pub fn redis_with(arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|argument| (*argument).into()).collect();
         let mut server = Self { kind: Kind::Redis, folder: folder(), port: free_port(), child: None, arguments };
@@ -107,17 +105,14 @@ impl TestServer {
         server
     }
 
-    /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Where its files are.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The URL that a Corkboard opens.
     pub fn url(&self) -> String {
         self.url_at(self.port)
     }

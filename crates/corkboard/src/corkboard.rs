@@ -34,9 +34,7 @@ const DUE_PAGE: usize = 256;
 #[derive(Clone)]
 pub struct Corkboard {
     inner: Arc<Inner>,
-    /// In whose name its handles act.
     actor: Acting,
-    /// What they open.
     granted: Granted,
 }
 
@@ -150,25 +148,25 @@ impl Corkboard {
         let monitored = Arc::new(MonitoredStore::new(store));
         let store: Arc<dyn Store> = monitored.clone();
         let events = broadcast::channel(EVENT_BUFFER).0;
-        let observer = Box::new(AgentObserver::new(events.clone()));
+        let observer = AgentObserver::new(events.clone());
         let budget = Budget::new(options.memory_budget);
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget, remote.clone());
-        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget, remote.clone());
-        let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, remote.clone());
+        let boards = Engine::new(store.clone(), options.clone(), BoardObserver, &budget, remote.clone());
+        let cores = Engine::new(store.clone(), options.clone(), CoreObserver, &budget, remote.clone());
         let conversations = match (&remote, options.conversations) {
             (None, Conversations::Process) => {
                 // Nobody reads these logs: the state is enough.
                 let snapshots = SnapshotPolicy { events: 256, bytes: 1024 * 1024 };
                 let (save, retention) = (SavePolicy::OnChange, Some(Retention::Revisions(0)));
                 let options = Arc::new(Options { snapshots, save, retention, ..(*options).clone() });
-                let observer = Box::new(AgentObserver::new(events.clone()));
+                let observer = AgentObserver::new(events.clone());
                 Engine::new(Arc::new(MemoryStore::new()), options, observer, &budget, None)
             }
             (Some(_), _) | (None, Conversations::Shared) => agents.clone(),
         };
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, remote);
+        let tokens = Engine::new(store, Arc::new(cached), TokensObserver, &budget, remote);
         let inner = Inner {
             options: options.clone(),
             store: monitored,
@@ -261,17 +259,14 @@ impl Corkboard {
         Ok(boards.collect())
     }
 
-    /// A memory core, shared or an agent's own.
     pub(crate) fn core_of(&self, id: CoreId) -> Core {
         Core::new(id, self.actor.clone(), self.inner.cores.clone(), self.inner.clone())
     }
 
-    /// What the tokens' handle is made of.
     pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<Looks>, Arc<dyn Any + Send + Sync>) {
         (self.inner.tokens.clone(), self.inner.token_looks.clone(), self.inner.clone())
     }
 
-    /// The log of a space.
     pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn Logged>, Arc<dyn Any + Send + Sync>) {
         let Inner { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
         (log::logged((agents, conversations), boards, cores, tokens, id, kind), self.inner.clone())
@@ -292,7 +287,6 @@ impl Corkboard {
         Ok(store.list(kind, after, limit).await?)
     }
 
-    /// What the handles of an agent share.
     fn runtime(&self, agent_id: &str) -> Result<Arc<AgentRuntime>> {
         let id = AgentId::new(agent_id, &self.inner.options.limits)?;
         self.granted.check(&self.actor, SpaceKind::Agent, id.as_str())?;
@@ -493,7 +487,6 @@ impl Corkboard {
         ahead
     }
 
-    /// The boards on which something is due within that time.
     pub(crate) async fn boards_due_within(&self, time: SignedDuration) -> Result<Vec<BoardId>> {
         self.check_open()?;
         let until = self.inner.boards.time().saturating_add(time).unwrap_or(Timestamp::MAX);

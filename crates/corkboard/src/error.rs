@@ -14,90 +14,41 @@ use serde::{Deserialize, Serialize};
 /// Any error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum Error {
     /// The command was refused. Nothing was written.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The scope was disposed. Nothing was written.
     #[error("scope {name:?} ({id}) was disposed")]
-    ScopeDisposed {
-        /// Its id.
-        id: ScopeId,
-        /// Its name.
-        name: String,
-    },
+    ScopeDisposed { id: ScopeId, name: String },
     /// A durable scope cannot have an ephemeral parent: it would outlive it.
     #[error("a durable scope cannot be a child of the ephemeral scope {parent:?}")]
-    DurableUnderEphemeral {
-        /// The parent's name.
-        parent: String,
-    },
+    DurableUnderEphemeral { parent: String },
     /// The value cannot be written as JSON.
     #[error("failed to serialize value for key {key}: {message}")]
-    Serialize {
-        /// The entry's key.
-        key: String,
-        /// Why not.
-        message: String,
-    },
+    Serialize { key: String, message: String },
     /// The value is not what was asked for.
     #[error("the value of {key:?} is not a {expected}: {message}")]
-    Deserialize {
-        /// The entry's key.
-        key: String,
-        /// The type asked for.
-        expected: &'static str,
-        /// Why not.
-        message: String,
-    },
+    Deserialize { key: String, expected: &'static str, message: String },
     /// The factory of `get_or_set` failed. Nothing was written.
     #[error("the factory for {key:?} failed: {source}")]
-    Factory {
-        /// The entry's key.
-        key: String,
-        /// The factory's own error.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Factory { key: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// The closure of `update` panicked. Nothing was written.
     #[error("the closure given to update panicked: {message}")]
-    Panicked {
-        /// What it said.
-        message: String,
-    },
+    Panicked { message: String },
     /// The feature is disabled by a setting. Nothing was read or written.
     #[error("{feature} is disabled: the setting {setting} is off")]
-    FeatureDisabled {
-        /// Which feature.
-        feature: &'static str,
-        /// The setting that disables it.
-        setting: &'static str,
-    },
+    FeatureDisabled { feature: &'static str, setting: &'static str },
     /// The feature is not part of the tier.
     #[error("{feature} needs tier {needed}; this is {tier}")]
-    LicenseRestriction {
-        /// What was asked for.
-        feature: &'static str,
-        /// The tier that has it.
-        needed: Tier,
-        /// The tier in force.
-        tier: Tier,
-    },
+    LicenseRestriction { feature: &'static str, needed: Tier, tier: Tier },
     /// The space was written by a newer Corkboard. It is left as it is.
     #[error("space {space} was written in format {found}; this Corkboard is too old to read it")]
-    NewerFormat {
-        /// Which space.
-        space: String,
-        /// Its format.
-        found: u32,
-    },
+    NewerFormat { space: String, found: u32 },
     /// The space's log or snapshot cannot be read. Other spaces are not affected.
     #[error("space {space} is damaged: {message}")]
-    Damaged {
-        /// Which space.
-        space: String,
-        /// What was found.
-        message: String,
-    },
+    Damaged { space: String, message: String },
     /// A snapshot file that is none.
     #[error("not a memory snapshot: {0}")]
     NotASnapshot(String),
@@ -106,10 +57,7 @@ pub enum Error {
     Snapshot(#[from] SnapshotError),
     /// A watcher fell too far behind. Watch again from there.
     #[error("the watcher fell behind; resume from revision {resume_from}")]
-    Lagged {
-        /// The last revision that it saw.
-        resume_from: u64,
-    },
+    Lagged { resume_from: u64 },
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
@@ -121,12 +69,7 @@ pub enum Error {
     Model(#[from] ModelError),
     /// A context window cannot be that small.
     #[error("a context window of {budget} tokens is too small; the least is {least}")]
-    ContextBudget {
-        /// The tokens asked for.
-        budget: u64,
-        /// The fewest that may be asked for.
-        least: u64,
-    },
+    ContextBudget { budget: u64, least: u64 },
     /// A text for a notebook has errors. Nothing was applied.
     #[error("{}", first_of(problems))]
     NotebookProblems {
@@ -135,73 +78,36 @@ pub enum Error {
     },
     /// What was said of an artifact is not what its bytes tell. Nothing was recorded.
     #[error("{path:?} has another {what} than was given: {found}, not {given}")]
-    ArtifactDiffers {
-        /// Where it lives.
-        path: String,
-        /// What differs: `SHA-256` or `size`.
-        what: &'static str,
-        /// What was given.
-        given: String,
-        /// What was found.
-        found: String,
-    },
+    ArtifactDiffers { path: String, what: &'static str, given: String, found: String },
     /// An artifact's file is there and cannot be read. Nothing was recorded.
     #[error("{path:?} cannot be read: {message}")]
-    ArtifactUnreadable {
-        /// Where it lives.
-        path: String,
-        /// Why not.
-        message: String,
-    },
+    ArtifactUnreadable { path: String, message: String },
     /// A new board's first tasks cannot be made from an entry. Nothing was made.
     #[error("{pattern} is no task pattern: {}{reason}", at_line(*line))]
     TaskPattern {
-        /// Which entry.
         pattern: CoreRef,
         /// The line that is wrong, counted from 1; none: the entry as a whole.
         line: Option<usize>,
-        /// What is wrong.
         reason: String,
     },
     /// A task pattern that came from outside: nobody here vouches for it. Nothing was made.
     #[error("{pattern} came from outside: tasks are made of it once somebody vouches for it")]
-    PatternFromOutside {
-        /// Which entry.
-        pattern: CoreRef,
-    },
+    PatternFromOutside { pattern: CoreRef },
     /// A difference was asked for between a revision and an earlier one.
     #[error("revision {from} is later than revision {to}")]
-    Backwards {
-        /// The revision to begin with.
-        from: u64,
-        /// The revision to end with.
-        to: u64,
-    },
+    Backwards { from: u64, to: u64 },
     /// The handle does not open that. Nothing was read or written.
     #[error("the token of {principal} does not open the {kind} {name:?}")]
-    NotGranted {
-        /// Whose token.
-        principal: String,
-        /// What kind of space it is.
-        kind: &'static str,
-        /// Its name.
-        name: String,
-    },
+    NotGranted { principal: String, kind: &'static str, name: String },
     /// The token that the handle came with was revoked or has expired. Nothing was written.
     #[error("the token is revoked or expired")]
     TokenEnded,
     /// A command that came as text cannot be read. Nothing was written.
     #[error("that is no command: {message}")]
-    Command {
-        /// What is wrong with it.
-        message: String,
-    },
+    Command { message: String },
     /// A server that was asked found a problem of its own: with the token, with what it opens, with how often is asked.
     #[error("{}", problem.detail)]
-    Server {
-        /// What it said.
-        problem: Box<crate::Problem>,
-    },
+    Server { problem: Box<crate::Problem> },
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
@@ -484,4 +390,11 @@ impl StoreError {
             Self::Closed => ("closed", Unavailable),
         }
     }
+}
+
+/// An error's message and those of its causes.
+#[cfg(any(feature = "client", feature = "model", feature = "postgres"))]
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

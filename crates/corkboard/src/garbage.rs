@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Corkboard, Error, Refusal, Result};
 
-/// Boards looked at in one go.
 const PAGE: usize = 1000;
 
 /// What is garbage, and what is not, and why. Nothing changes by it.

@@ -4,7 +4,6 @@ use corkboard_core::CommitId;
 use jiff::Timestamp;
 use uuid::{Builder, Uuid};
 
-/// A random commit id.
 pub(crate) fn commit() -> CommitId {
     CommitId(Uuid::new_v4())
 }

@@ -264,11 +264,8 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 pub struct SpaceLog {
     id: SpaceId,
     actor: Acting,
-    /// The same as a board, if it is one.
     board: Option<Board>,
-    /// The same as an agent's memory, if it is one.
     agent: Option<AgentMemory>,
-    /// The same as a conversation, if it is one.
     conversation: Option<Conversation>,
     /// Where the boards are that promote into it, if it is a memory core.
     promoting: Option<(Corkboard, CoreId)>,
@@ -536,7 +533,6 @@ impl LogWatch {
     }
 }
 
-/// A log, whatever its space holds.
 pub(crate) trait Logged: Send + Sync {
     fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn Following>>>;
     fn head(&self) -> BoxFuture<'_, Result<Head>>;
@@ -554,7 +550,6 @@ pub(crate) trait Logged: Send + Sync {
     fn time(&self) -> Timestamp;
 }
 
-/// The log of a space in its engine.
 pub(crate) struct InEngine<S: Space> {
     engine: Arc<Engine<S>>,
     slot: Arc<Slot<S>>,
@@ -565,7 +560,6 @@ impl<S: Space> InEngine<S> {
         Self { engine: engine.clone(), slot: engine.slot(id) }
     }
 
-    /// Has a command from outside decided.
     async fn ask(&self, actor: &Acting, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
         let asked = RequestSource::Request(request_of::<S>(&self.engine.options.limits, actor, asked)?);
         AnswerDocument::of(self.engine.ask(&self.slot, actor.clone(), outside, asked).await?)
@@ -663,7 +657,6 @@ impl<S: Space> Logged for InEngine<S> {
     }
 }
 
-/// The log of a space of that kind.
 pub(crate) fn logged(
     (agents, conversations): (&Arc<Engine<AgentState>>, &Arc<Engine<AgentState>>),
     boards: &Arc<Engine<BoardState>>,

@@ -101,7 +101,6 @@ pub const NOT_FOR_MEMORY: &[(&str, &str)] = &[
     ("nothing_acknowledged_is_lost_at_kill_9", "memory: is gone with its process, as it says"),
 ];
 
-/// As [`NOT_FOR_MEMORY`].
 pub const NOT_FOR_FILE: &[(&str, &str)] = &[
     ("a_counter_contended_by_many_processes_is_exact", "file: is for one process at a time"),
     ("notes_of_many_processes_are_all_kept", "file: is for one process at a time"),

@@ -87,7 +87,6 @@ async fn put(store: &Arc<dyn Store>, space: &SpaceId, bodies: &[&[u8]]) -> Head 
     head
 }
 
-/// Appends so many small records.
 async fn put_many(store: &Arc<dyn Store>, space: &SpaceId, count: usize) -> Head {
     let body = |index: usize| format!("{{\"event\":{index}}}").into_bytes();
     let bodies: Vec<_> = (0..count).map(body).collect();
@@ -132,7 +131,6 @@ struct StoredSpace {
     records: Vec<Record>,
 }
 
-/// Everything that is in a store.
 async fn everything(store: &Arc<dyn Store>) -> BTreeMap<SpaceId, StoredSpace> {
     let mut all = BTreeMap::new();
     let mut after = None;
@@ -148,7 +146,6 @@ async fn everything(store: &Arc<dyn Store>) -> BTreeMap<SpaceId, StoredSpace> {
     }
 }
 
-/// All records held.
 async fn held(store: &Arc<dyn Store>, space: &SpaceId, born: Head) -> Vec<Record> {
     let mut cursor = Cursor { rev: born.rev, commit: None };
     let mut records = Vec::new();

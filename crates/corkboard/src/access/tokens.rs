@@ -261,8 +261,6 @@ impl Observer<TokensState> for TokensObserver {
             tracing::info!(by = commit.actor.principal, "Tokens changed");
         }
     }
-
-    fn resident(&self, _before: Usage, _after: Usage) {}
 }
 
 impl std::fmt::Debug for Tokens {

@@ -1,7 +1,7 @@
 //! Log messages and metrics for what this process does to boards.
 
 use corkboard_core::board::{BoardEvent, BoardReply, BoardState};
-use corkboard_core::{Commit, SpaceId, Usage};
+use corkboard_core::{Commit, SpaceId};
 use metrics::counter;
 
 use crate::engine::Observer;
@@ -31,8 +31,6 @@ impl Observer<BoardState> for BoardObserver {
             }
         }
     }
-
-    fn resident(&self, _before: Usage, _after: Usage) {}
 }
 
 /// The event's name, and the task it is about.

@@ -5,13 +5,12 @@ use std::io;
 
 use rustls::CertificateError;
 
-use crate::net::error_chain;
+use crate::error::error_chain;
 use crate::store::ConnectError;
 
 /// What hyper says of an answer that begins with something else than HTTP, such as the alert of a server that encrypts.
 const NOT_HTTP: &str = "invalid HTTP version parsed";
 
-/// What is to be said of a request that had no answer.
 pub(super) fn connect_error(error: &(dyn Error + 'static)) -> ConnectError {
     match tls_error(error) {
         Some(rustls::Error::InvalidCertificate(reason)) => ConnectError::Certificate(certificate(reason)),

@@ -18,7 +18,8 @@ use super::connect_error::connect_error;
 use super::{Identity, ServerAddress};
 use crate::backoff::Backoff;
 use crate::engine::{Deletion, RemoteEngine};
-use crate::net::{error_chain, is_loopback, tls};
+use crate::error::error_chain;
+use crate::net::{is_loopback, tls};
 use crate::store::{ConnectError, ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
@@ -46,13 +47,11 @@ const SEGMENT: &AsciiSet = &CONTROLS
 const MARK: &str = ";";
 /// How often what can be asked again is asked.
 const ATTEMPTS: u32 = 4;
-/// Between two attempts.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1));
 
 /// What is said of a URL that is something else.
 const SCHEMES: &str = "a server is http://… or https://…";
 
-/// The way to one server.
 pub(super) struct HttpClient {
     http: reqwest::Client,
     url: Url,
@@ -106,7 +105,6 @@ impl HttpClient {
         Ok(Self { http, url: parsed, token, timeout, own: OnceLock::new() })
     }
 
-    /// Where the server is, for people.
     pub(super) fn location(&self) -> String {
         self.url.origin().ascii_serialization()
     }
@@ -189,7 +187,6 @@ impl HttpClient {
         }
     }
 
-    /// What is said of a request that did not happen.
     fn not_done(&self, miss: RequestFailure) -> Error {
         match miss {
             RequestFailure::NotSent(trouble) | RequestFailure::Lost(trouble) => self.no_answer(trouble),
@@ -204,7 +201,6 @@ impl HttpClient {
         StoreError::NoServer { server: self.location(), trouble }.into()
     }
 
-    /// What is said of a request that may have happened.
     fn unknown(&self, miss: RequestFailure) -> Error {
         let why = match miss {
             RequestFailure::Told(Error::Store(StoreError::OutcomeUnknown(what) | StoreError::Unavailable(what))) => {
@@ -222,7 +218,6 @@ impl HttpClient {
 /// What came in place of an answer.
 #[derive(Debug)]
 enum RequestFailure {
-    /// The request did not leave.
     NotSent(ConnectError),
     /// It left, and what came back, if anything did, is no word of Corkboard's: a balancer's page, half an answer.
     Lost(ConnectError),
@@ -288,7 +283,6 @@ fn named(actor: &Actor) -> Result<HeaderValue> {
     HeaderValue::from_bytes(json.as_bytes()).map_err(|error| cannot(error.to_string()))
 }
 
-/// The path of a space.
 pub(super) fn path_of(space: &SpaceId, rest: &str) -> String {
     let kind = space.kind().map_or("", |kind| kind.as_str());
     format!("/v1/spaces/{kind}/{}{rest}", segment(space.name()))

@@ -26,7 +26,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long is waited after a question for news failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The logs of a server.
 pub(super) struct ServerStore {
     inner: Arc<Inner>,
 }

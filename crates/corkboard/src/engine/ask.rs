@@ -17,16 +17,13 @@ use crate::access::Acting;
 use crate::store::StoreError;
 use crate::{Error, Result, ids};
 
-/// What a caller asks.
 pub(crate) enum RequestSource<S: Space> {
-    /// A request as it is.
     Request(Request<S::Command>),
     /// A request made from the state it is decided against; asked again if that state was overtaken.
     Computed(Compute<S>),
 }
 
 impl<S: Space> RequestSource<S> {
-    /// Whether nothing has to be computed for it.
     pub(super) fn is_made(&self) -> bool {
         matches!(self, Self::Request(_))
     }
@@ -44,7 +41,6 @@ impl<S: Space> RequestSource<S> {
 
 type Compute<S> = Box<dyn FnMut(&S, Timestamp) -> Result<Request<<S as Space>::Command>> + Send>;
 
-/// A command in a space's queue.
 pub(crate) struct Proposal<S: Space> {
     /// The id that its revision will have, however often it is tried: by it a lost answer is found.
     pub(super) commit: CommitId,
@@ -75,7 +71,6 @@ pub(crate) struct Answer<R> {
     pub(crate) rev: u64,
     /// That revision's id, if it was made for this.
     pub(crate) commit: Option<CommitId>,
-    /// The limits that are nearly reached by it.
     pub(crate) warnings: Vec<LimitWarning>,
 }
 

@@ -36,7 +36,6 @@ impl<S: Space> SpentBatch<S> {
 }
 
 impl<S: Space> Engine<S> {
-    /// Commits a batch and answers it.
     pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Box<Proposal<S>>>, used: &mut SpentBatch<S>) {
         let mut batch = batch;
         if let Err(error) = self.try_commit(slot, &mut batch, used).await {

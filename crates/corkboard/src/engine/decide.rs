@@ -22,7 +22,6 @@ pub(super) enum Decided<R> {
     Answered(Answer<R>),
 }
 
-/// A revision and its id.
 pub(super) type IdentifiedCommit<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
 
 /// A whole batch, decided against one state.
@@ -32,7 +31,6 @@ pub(super) struct DecidedBatch<S: Space> {
     pub(super) commits: Vec<IdentifiedCommit<S>>,
     pub(super) events: u64,
     pub(super) bytes: u64,
-    /// What the batch leads to.
     pub(super) state: Arc<Revisioned<S>>,
     /// The append that takes the first records while the last are being decided.
     pub(super) appending: Option<Box<dyn Appending>>,
@@ -161,7 +159,6 @@ impl<S: Space> Engine<S> {
     }
 }
 
-/// Says which limits are nearly reached.
 pub(super) fn warn(warnings: &[LimitWarning]) {
     for LimitWarning { limit, used, allowed } in warnings {
         tracing::warn!(?limit, used, allowed, "limit nearly reached");

@@ -13,7 +13,6 @@ const PER_ENTRY: u64 = 400;
 /// About what a loaded space takes before it holds anything.
 const PER_SPACE: u64 = 2048;
 
-/// About how many bytes a state takes.
 pub(super) fn weight(usage: Usage) -> i64 {
     i64::try_from(PER_SPACE + usage.bytes + usage.entries * PER_ENTRY).unwrap_or(i64::MAX)
 }
@@ -28,7 +27,6 @@ pub(crate) struct Budget {
     engines: Mutex<Vec<Weak<dyn Evicts>>>,
 }
 
-/// An engine, whatever its spaces hold.
 pub(super) trait Evicts: Send + Sync {
     /// The loaded spaces: when each was last used, and how to evict it.
     fn evictable(self: Arc<Self>) -> Vec<(u64, Evict)>;
@@ -50,7 +48,6 @@ impl Budget {
         self.engines.lock().push(engine);
     }
 
-    /// About how many bytes are used.
     pub(crate) fn resident_bytes(&self) -> u64 {
         u64::try_from(self.resident_bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
@@ -75,7 +72,6 @@ impl Budget {
 }
 
 impl<S: Space> Engine<S> {
-    /// How many spaces are loaded.
     pub(crate) fn loaded_spaces(&self) -> usize {
         self.slots.lock().values().filter(|slot| slot.state.load().is_some()).count()
     }

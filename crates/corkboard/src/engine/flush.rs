@@ -36,7 +36,6 @@ impl Unflushed {
         self.bytes > Self::BYTES
     }
 
-    /// What is to be written.
     fn append(&self, space: &SpaceId) -> Option<Append> {
         let (space, records, summary) = (space.clone(), self.records.clone(), self.summary.clone());
         self.before.map(|expected| Append { space, expected, records, next_due: self.next_due, summary })

@@ -38,7 +38,6 @@ pub(crate) struct Follow<S: Space> {
     page: VecDeque<Record>,
     live: bool,
     backoff: Backoff,
-    /// When it last had something to tell.
     told_at: Instant,
 }
 
@@ -99,7 +98,6 @@ impl<S: Space> Follow<S> {
         }
     }
 
-    /// The last revision that was returned.
     pub(crate) fn rev(&self) -> u64 {
         self.cursor.rev
     }
@@ -135,7 +133,6 @@ enum Read {
     Away,
 }
 
-/// A follower of a log, whatever its space holds.
 pub(crate) trait Following: Send {
     fn next(&mut self) -> BoxFuture<'_, Result<Followed>>;
     fn rev(&self) -> u64;

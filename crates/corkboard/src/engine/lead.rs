@@ -15,7 +15,6 @@ use super::ask::Proposal;
 use super::commit::SpentBatch;
 use super::{Engine, Slot};
 
-/// The most commands in one append.
 const BATCH: usize = 256;
 
 /// How often it is made sure, while waiting for a leader, that his work goes on.
@@ -140,7 +139,6 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Waits until nothing waits in the queue.
     pub(super) async fn drained(&self, slot: &Slot<S>) {
         loop {
             self.hand_to_task(slot);

@@ -42,12 +42,9 @@ pub(crate) use remote::{Deletion, RemoteEngine};
 pub(crate) use slot::Slot;
 pub use watch::{Watch, Watched};
 
-/// Records read at a time.
 const PAGE: usize = 512;
 
-/// What the owner of an engine wants to hear of.
 pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
-    /// A space was loaded.
     fn loaded(&self, space: &SpaceId);
     /// This process committed revisions, perhaps among others, which led from one state to the other.
     fn committed(&self, space: &SpaceId, commits: &[&Commit<S::Event, S::Reply>], before: &S, after: &S);
@@ -56,7 +53,7 @@ pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
         tracing::enabled!(tracing::Level::DEBUG)
     }
     /// The states in memory use this much more or less.
-    fn resident(&self, before: Usage, after: Usage);
+    fn resident(&self, _before: Usage, _after: Usage) {}
 }
 
 /// All spaces of one kind on one store.
@@ -64,7 +61,6 @@ pub(crate) struct Engine<S: Space> {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: Arc<Options>,
     observer: Box<dyn Observer<S>>,
-    /// Whoever decides commands, if that is not this process.
     remote: Option<Arc<dyn RemoteEngine>>,
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
@@ -81,7 +77,7 @@ impl<S: Space> Engine<S> {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         options: Arc<Options>,
-        observer: Box<dyn Observer<S>>,
+        observer: impl Observer<S>,
         budget: &Arc<Budget>,
         remote: Option<Arc<dyn RemoteEngine>>,
     ) -> Arc<Self> {
@@ -89,7 +85,7 @@ impl<S: Space> Engine<S> {
         let engine = Arc::new(Self {
             store,
             options,
-            observer,
+            observer: Box::new(observer),
             remote,
             runtime: tokio::runtime::Handle::current(),
             ownership,
@@ -183,7 +179,6 @@ impl<S: Space> Engine<S> {
         current_at > 0 && self.clock().saturating_sub(current_at) <= age.as_millis() as u64
     }
 
-    /// Whether nobody else writes to the store.
     pub(crate) fn is_sole(&self) -> bool {
         self.ownership == Ownership::Sole
     }
@@ -313,7 +308,6 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Makes a state the one that readers see.
     fn publish(&self, slot: &Slot<S>, state: &Arc<Revisioned<S>>, publish: Publish) {
         let _one_at_a_time = slot.publishing.lock();
         let before = slot.state.load();
@@ -333,7 +327,6 @@ impl<S: Space> Engine<S> {
         slot.published.notify_waiters();
     }
 
-    /// Does something in the runtime that the Corkboard was opened in.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -493,9 +486,7 @@ pub(crate) async fn joined<T>(task: tokio::task::JoinHandle<Result<T>>) -> Resul
 /// Which state wins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Publish {
-    /// The newer one.
     IfNewer,
-    /// This one, whatever was there.
     Replace,
 }
 
@@ -516,7 +507,6 @@ struct Replayed<S: Space> {
 
 type LandedCommit<S> = (CommitId, u64, Commit<<S as Space>::Event, <S as Space>::Reply>);
 
-/// A state brought up to date.
 struct CaughtUp<S: Space> {
     state: Arc<Revisioned<S>>,
     /// What was read on the way; nothing if the state had to be loaded whole.

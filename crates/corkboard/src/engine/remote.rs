@@ -17,7 +17,6 @@ use crate::{Error, Forgotten, Result};
 /// How often a command is made anew because somebody else was first.
 const ATTEMPTS: usize = 64;
 
-/// Whoever decides commands, if that is not this process.
 pub(crate) trait RemoteEngine: Send + Sync + 'static {
     /// Sends a [`CommandDocument`] as JSON. What has a name may be sent again.
     fn ask(
@@ -50,19 +49,16 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
 /// How thoroughly something is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deletion {
-    /// With its log.
     WithLog,
     /// And out of the store's files, tables and keys.
     ForGood,
 }
 
 impl<S: Space> Engine<S> {
-    /// Whoever decides commands, if that is not this process.
     pub(crate) fn remote(&self) -> Option<&Arc<dyn RemoteEngine>> {
         self.remote.as_ref()
     }
 
-    /// Has a command decided elsewhere.
     pub(super) async fn ask_remote(
         self: &Arc<Self>,
         remote: &Arc<dyn RemoteEngine>,

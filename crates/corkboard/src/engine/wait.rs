@@ -20,7 +20,6 @@ pub(crate) struct Changes<S: Space> {
 }
 
 impl<S: Space> Engine<S> {
-    /// Begins to listen.
     pub(crate) fn changes(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Changes<S> {
         let (engine, slot, stored) = (self.clone(), slot.clone(), self.store.changes(&slot.id));
         let published = Box::pin(slot.published.clone().notified_owned());

@@ -1,7 +1,7 @@
 //! Log messages and metrics for what this process does to memory cores.
 
 use corkboard_core::knowledge::{CoreEvent, CoreReply, CoreState};
-use corkboard_core::{Commit, SpaceId, Usage};
+use corkboard_core::{Commit, SpaceId};
 use metrics::counter;
 
 use crate::engine::Observer;
@@ -27,6 +27,4 @@ impl Observer<CoreState> for CoreObserver {
             tracing::debug!(core, by, events, "Memory core {core} changed");
         }
     }
-
-    fn resident(&self, _before: Usage, _after: Usage) {}
 }

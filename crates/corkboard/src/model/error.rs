@@ -7,6 +7,7 @@ use crate::ErrorKind;
 /// What went wrong between us and a model. No key stands in any of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum ModelError {
     /// The settings make no sense.
     #[error("the model's settings are wrong: {0}")]
@@ -19,41 +20,19 @@ pub enum ModelError {
     },
     /// The server does not let us in.
     #[error("the model's server refused the key ({status}): {message}")]
-    Denied {
-        /// The status of its answer.
-        status: u16,
-        /// What it said.
-        message: String,
-    },
+    Denied { status: u16, message: String },
     /// The server takes the request for wrong.
     #[error("the model's server rejected the request ({status}): {message}")]
-    Rejected {
-        /// The status of its answer.
-        status: u16,
-        /// What it said.
-        message: String,
-    },
+    Rejected { status: u16, message: String },
     /// The server cannot answer now.
     #[error("the model's server cannot answer now ({status}): {message}")]
-    Busy {
-        /// The status of its answer.
-        status: u16,
-        /// When it wants to be asked again.
-        retry_after: Option<Duration>,
-        /// What it said.
-        message: String,
-    },
+    Busy { status: u16, retry_after: Option<Duration>, message: String },
     /// There is no connection to the server.
     #[error("the model's server cannot be reached: {0}")]
     Unreachable(String),
     /// It took too long.
     #[error("the model took too long: {what}, {} ms", after.as_millis())]
-    TimedOut {
-        /// What was waited for.
-        what: TimedOut,
-        /// How long.
-        after: Duration,
-    },
+    TimedOut { what: TimedOut, after: Duration },
     /// The answer ended before it was complete. Nothing of it is used.
     #[error("the model's answer was cut: {0}")]
     Cut(String),
@@ -62,16 +41,10 @@ pub enum ModelError {
     Malformed(String),
     /// The answer is longer than is allowed. Nothing of it is used.
     #[error("the model's answer is longer than {limit} bytes")]
-    TooLong {
-        /// How many bytes it may have.
-        limit: u64,
-    },
+    TooLong { limit: u64 },
     /// The server points elsewhere. The key would go along, so that nobody goes there.
     #[error("the model's server answered with a redirect ({status}), which is not followed: give the final URL")]
-    Redirected {
-        /// The status of its answer.
-        status: u16,
-    },
+    Redirected { status: u16 },
     /// A model that is no client of ours failed.
     #[error("the model failed: {0}")]
     Failed(String),

@@ -12,14 +12,14 @@ use tokio::time::timeout;
 use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Events;
 use super::{ModelAnswer, ModelConfig, ModelError, ModelRequest, ModelRetries, ModelTimeouts, TimedOut};
-use crate::net::{error_chain, is_loopback, tls};
+use crate::error::error_chain;
+use crate::net::{is_loopback, tls};
 
 /// How much of what a server says about an error is passed on, in characters.
 const MESSAGE: usize = 500;
 /// How much of a failed answer is read, in bytes.
 const ERROR_BODY: usize = 64 * 1024;
 
-/// Talks to one server.
 pub(super) struct Client {
     http: reqwest::Client,
     url: Url,
@@ -108,7 +108,6 @@ impl Client {
         if is_stream(&response) { self.stream(protocol, response).await } else { self.whole(protocol, response).await }
     }
 
-    /// An answer in parts.
     async fn stream<P: Protocol>(&self, protocol: &P, mut response: Response) -> Result<ModelAnswer, ModelError> {
         let mut events = Events::new(self.body_limit());
         let mut answer = PartialAnswer::default();

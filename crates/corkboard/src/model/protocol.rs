@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::sse::Event;
 use super::{ModelAnswer, ModelError, ModelRequest, StopReason};
 
-/// How a provider is asked, and how its answers read.
 pub(super) trait Protocol: Send + Sync {
     /// What follows the base URL.
     const PATH: &'static str;
@@ -19,7 +18,6 @@ pub(super) trait Protocol: Send + Sync {
     /// An answer that came whole.
     fn whole(&self, body: &Value) -> Result<ModelAnswer, ModelError>;
 
-    /// Takes one part of an answer.
     fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError>;
 }
 
@@ -35,7 +33,6 @@ pub(super) struct PartialAnswer {
 }
 
 impl PartialAnswer {
-    /// The answer, if it is complete.
     pub(super) fn finish(self) -> Result<ModelAnswer, ModelError> {
         let Self { text, input_tokens, output_tokens, stop, is_ended } = self;
         let stop = stop.or(is_ended.then_some(StopReason::Other));
@@ -44,7 +41,6 @@ impl PartialAnswer {
     }
 }
 
-/// The data of an event.
 pub(super) fn json(data: &str) -> Result<Value, ModelError> {
     serde_json::from_str(data).map_err(|error| ModelError::Malformed(format!("an event is no JSON: {error}")))
 }

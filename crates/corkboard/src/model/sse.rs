@@ -2,7 +2,6 @@
 
 use super::ModelError;
 
-/// What is read of a stream.
 pub(super) struct Events {
     /// The line that has not ended yet.
     line: Vec<u8>,
@@ -11,7 +10,6 @@ pub(super) struct Events {
     name: String,
     data: String,
     has_data: bool,
-    /// The most bytes that an event may have.
     limit: usize,
 }
 
@@ -28,7 +26,6 @@ impl Events {
         Self { line: Vec::new(), after_return: false, name: String::new(), data: String::new(), has_data: false, limit }
     }
 
-    /// The events that these bytes complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ModelError> {
         let mut events = Vec::new();
         for &byte in bytes {

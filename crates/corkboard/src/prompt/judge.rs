@@ -10,7 +10,6 @@ use crate::model::{ModelAnswer, StopReason};
 /// More problems than this are not quoted.
 const QUOTED: usize = 12;
 
-/// What an answer is worth.
 pub(super) struct Verdict {
     pub(super) block: Block,
     pub(super) problems: Vec<AttemptProblem>,

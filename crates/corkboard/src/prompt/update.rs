@@ -199,7 +199,6 @@ impl AgentNotebook {
         Ok(ModelRequest::new(data).system(instructions).max_tokens(max_tokens))
     }
 
-    /// What a block would do.
     fn preview(&self, verdict: &Verdict, before: &Notebook, report: &mut UpdateReport) {
         let limits = &self.memory().options().limits;
         let decided = before.decide(self.name(), &verdict.block, UnknownIds::Skip, limits);

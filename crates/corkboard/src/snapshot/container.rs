@@ -81,7 +81,6 @@ impl Lock {
     }
 }
 
-/// What stands before the content.
 pub(super) struct Header {
     pub(super) lock: Lock,
     pub(super) json_bytes: u64,
@@ -132,7 +131,6 @@ impl Header {
     }
 }
 
-/// A snapshot's bytes, taken apart.
 pub(super) struct Container<'a> {
     pub(super) header: Header,
     /// The header as it stands: what the seal vouches for besides the content.

@@ -147,7 +147,6 @@ impl Seal {
     }
 }
 
-/// A key at work.
 pub(super) struct Cipher {
     cipher: XChaCha20Poly1305,
     nonce: [u8; 24],

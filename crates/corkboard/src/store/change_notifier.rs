@@ -10,7 +10,6 @@ use tokio::sync::{broadcast, watch};
 #[derive(Debug, Default)]
 pub struct ChangeNotifier {
     spaces: Mutex<HashMap<SpaceId, watch::Sender<u64>>>,
-    /// There while someone listens to all spaces.
     all: Mutex<Option<All>>,
 }
 

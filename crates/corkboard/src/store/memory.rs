@@ -123,24 +123,8 @@ impl Store for MemoryStore {
 
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         ready(self.with(space, |log| {
-            if cursor.rev > log.head.rev {
-                return Err(StoreError::Future { asked: cursor.rev, head: log.head.rev });
-            }
-            if cursor.rev + 1 < log.oldest() {
-                return Err(StoreError::Compacted { oldest: log.oldest() });
-            }
-            let at_cursor = match cursor.rev.checked_sub(log.oldest()).and_then(|index| log.records.get(index as usize))
-            {
-                Some(record) => Some(record.commit),
-                None if cursor.rev == log.born.rev => Some(log.born.commit),
-                None if cursor.rev == log.head.rev => Some(log.head.commit),
-                None => None,
-            };
-            if let (Some(expected), Some(found)) = (cursor.commit, at_cursor)
-                && expected != found
-            {
-                return Err(StoreError::Diverged);
-            }
+            let at_cursor = cursor.rev.checked_sub(log.oldest()).and_then(|index| log.records.get(index as usize));
+            cursor.check(log.head, log.born, log.oldest(), || Ok(at_cursor.map(|record| record.commit)))?;
             // Revisions have no gaps, so the next one's place is known.
             let next = (cursor.rev + 1 - log.oldest()) as usize;
             Page::fill(log.records.iter().skip(next).take(limit).cloned().map(Ok), log.head)

@@ -318,6 +318,31 @@ pub struct Cursor {
     pub commit: Option<CommitId>,
 }
 
+impl Cursor {
+    /// Fails if this log cannot be read after the cursor. `commit_at` finds the commit at the cursor, if it is held.
+    pub(crate) fn check(
+        self,
+        head: Head,
+        born: Head,
+        oldest: u64,
+        commit_at: impl FnOnce() -> Result<Option<CommitId>, StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.rev > head.rev {
+            return Err(StoreError::Future { asked: self.rev, head: head.rev });
+        }
+        if self.rev + 1 < oldest {
+            return Err(StoreError::Compacted { oldest });
+        }
+        let Some(expected) = self.commit else { return Ok(()) };
+        let found = match self.rev {
+            rev if rev == head.rev => Some(head.commit),
+            rev if rev == born.rev => Some(born.commit),
+            _ => commit_at()?,
+        };
+        if found.is_some_and(|found| found != expected) { Err(StoreError::Diverged) } else { Ok(()) }
+    }
+}
+
 impl From<Head> for Cursor {
     fn from(head: Head) -> Self {
         Self { rev: head.rev, commit: Some(head.commit) }
@@ -368,19 +393,14 @@ pub struct ListedSpace {
 
 /// What can go wrong in a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum StoreError {
     /// Others held the store for too long. Nothing was written.
     #[error("the store was busy for {} s", waited.as_secs())]
-    Busy {
-        /// How long it was tried.
-        waited: Duration,
-    },
+    Busy { waited: Duration },
     /// Another process owns the store.
     #[error("the store is locked by {holder}")]
-    Locked {
-        /// Who holds it.
-        holder: String,
-    },
+    Locked { holder: String },
     /// It cannot be reached or written right now. Nothing was written.
     #[error("the store is not available: {0}")]
     Unavailable(String),
@@ -389,12 +409,7 @@ pub enum StoreError {
     NoSpace(String),
     /// The server that keeps it cannot be asked. Nothing was written.
     #[error("the server at {server} is not available: {trouble}")]
-    NoServer {
-        /// Where it should be.
-        server: String,
-        /// What came in between.
-        trouble: ConnectError,
-    },
+    NoServer { server: String, trouble: ConnectError },
     /// The answer was lost: the write may or may not have happened.
     #[error("the outcome is unknown: {0}")]
     OutcomeUnknown(String),
@@ -406,57 +421,28 @@ pub enum StoreError {
     Corrupt(String),
     /// The store's own format is newer than this Corkboard.
     #[error("the store is in format {found}; this Corkboard knows formats up to {known}")]
-    NewerFormat {
-        /// The store's format.
-        found: u32,
-        /// The newest format known.
-        known: u32,
-    },
+    NewerFormat { found: u32, known: u32 },
     /// The records asked for are held no longer.
     #[error("revisions before {oldest} are no longer held")]
-    Compacted {
-        /// The oldest revision that can be read.
-        oldest: u64,
-    },
+    Compacted { oldest: u64 },
     /// The log is not the one that the cursor came from.
     #[error("the log is another one than the cursor's: the space was restored or replaced")]
     Diverged,
     /// The cursor is beyond the log's end.
     #[error("revision {asked} lies in the future; the log is at {head}")]
-    Future {
-        /// The cursor's revision.
-        asked: u64,
-        /// The log's.
-        head: u64,
-    },
+    Future { asked: u64, head: u64 },
     /// No such store, or a URL that makes no sense.
     #[error("cannot open {url:?}: {reason}")]
-    Url {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Url { url: String, reason: String },
     /// There is no store, and none is to be created ([`Creation`](crate::Creation)).
     #[error("there is no store at {}", path.display())]
-    Missing {
-        /// Where it should be.
-        path: std::path::PathBuf,
-    },
+    Missing { path: std::path::PathBuf },
     /// There is no folder for a new store ([`Creation`](crate::Creation)).
     #[error("cannot create a store: the folder {} does not exist", folder.display())]
-    NoFolder {
-        /// The folder.
-        folder: std::path::PathBuf,
-    },
+    NoFolder { folder: std::path::PathBuf },
     /// A URL that names no server, or one that the token must not go to.
     #[error("{url:?} is no server to talk to: {reason}")]
-    ServerUrl {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    ServerUrl { url: String, reason: String },
     /// A server that keeps it said no: to the token, to what it opens, to how often is asked.
     #[error("{}", .0.detail)]
     Answered(Box<crate::Problem>),

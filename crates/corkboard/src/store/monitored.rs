@@ -128,7 +128,6 @@ impl Scrubs {
     }
 }
 
-/// An append that is begun.
 struct MonitoredAppending {
     inner: Box<dyn Appending>,
     writes: Arc<Writes>,

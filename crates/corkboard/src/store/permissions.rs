@@ -16,7 +16,6 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
-/// Creates a folder, and the missing ones around it.
 pub(super) fn create_folders(path: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)
 }

@@ -25,7 +25,6 @@ pub(super) enum WriteJob<O> {
     Own(O),
 }
 
-/// A job that only one store has.
 pub(super) trait OwnJob: Send + 'static {
     /// The space and the revision that subscribers are notified of after the commit.
     fn committed(&self) -> Option<(&SpaceId, u64)> {
@@ -66,7 +65,6 @@ impl WriteOutcome {
     }
 }
 
-/// Why a batch was not written.
 pub(super) struct WriteFailure {
     pub(super) error: StoreError,
     /// Whether the next opening may find it written.
@@ -78,7 +76,6 @@ impl WriteFailure {
         Self { error, in_doubt: true }
     }
 
-    /// Tells the callers.
     pub(super) fn answer<O>(self, jobs: Vec<QueuedJob<O>>) {
         let Self { error, in_doubt } = self;
         let error = if in_doubt { StoreError::OutcomeUnknown(error.to_string()) } else { error };

@@ -36,7 +36,6 @@ impl Checksum {
         self.item(b"snapshot", &[&head.rev.to_be_bytes(), head.commit.0.as_bytes(), body]);
     }
 
-    /// Takes in another checksum.
     pub(super) fn checksum(&mut self, other: Self) {
         self.item(b"checksum", &[&other.0]);
     }

@@ -9,6 +9,7 @@ use crate::transfer::format;
 /// What can go wrong when logs are moved. Errors that name a space concern that one alone: the others go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum TransferError {
     /// The store that is read failed.
     #[error("reading: {0}")]
@@ -19,7 +20,6 @@ pub enum TransferError {
     /// The target has another history of the space. Nothing in it was changed.
     #[error("{space}: the target has another history: its revision {rev} is another one")]
     Diverged {
-        /// Which space.
         space: SpaceId,
         /// A revision that differs, not always the first.
         rev: u64,
@@ -27,110 +27,53 @@ pub enum TransferError {
     /// The target went on by itself. Nothing in it was changed.
     #[error("{space}: the target is ahead, at revision {rev}; what was to be copied ends at {end}")]
     Ahead {
-        /// Which space.
         space: SpaceId,
-        /// Where the target is.
         rev: u64,
         /// Where the source is, or where the file ends.
         end: u64,
     },
     /// The space was deleted in the target, and a deleted space does not come back under its old revisions.
     #[error("{space}: it was deleted in the target, at revision {rev}")]
-    Deleted {
-        /// Which space.
-        space: SpaceId,
-        /// The revision of its tombstone.
-        rev: u64,
-    },
+    Deleted { space: SpaceId, rev: u64 },
     /// The source no longer holds what should follow in the target, or what shows that it does.
     #[error("{space}: the target is at revision {rev}, and the source holds none before {oldest} any more")]
-    Gap {
-        /// Which space.
-        space: SpaceId,
-        /// Where the target is.
-        rev: u64,
-        /// The oldest revision that the source holds.
-        oldest: u64,
-    },
+    Gap { space: SpaceId, rev: u64, oldest: u64 },
     /// A copy is not what it was copied from.
     #[error("{space}: the copy differs from the original at revision {rev}: {what}")]
-    Mismatch {
-        /// Which space.
-        space: SpaceId,
-        /// The first revision that differs.
-        rev: u64,
-        /// What of it.
-        what: &'static str,
-    },
+    Mismatch { space: SpaceId, rev: u64, what: &'static str },
     /// The space changed so often while it was read or written that it could not be finished.
     #[error("{space}: others changed it again and again meanwhile")]
-    Contended {
-        /// Which space.
-        space: SpaceId,
-    },
+    Contended { space: SpaceId },
     /// The space cannot be read where it is.
     #[error("{space}: {message}")]
-    Unreadable {
-        /// Which space.
-        space: SpaceId,
-        /// What is wrong with it.
-        message: String,
-    },
+    Unreadable { space: SpaceId, message: String },
     /// There is no such space.
     #[error("there is no {space} in the store")]
-    NoSuchSpace {
-        /// Which one.
-        space: SpaceId,
-    },
+    NoSuchSpace { space: SpaceId },
     /// The file is no export of Corkboard's.
     #[error("not an export of Corkboard's: {0}")]
     NotAnExport(String),
     /// The file is in a newer format.
     #[error("the export is in version {found}; this Corkboard knows versions up to {}", format::VERSION)]
-    NewerVersion {
-        /// The file's version.
-        found: u64,
-    },
+    NewerVersion { found: u64 },
     /// A line is not what belongs there. Nothing of its space was written.
     #[error("line {line}: {message}")]
-    Line {
-        /// Which line.
-        line: u64,
-        /// What is wrong with it.
-        message: String,
-    },
+    Line { line: u64, message: String },
     /// A line is longer than any that an export writes.
     #[error("line {line} has more than {} bytes", format::LINE_BYTES)]
-    LineTooLong {
-        /// Which line.
-        line: u64,
-    },
+    LineTooLong { line: u64 },
     /// The lines of a space do not add up to its checksum. Nothing of the space was written.
     #[error("line {line}: the checksum of {space} does not match: its lines were changed")]
-    Checksum {
-        /// The line with the checksum.
-        line: u64,
-        /// Which space.
-        space: SpaceId,
-    },
+    Checksum { line: u64, space: SpaceId },
     /// The file ends too early. Nothing of the space that it ends in was written.
     #[error("the export is cut off after line {line}")]
-    Truncated {
-        /// The last line there is.
-        line: u64,
-    },
+    Truncated { line: u64 },
     /// The totals at the end of the file are others than what was read: whole spaces are missing, or came twice.
     #[error("line {line}: the totals do not match: the file has not all the spaces that were exported, or others")]
-    Totals {
-        /// The line with the totals.
-        line: u64,
-    },
+    Totals { line: u64 },
     /// So much is wrong with the file that going on makes no sense.
     #[error("line {line}: too much of the file is damaged")]
-    TooDamaged {
-        /// Where it was given up.
-        line: u64,
-    },
+    TooDamaged { line: u64 },
     /// The file cannot be read.
     #[error("the export cannot be read: {0}")]
     Read(std::io::Error),

@@ -150,7 +150,6 @@ pub(super) fn embed(bytes: &[u8]) -> (Option<&RawValue>, Option<Cow<'_, str>>) {
     }
 }
 
-/// The bytes that a line holds.
 pub(super) fn extract(json: Option<&RawValue>, base64: Option<&str>) -> Result<Vec<u8>, String> {
     match (json, base64) {
         (Some(json), None) => Ok(json.get().as_bytes().to_vec()),

@@ -129,7 +129,6 @@ async fn read(
     Ok(importer.imported)
 }
 
-/// How many spaces the header speaks of.
 fn expect_header(line: Result<Option<FoundLine<'_>>, TransferError>) -> Result<u64, TransferError> {
     let not_an_export = |reason: &str| Err(TransferError::NotAnExport(reason.into()));
     let line = match line {
@@ -164,15 +163,12 @@ struct Importer<'a> {
     damage: u32,
 }
 
-/// Where in the file we are.
 enum State {
     /// Before a space, or the total.
     Between,
-    /// In a space.
     Inside(Box<SpaceLines>),
     /// After something damaged: until the next space.
     Lost,
-    /// After the total.
     Done,
 }
 

@@ -8,7 +8,6 @@ use super::format::LINE_BYTES;
 /// What is kept of the memory that a long line took.
 const KEPT_BYTES: usize = 1024 * 1024;
 
-/// Lines, numbered from 1.
 pub(super) struct LineReader<R> {
     reader: R,
     line: Vec<u8>,
@@ -16,10 +15,8 @@ pub(super) struct LineReader<R> {
     limit: usize,
 }
 
-/// A line as it was found.
 pub(super) struct FoundLine<'a> {
     pub(super) number: u64,
-    /// Without the newline.
     pub(super) bytes: &'a [u8],
     /// Whether it ended with a newline. The last line of a file that was cut off does not.
     pub(super) is_whole: bool,
@@ -30,7 +27,6 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
         Self { reader, line: Vec::new(), number: 0, limit: LINE_BYTES }
     }
 
-    /// The number of the last line.
     pub(super) fn number(&self) -> u64 {
         self.number
     }

@@ -7,7 +7,6 @@ use corkboard_core::{Head, SpaceId, SpaceKind};
 use super::Tokens;
 use crate::store::{Cursor, ListedSpace, Record, Store, StoreError};
 
-/// Spaces listed at a time.
 const LISTED: usize = 256;
 /// Spaces listed when one of them is looked for.
 const NEAR: usize = 16;
@@ -47,7 +46,6 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// How many spaces there are.
 pub(super) async fn count(store: &dyn Store, tokens: Tokens) -> Result<u64, StoreError> {
     let (mut listing, mut count) = (Listing::new(store, tokens), 0);
     while listing.next().await?.is_some() {

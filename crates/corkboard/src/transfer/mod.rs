@@ -108,7 +108,6 @@ impl<'a> Meter<'a> {
         meter
     }
 
-    /// Begins another stage.
     fn stage(&mut self, stage: Stage) {
         self.progress = Progress { stage, spaces: 0, revisions: 0, bytes: 0, ..self.progress };
         (self.tell)(&self.progress);

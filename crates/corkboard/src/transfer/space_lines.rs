@@ -12,14 +12,12 @@ use crate::store::{Append, Record, Snapshot};
 
 /// What is kept in memory of a space's lines.
 const IN_MEMORY: usize = 4 * 1024 * 1024;
-/// The longest id of a space.
 const ID_BYTES: usize = 1024;
 /// The largest revision that every store can count to.
 const LAST_REV: u64 = i64::MAX as u64;
 /// What an error shows of a text that the file brings.
 const SHOWN: usize = 200;
 
-/// A space of which lines were read.
 pub(super) struct SpaceLines {
     pub(super) space: SpaceId,
     pub(super) born: Head,
@@ -28,7 +26,6 @@ pub(super) struct SpaceLines {
     pub(super) summary: Vec<u8>,
     /// What the snapshot shows, if there is one.
     pub(super) snapshot: Option<Head>,
-    /// The first record's revision.
     pub(super) first: u64,
     /// Where the records have come to.
     last: Head,
@@ -108,7 +105,6 @@ impl SpaceLines {
         self.keep(raw)
     }
 
-    /// Takes a line with a record.
     pub(super) fn record(&mut self, line: &RecordLine<'_>, raw: &[u8]) -> Result<(), Misfit> {
         if self.records == 0 {
             let covered = self.snapshot.map_or(self.born.rev, |snapshot| snapshot.rev.max(self.born.rev));
@@ -153,7 +149,6 @@ impl SpaceLines {
         (self.records, self.bytes)
     }
 
-    /// Reads everything again from the beginning.
     pub(super) fn read(&mut self) -> Result<KeptLines<'_>, TransferError> {
         self.spool.rewind().map_err(TransferError::Spool)?;
         let mut kept = KeptLines { reader: BufReader::new(&mut self.spool), line: Vec::new(), snapshot: None };
@@ -179,7 +174,6 @@ pub(super) struct KeptLines<'a> {
 }
 
 impl KeptLines<'_> {
-    /// The next record.
     pub(super) fn next(&mut self) -> Result<Option<Record>, TransferError> {
         if self.reader.fill_buf().map_err(TransferError::Spool)?.is_empty() {
             return Ok(None);

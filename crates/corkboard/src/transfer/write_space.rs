@@ -24,7 +24,6 @@ pub enum ImportOutcome {
     Unchanged,
 }
 
-/// What was written of a space.
 pub(super) struct WrittenSpace {
     pub(super) outcome: ImportOutcome,
     pub(super) revisions: u64,

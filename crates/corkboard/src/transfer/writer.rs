@@ -18,7 +18,6 @@ pub(super) struct SpaceWriter<'a> {
     snapshot: Option<Snapshot>,
     page: Vec<Record>,
     page_bytes: usize,
-    /// Revisions and bytes written so far.
     written: (u64, u64),
 }
 

@@ -21,7 +21,6 @@ pub(super) const NEXT_SNAPSHOT: &str = "snapshot-next.json";
 /// What a crash left of the last append. It is kept for people until the space is deleted, rewritten or scrubbed.
 pub(super) const TORN: &str = "log.torn";
 
-/// The files of the store.
 const README: &str = "README.txt";
 const MARKER: &str = "corkboard.json";
 const LOCK: &str = "corkboard.lock";
@@ -53,10 +52,8 @@ struct Marker {
     format: u32,
 }
 
-/// The store's folder, which this process alone uses.
 pub(super) struct Root {
     path: PathBuf,
-    /// Numbers temporary files.
     temporary: AtomicU64,
 }
 
@@ -188,7 +185,6 @@ pub(super) fn clear_holder(lock: &File) {
     let _ = lock.set_len(0);
 }
 
-/// A file that is still to get its place.
 pub(super) struct TemporaryFile {
     path: PathBuf,
     file: std::io::BufWriter<File>,
@@ -203,7 +199,6 @@ impl TemporaryFile {
         self.file.write_all(bytes).map_err(|error| unwritten(&self.path, &error))
     }
 
-    /// Copies the rest of another file.
     pub(super) fn copy(&mut self, from: &mut impl Read) -> Result<(), StoreError> {
         std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| unwritten(&self.path, &error))
     }
@@ -323,7 +318,6 @@ pub(super) fn adopt(log: &File, folder: &Path) -> Result<(), StoreError> {
     sync_parents(folder)
 }
 
-/// Gives a file another name.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::fs::rename(from, to).map_err(|error| failed("rename", to, &error))
 }

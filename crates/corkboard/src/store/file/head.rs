@@ -14,7 +14,6 @@ use super::line::{FORMAT, LineChecksum, check_seal, seal};
 use super::log::cannot_read;
 use crate::store::{StoreError, permissions};
 
-/// The longest that is read.
 const LONGEST: u64 = 1024;
 
 /// The file's one line.
@@ -24,7 +23,6 @@ struct Line {
     head: Head,
 }
 
-/// Writes the head down. The log must be durable up to it.
 pub(super) fn write(folder: &Path, head: Head) {
     let write = || {
         let mut line = Vec::new();

@@ -19,7 +19,6 @@ use super::space::{SpaceFiles, snapshot_problem};
 use crate::store::writer_thread::{FatalError, OwnJob, QueuedJob, WriteFailure, WriteJob, WriteOutcome};
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
-/// A write to a space's files.
 pub(super) type FileJob = WriteJob<Scrub>;
 
 /// Removes what is neither the log nor its snapshot nor its head.
@@ -41,7 +40,6 @@ pub(super) fn space_of(job: &FileJob) -> &SpaceId {
 
 pub(super) type Result<T> = std::result::Result<T, WriteFailure>;
 
-/// An open data folder.
 pub(super) struct DataFolder {
     pub(super) root: Root,
     pub(super) catalogue: Catalogue,

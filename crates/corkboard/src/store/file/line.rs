@@ -20,7 +20,6 @@ pub(super) const FORMAT: u32 = 1;
 /// What a line ends with, around the sixteen digits of its checksum.
 const SUM_BEFORE: &[u8] = b",\"sum\":\"";
 const SUM_AFTER: &[u8] = b"\"}";
-/// How long that is.
 pub(super) const SEAL_BYTES: usize = SUM_BEFORE.len() + 16 + SUM_AFTER.len();
 
 /// The checksum of a line and, through the line before it, of all lines before.
@@ -28,7 +27,6 @@ pub(super) const SEAL_BYTES: usize = SUM_BEFORE.len() + 16 + SUM_AFTER.len();
 pub(super) struct LineChecksum(u64);
 
 impl LineChecksum {
-    /// Stands before the first line.
     pub(super) const NONE: Self = Self(0);
 
     fn of(before: Self, text: &[u8]) -> Self {
@@ -53,7 +51,6 @@ impl LineChecksum {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) offset: u64,
-    /// How many lines lie before it.
     pub(super) lines: u64,
     /// The checksum that the next line follows.
     pub(super) sum: LineChecksum,
@@ -142,12 +139,7 @@ pub(super) struct Version {
 /// Why a line cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// It was written by a newer Corkboard.
-    Newer {
-        /// In this format.
-        found: u32,
-    },
-    /// What is wrong with it.
+    Newer { found: u32 },
     Damaged(String),
 }
 

@@ -13,7 +13,6 @@ use crate::store::{Record, StoreError};
 const LONGEST_LINE: u64 = 2 * Record::PART_BYTES as u64;
 /// About how many bytes of log lie between two marks. A read starts at a mark, so this is what it reads in vain.
 const STRIDE: u64 = 16 * 1024;
-/// How much is read at a time.
 const BUFFER: usize = 64 * 1024;
 
 /// What is known of a log once it was read: where it begins and ends, and where to find a revision. It takes some 300 bytes
@@ -74,7 +73,6 @@ enum Ended {
     Abruptly,
 }
 
-/// Reads lines, without a look at what they say.
 struct Lines {
     input: BufReader<std::io::Take<File>>,
     position: Position,
@@ -123,10 +121,12 @@ impl Lines {
 /// Which line must come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// This revision.
     Rev(u64),
-    /// The next part of a record.
-    Part { head: Head, number: u64, count: u64 },
+    Part {
+        head: Head,
+        number: u64,
+        count: u64,
+    },
     /// Whatever comes: the line before could not be read.
     Anything,
 }
@@ -152,7 +152,6 @@ impl Expected {
     }
 }
 
-/// What a whole log holds.
 pub(super) struct Scan {
     pub(super) index: Index,
     pub(super) ending: Ending,
@@ -257,7 +256,6 @@ impl Records {
         Ok(Self { lines, path: path.to_owned(), end })
     }
 
-    /// Where the next record begins.
     pub(super) fn position(&self) -> Position {
         self.lines.position
     }
@@ -295,7 +293,6 @@ impl Records {
         Ok(file.take(self.end.saturating_sub(from.offset)))
     }
 
-    /// The commit id of a revision.
     pub(super) fn find_commit(&mut self, rev: u64) -> Result<Option<CommitId>, StoreError> {
         while let Some((record, _)) = self.next()? {
             if record.rev >= rev {

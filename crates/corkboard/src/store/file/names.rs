@@ -23,15 +23,12 @@ pub(super) fn folder(space: &SpaceId) -> PathBuf {
 /// What a folder's name says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Named {
-    /// The id of its space.
     Space(SpaceId),
     /// A name too long for a folder: the log's first line has it.
     Cut,
-    /// Not one of ours.
     Other,
 }
 
-/// Which space a folder is for.
 pub(super) fn space(kind: &str, name: &str) -> Named {
     if [kind, name].iter().any(|folder| folder.contains("%-")) {
         return Named::Cut;

@@ -15,7 +15,6 @@ use crate::store::{Cursor, Loaded, Page, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Problems of one log that are told.
 const PROBLEMS: usize = 20;
 
 pub(super) fn load(files: &SpaceFiles) -> Result<Loaded> {
@@ -25,29 +24,20 @@ pub(super) fn load(files: &SpaceFiles) -> Result<Loaded> {
 }
 
 pub(super) fn read_after(files: &SpaceFiles, cursor: Cursor, limit: usize) -> Result<Page> {
-    let (head, born, records) = files.with(|index| {
-        if cursor.rev > index.head.rev {
-            return Err(StoreError::Future { asked: cursor.rev, head: index.head.rev });
-        }
-        if cursor.rev + 1 < index.oldest() {
-            return Err(StoreError::Compacted { oldest: index.oldest() });
-        }
+    let (head, records) = files.with(|index| {
+        cursor.check(index.head, index.header.born, index.oldest(), || Ok(None))?;
         // The revision at the cursor is looked at too, if it is held.
         let is_at_end = cursor.rev == index.head.rev;
         let records = (!is_at_end).then(|| files.records(index, index.before(cursor.rev))).transpose()?;
-        Ok((index.head, index.header.born, records))
+        Ok((index.head, records))
     })?;
-    let check = |rev, commit| match cursor.commit {
-        Some(expected) if cursor.rev == rev && expected != commit => Err(StoreError::Diverged),
-        _ => Ok(()),
-    };
-    check(head.rev, head.commit)?;
-    check(born.rev, born.commit)?;
     let Some(mut records) = records else { return Ok(Page { records: Vec::new(), head }) };
     let records = std::iter::from_fn(|| records.next().transpose()).map(|next| {
         let (record, _) = next?;
-        check(record.rev, record.commit)?;
-        Ok(record)
+        match cursor.commit {
+            Some(expected) if cursor.rev == record.rev && expected != record.commit => Err(StoreError::Diverged),
+            _ => Ok(record),
+        }
     });
     let after = records.filter(|record| record.as_ref().map_or(true, |record| record.rev > cursor.rev));
     files.met(Page::fill(after.take(limit), head))

@@ -29,7 +29,6 @@ use super::space::{SpaceFiles, snapshot_problem};
 use crate::store::writer_thread::WriteFailure;
 use crate::store::{Record, Snapshot, StoreError};
 
-/// A log that is being written.
 pub(super) struct NewLog {
     file: TemporaryFile,
     space: String,
@@ -76,7 +75,6 @@ impl NewLog {
     }
 }
 
-/// A log that is ready to take its place.
 pub(super) struct FinishedLog {
     file: TemporaryFile,
     index: Index,
@@ -90,7 +88,6 @@ impl FinishedLog {
     }
 }
 
-/// A snapshot that is ready to take its place.
 pub(super) struct NewSnapshot {
     file: TemporaryFile,
     head: Head,

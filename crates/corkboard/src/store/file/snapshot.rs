@@ -35,7 +35,6 @@ pub(super) struct Stored {
     pub(super) snapshot: Snapshot,
 }
 
-/// The file's content.
 pub(super) fn encode(space: &str, edition: u64, snapshot: &Snapshot) -> Result<Vec<u8>, StoreError> {
     let Form { json, text, hex } = Form::of(&snapshot.body);
     let mut out = Vec::with_capacity(snapshot.body.len() + 256);
@@ -55,14 +54,11 @@ pub(super) fn encode(space: &str, edition: u64, snapshot: &Snapshot) -> Result<V
 /// What a snapshot's file holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// There is none.
     Nothing,
     Snapshot(Stored),
-    /// It cannot be read.
     Damaged(StoreError),
 }
 
-/// Reads the file.
 pub(super) fn read(path: &Path, space: &str) -> Result<Found, StoreError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,

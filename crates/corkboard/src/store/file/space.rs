@@ -14,7 +14,6 @@ use super::log::{Index, Records, Repair, Scan, cannot_read, damaged, scan};
 use super::snapshot::{self, Found};
 use crate::store::{Snapshot, StoreError};
 
-/// One space's files, and what is known of them.
 pub(super) struct SpaceFiles {
     space: SpaceId,
     folder: PathBuf,
@@ -25,7 +24,6 @@ pub(super) struct SpaceFiles {
 }
 
 enum Known {
-    /// Nothing yet.
     Nothing,
     /// In a box: most spaces are never read.
     Good(Box<Index>),
@@ -33,7 +31,6 @@ enum Known {
     Damaged(StoreError),
 }
 
-/// What was found when a log was read.
 pub(super) struct Opened {
     pub(super) index: Index,
     pub(super) ending: Ending,
@@ -63,7 +60,6 @@ impl SpaceFiles {
         self.folder.join(name)
     }
 
-    /// Whether the files are known to be good without a look at them.
     pub(super) fn is_good(&self) -> bool {
         self.is_good.load(Ordering::Acquire)
     }

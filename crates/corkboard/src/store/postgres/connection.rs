@@ -25,14 +25,12 @@ use crate::store::StoreError;
 /// How long a cancelled call may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A parameter of a statement.
 pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// A connection. Calls on it may overlap: the server answers them in their order.
 pub(super) struct Connection {
     client: Client,
     tls: Tls,
-    /// The task that reads and writes.
     driver: AbortHandle,
     /// Whether there is no proxy in between that could put the next transaction elsewhere.
     is_direct: bool,
@@ -187,7 +185,6 @@ impl Drop for Connection {
     }
 }
 
-/// Connects, and starts the task that reads and writes.
 async fn drive<T>(
     config: &Config,
     tls: T,

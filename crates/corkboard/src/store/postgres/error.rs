@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-use super::settings::error_chain;
+use crate::error::error_chain;
 use crate::store::StoreError;
 
 /// Why a call gave nothing.
@@ -61,7 +61,6 @@ impl CallError {
         lost || self.is_stale_statement() || matches!(self, Self::Refused { code, .. } if is_standby(code))
     }
 
-    /// What whoever wanted to read is told.
     pub(super) fn reading(self) -> StoreError {
         match self {
             Self::NotSent(error) => error,
@@ -71,7 +70,6 @@ impl CallError {
         }
     }
 
-    /// What whoever wanted to write is told.
     pub(super) fn writing(self) -> StoreError {
         match self {
             Self::Lost(text) => StoreError::OutcomeUnknown(text),

@@ -28,7 +28,6 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), WITHOUT_LISTEN
 /// How long to poll before it is tried again whether the server can be listened to.
 const WITHOUT_LISTENING: Duration = Duration::from_secs(10);
 
-/// Who listens.
 pub(super) struct Listener {
     pool: Arc<Pool>,
     changes: Arc<ChangeNotifier>,
@@ -49,7 +48,6 @@ struct Watched {
 #[derive(Default)]
 struct AllSpaces {
     names: HashMap<u64, SpaceId>,
-    /// When they were last looked at.
     looked_at: Option<Instant>,
     /// Whether a notification spoke of one that is not among them.
     has_unknown: bool,
@@ -61,7 +59,6 @@ impl AllSpaces {
     }
 }
 
-/// Why following the notifications ended.
 enum Ended {
     NobodyListens,
     Broken,
@@ -82,7 +79,6 @@ impl Listener {
         listener
     }
 
-    /// Listens to all spaces.
     pub(super) fn listen_to_all(self: &Arc<Self>) -> broadcast::Receiver<(SpaceId, u64)> {
         let mut watched = self.watched.lock();
         let listener = self.changes.subscribe_all();
@@ -242,7 +238,6 @@ impl Listener {
     }
 }
 
-/// Hears until nobody listens.
 async fn hear(listener: Weak<Listener>) {
     let mut backoff = BACKOFF;
     while let Some(listener) = listener.upgrade() {

@@ -74,7 +74,6 @@ impl PostgresStore {
     }
 }
 
-/// What the server says of itself.
 async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
     let connection = pool.take().await?;
     let rows = connection.query(Query::Facts, &[]).await.map_err(CallError::reading)?;

@@ -25,7 +25,6 @@ pub(super) struct Notifier {
 struct Pending {
     /// The newest revisions, by the spaces' numbers.
     revs: HashMap<u64, u64>,
-    /// Whether a task tells.
     telling: bool,
 }
 

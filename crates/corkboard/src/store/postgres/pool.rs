@@ -18,21 +18,17 @@ use super::settings::{Listen, Prepare, Server, Settings};
 use crate::backoff::{Backoff, jitter};
 use crate::store::StoreError;
 
-/// Between two attempts to connect.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
 /// A server that was there is waited for so long; then calls fail at once until it is back.
 const OUTAGE: Duration = Duration::from_secs(2);
 /// This many idle connections stay open for the next caller; more for a while.
 const IDLE: (usize, Duration) = (2, Duration::from_secs(30));
-/// How long one attempt to connect may take at most.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The way to the server.
 pub(super) struct Pool {
     settings: Settings,
     queries: Queries,
     clock: ServerClock,
-    /// How long anything may take.
     patience: Duration,
     permits: Semaphore,
     /// Since when, the last used at the end.
@@ -46,7 +42,6 @@ pub(super) struct Pool {
     is_closed: AtomicBool,
 }
 
-/// The server could not be reached.
 struct Outage {
     error: StoreError,
     since: Instant,
@@ -162,7 +157,6 @@ impl Pool {
         }
     }
 
-    /// A connection for one call at a time.
     pub(super) async fn take(&self) -> Result<PooledConnection<'_>, StoreError> {
         let started = Instant::now();
         let permit = tokio::time::timeout(self.patience, self.permits.acquire()).await;

@@ -143,7 +143,6 @@ impl Query {
         }
     }
 
-    /// The types of its parameters.
     pub(super) fn types(self) -> &'static [Type] {
         const HEADS: &[Type] = &[Type::TEXT_ARRAY];
         const NAME: &[Type] = &[Type::TEXT];

@@ -45,22 +45,7 @@ pub(super) async fn read_after(pool: &Pool, space: &SpaceId, cursor: Cursor, lim
         }
         None => (Head::EMPTY, Head::EMPTY, 1, None),
     };
-    if cursor.rev > head.rev {
-        return Err(StoreError::Future { asked: cursor.rev, head: head.rev });
-    }
-    if cursor.rev + 1 < oldest {
-        return Err(StoreError::Compacted { oldest });
-    }
-    if let Some(expected) = cursor.commit {
-        let found = match cursor.rev {
-            rev if rev == head.rev => Some(head.commit),
-            rev if rev == born.rev => Some(born.commit),
-            _ => at_cursor.map(CommitId),
-        };
-        if found.is_some_and(|found| found != expected) {
-            return Err(StoreError::Diverged);
-        }
-    }
+    cursor.check(head, born, oldest, || Ok(at_cursor.map(CommitId)))?;
     Ok(Page { records: records(&rows)?, head })
 }
 

@@ -51,7 +51,6 @@ async fn try_prepare(pool: &Pool) -> Result<(), StoreError> {
     }
 }
 
-/// The version of the tables, if there are any.
 async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<Option<u32>, CallError> {
     // Not by to_regclass, which inside a transaction may remember that there was none before.
     let exists = format!("SELECT 1 FROM pg_tables WHERE schemaname = '{}' AND tablename = 'corkboard'", schema.name());
@@ -66,7 +65,6 @@ async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<O
     }
 }
 
-/// One transaction.
 async fn make(connection: &PooledConnection<'_>, schema: &Schema) -> Result<(), CallError> {
     connection.execute(LOCK).await?;
     // Someone else may have made them meanwhile.

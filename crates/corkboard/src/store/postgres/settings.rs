@@ -9,6 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::tls::{Tls, Trust};
+use crate::error::error_chain;
 use crate::store::StoreError;
 use crate::store::server_url::{ServerUrl, without_password};
 
@@ -20,7 +21,6 @@ const SCHEMA_BYTES: usize = 48;
 /// How long the network may not acknowledge what was sent.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
-/// Everything that the URL says.
 pub(super) struct Settings {
     pub(super) server: Server,
     pub(super) schema: Schema,
@@ -34,7 +34,6 @@ pub(super) struct Settings {
 pub(super) struct Server {
     pub(super) config: Config,
     pub(super) tls: Tls,
-    /// Where it is, without the password.
     pub(super) location: String,
     /// What the connection does not protect against, if it leaves this machine.
     pub(super) warning: Option<&'static str>,
@@ -87,7 +86,6 @@ impl Schema {
         sql.replace("{schema}", &format!("\"{}\"", self.0))
     }
 
-    /// The channel for wake-ups.
     pub(super) fn channel(&self) -> String {
         format!("corkboard:{}", self.0)
     }
@@ -127,7 +125,6 @@ impl Settings {
         read().map_err(|reason: String| StoreError::Url { url: url.to_string(), reason })
     }
 
-    /// The store's address for people.
     pub(super) fn location(&self) -> String {
         format!("{}?schema={}", self.server.location, self.schema.name())
     }
@@ -253,18 +250,6 @@ impl Parameters {
             None => Ok(()),
         }
     }
-}
-
-/// An error with its causes.
-pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -26,13 +26,11 @@ const BATCHES: usize = 2;
 /// Between two attempts of a batch that collided with another process's.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What waits to be written.
 pub(super) struct Writer {
     pool: Arc<Pool>,
     changes: Arc<ChangeNotifier>,
     notifier: Arc<Notifier>,
     queue: Mutex<Queue>,
-    /// Told when a batch ends.
     ended: Notify,
     commits: AtomicU64,
 }
@@ -40,12 +38,10 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<QueuedAppend>,
-    /// Tasks that write.
     writing: usize,
     is_closed: bool,
 }
 
-/// Something to append, and whom to tell.
 struct QueuedAppend {
     append: Append,
     done: oneshot::Sender<Result<Appended>>,

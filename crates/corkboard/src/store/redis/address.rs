@@ -14,11 +14,8 @@ const PREFIX_BYTES: usize = 64;
 /// Where the server is and how to get in. It holds the password and shows it to nobody.
 pub(super) struct Address {
     pub(super) client: Client,
-    /// What all keys begin with.
     pub(super) prefix: String,
-    /// The address without the password.
     pub(super) location: String,
-    /// How the connection is protected.
     pub(super) tls: &'static str,
 }
 

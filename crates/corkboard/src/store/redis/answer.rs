@@ -64,12 +64,10 @@ pub(super) fn cannot_connect(error: &RedisError, location: &str) -> CallError {
     CallError::NotSent(format!("cannot connect to {location}: {text}"))
 }
 
-/// An answer that makes no sense.
 pub(super) fn senseless(what: &str) -> StoreError {
     StoreError::Corrupt(format!("Redis answered with something that is no {what}"))
 }
 
-/// The parts of an array.
 pub(super) fn array<const N: usize>(value: Value, what: &str) -> Result<[Value; N]> {
     match value {
         Value::Array(values) => values.try_into().map_err(|_| senseless(what)),
@@ -102,7 +100,6 @@ pub(super) fn head(rev: Value, commit: Value) -> Result<Head> {
     rev.zip(commit).map(|(rev, commit)| Head { rev, commit }).ok_or_else(|| senseless("head of a log"))
 }
 
-/// A due date as it is stored.
 pub(super) fn due(value: Value) -> Option<i64> {
     text(value).parse().ok()
 }

@@ -19,9 +19,7 @@ use crate::backoff::{Backoff, jitter};
 
 /// How long a server is waited for that has gone away. When it has been away for longer, a call waits for the next attempt.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long one attempt to connect may take.
 const CONNECT: Duration = Duration::from_secs(3);
-/// Between two attempts to connect.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(500));
 /// How many calls may wait to be sent.
 const WAITING: usize = 1024;
@@ -29,7 +27,6 @@ const WAITING: usize = 1024;
 /// Why there is no answer.
 #[derive(Debug, Clone)]
 pub(super) enum CallError {
-    /// Nothing went out.
     NotSent(String),
     /// Nothing went out, and trying again will not help.
     Denied(String),
@@ -37,16 +34,13 @@ pub(super) enum CallError {
     Cut(String),
     /// It went out, and no answer came for long.
     Late(String),
-    /// The server said no.
     Refused(ServerError),
-    /// The store was closed.
     Closed,
 }
 
 /// One connection to the server, made when it is needed.
 pub(super) struct Connection {
     address: Arc<Address>,
-    /// How long an answer may take.
     answer_within: Duration,
     /// Where the connection's own task runs, whoever makes the call.
     runtime: Handle,
@@ -59,11 +53,9 @@ pub(super) struct Connection {
     connects: AtomicU64,
 }
 
-/// The server is away.
 struct Outage {
     since: Instant,
     backoff: Backoff,
-    /// When the next attempt may be made.
     next: Instant,
 }
 
@@ -89,7 +81,6 @@ impl Connection {
         }
     }
 
-    /// Sends one command and waits for its answer.
     pub(super) async fn ask(&self, command: &Cmd) -> Result<Value, CallError> {
         let mut live = self.live().await?;
         let answer = live.connection.send_packed_command(command).await;
@@ -192,7 +183,6 @@ impl Connection {
         }
     }
 
-    /// One attempt to connect.
     pub(super) async fn connect(&self) -> Result<OpenConnection, CallError> {
         if self.closed.load(Ordering::Acquire) {
             return Err(CallError::Closed);

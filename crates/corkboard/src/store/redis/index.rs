@@ -29,7 +29,6 @@ use crate::store::{ListedSpace, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Hints read at a time.
 const PAGE: usize = 256;
 
 impl Inner {
@@ -182,7 +181,6 @@ impl Inner {
     }
 }
 
-/// What is kept beside a log.
 pub(super) struct Row {
     pub(super) head: Head,
     pub(super) born: u64,

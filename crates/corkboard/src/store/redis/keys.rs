@@ -8,7 +8,6 @@ pub(super) struct Keys {
     prefix: String,
 }
 
-/// The keys of one space, and its channel.
 pub(super) struct SpaceKeys {
     pub(super) head: String,
     pub(super) log: String,

@@ -39,16 +39,13 @@ impl Listening {
     }
 }
 
-/// A connection that is subscribed to channels.
 struct Subscription {
     live: OpenConnection,
     pushes: UnboundedReceiver<PushInfo>,
     subscribed: HashSet<SpaceId>,
-    /// Whether the channels of all spaces are subscribed to.
     hears_all: bool,
 }
 
-/// Whom the server is to tell of.
 struct Listened {
     spaces: Vec<SpaceId>,
     all: bool,

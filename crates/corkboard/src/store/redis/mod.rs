@@ -58,7 +58,6 @@ use server::Server;
 /// `appendfsync always` syncs once for what it took from all of them. Of 64 callers' small appends, 26 share an fsync with one
 /// connection, about 40 with two, 45 with four (38 of `redis-benchmark`'s, which has 64). Everysec makes no difference.
 const QUICK: usize = 4;
-/// How often the server's clock is looked at.
 const CLOCK: Duration = Duration::from_secs(10);
 /// Due dates remembered, so that an append need not say again what is known.
 const KNOWN_DUES: usize = 10_000;
@@ -136,7 +135,6 @@ impl RedisStore {
 }
 
 impl Inner {
-    /// The connection for what concerns no space.
     fn first(&self) -> &Connection {
         let [first, ..] = &self.quick;
         first

@@ -10,7 +10,6 @@ use crate::store::StoreError;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// The format of what is stored.
 const FORMAT: u32 = 1;
 /// Scripts that declare what they need came with this version.
 const OLDEST: u32 = 7;
@@ -72,7 +71,6 @@ impl Server {
         vec![format!("a crash of this Redis may lose {lost}")]
     }
 
-    /// Whether RDB files are written.
     pub(super) fn saves(&self) -> bool {
         self.config.as_ref().is_none_or(|config| !config.save.is_empty())
     }
@@ -108,7 +106,6 @@ impl Inner {
         Ok(Server { version, policy, aof: said("aof_enabled") == "1", config })
     }
 
-    /// Some sections of what INFO says.
     pub(super) async fn server_info(&self, sections: &[&str]) -> Result<InfoDict> {
         let mut query = redis::cmd("INFO");
         query.arg(sections);

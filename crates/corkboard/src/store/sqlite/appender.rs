@@ -11,7 +11,6 @@ use crate::store::{Record, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What one append, or one import, puts there.
 pub(super) struct LogAppender {
     space: i64,
     previous: Option<i64>,

@@ -14,7 +14,6 @@ use crate::store::StoreError;
 /// So many pages in the log are worth it, as SQLite has it.
 const PAGES: u64 = 1000;
 
-/// Whether it is time.
 pub(super) struct Checkpoints {
     /// In the log after the last commit; 0 since the last copying.
     pages: Arc<AtomicU64>,

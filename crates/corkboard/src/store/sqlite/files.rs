@@ -12,7 +12,6 @@ use crate::store::{StoreError, permissions};
 /// Everything that belongs to a database.
 const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-owner", "-head"];
 
-/// A file beside the database.
 pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);

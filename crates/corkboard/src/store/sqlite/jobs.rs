@@ -16,12 +16,10 @@ use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A write to the database.
 pub(super) type SqliteJob = WriteJob<OwnSqliteJob>;
 
 pub(super) enum OwnSqliteJob {
     Stream(Stream),
-    /// Wipes leftovers in these pages.
     Wipe(Vec<u32>),
     /// Empties the write-ahead log, after the transaction.
     EmptyLog,

@@ -45,7 +45,6 @@ const POLL: Duration = Duration::from_millis(25);
 const LOOK: Duration = Duration::from_secs(5);
 /// Between two attempts to empty the write-ahead log while someone reads from it.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(100));
-/// Read connections kept for the next caller.
 const IDLE_READERS: usize = 4;
 /// So many look for heads at the same time.
 const MOST_HEADS: usize = 4;
@@ -84,7 +83,6 @@ struct HeadCache {
 
 /// What was seen when all spaces were last looked at.
 struct FullPoll {
-    /// The file's version then.
     version: Option<i64>,
     /// The file's version when every space was looked at, not only what was appended.
     wholly: Option<i64>,
@@ -261,7 +259,6 @@ impl Inner {
         reader::data_version(&heads.as_ref().ok_or(StoreError::Closed)?.connection)
     }
 
-    /// Asks on a connection of its own.
     async fn read<T: Send + 'static>(
         self: Arc<Self>,
         mut query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,

@@ -167,23 +167,9 @@ pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: C
         };
     };
     let SpaceRow { head, born, oldest, .. } = row;
-    if cursor.rev > head.rev {
-        return Err(StoreError::Future { asked: cursor.rev, head: head.rev });
-    }
-    if cursor.rev + 1 < oldest {
-        return Err(StoreError::Compacted { oldest });
-    }
-    if let Some(expected) = cursor.commit {
-        let found = match cursor.rev {
-            rev if rev == head.rev => Some(head.commit),
-            rev if rev == born.rev => Some(born.commit),
-            rev if rev < oldest => None,
-            rev => Some(commit_at(&transaction, &row, rev)?),
-        };
-        if found.is_some_and(|found| found != expected) {
-            return Err(StoreError::Diverged);
-        }
-    }
+    cursor.check(head, born, oldest, || {
+        (cursor.rev >= oldest).then(|| commit_at(&transaction, &row, cursor.rev)).transpose()
+    })?;
     let last = cursor.rev.saturating_add(limit as u64).min(head.rev);
     let mut query = transaction
         .prepare_cached("SELECT commit_id, at, summary, body, sum FROM log WHERE position = ?1")

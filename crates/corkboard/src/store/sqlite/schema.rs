@@ -100,10 +100,8 @@ const SUMS: &str = "
 ALTER TABLE log ADD COLUMN sum INTEGER;
 ALTER TABLE snapshots ADD COLUMN sum INTEGER;
 ";
-/// The first version of the tables with checksums.
 const WITH_SUMS: u32 = 4;
 
-/// How many revisions lie between two marks.
 pub(super) const MARK: u64 = 256;
 
 /// Whether a file may become, or may be, a Corkboard database: it is missing, empty, or looks like SQLite's.

@@ -18,7 +18,6 @@ use crate::store::{Append, Appended, Appending, Record, StoreError, StoreFuture}
 /// How long the next records are looked for before the thread goes to sleep over it.
 const PATIENCE: Duration = Duration::from_micros(20);
 
-/// What comes next of an append.
 pub(super) enum StreamPart {
     Records(Vec<Record>),
     Last(Append),
@@ -54,7 +53,6 @@ pub(super) fn begin(
     Some(Box::new(StreamedAppend { parts: sender, outcome, state: state.clone() }))
 }
 
-/// An append as its caller sees it.
 struct StreamedAppend {
     parts: Sender<StreamPart>,
     outcome: oneshot::Receiver<Result<WriteOutcome, StoreError>>,
@@ -86,7 +84,6 @@ impl Stream {
         }
     }
 
-    /// What its records take.
     fn bytes(&self) -> usize {
         let last = match &self.ending {
             StreamEnd::Last(last) => last.records.as_slice(),
@@ -95,7 +92,6 @@ impl Stream {
         self.records.iter().flatten().chain(last).map(|record| record.body.len()).sum()
     }
 
-    /// Waits for more.
     fn receive(&mut self) {
         let began = Instant::now();
         let part = loop {

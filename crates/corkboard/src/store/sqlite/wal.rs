@@ -202,12 +202,10 @@ impl Read for FromStart<'_> {
     }
 }
 
-/// The number that begins at an offset.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
-/// The first bytes of the log.
 struct Header([u8; HEADER]);
 
 impl Header {

@@ -20,7 +20,6 @@ const READ_AT_ONCE: u32 = 4096;
 
 /// What a look at some pages found.
 pub(super) struct LeftoverPages {
-    /// Pages with leftovers.
     pub(super) pages: Vec<u32>,
     /// Where to look next; none at the end of the file.
     pub(super) next: Option<u32>,
@@ -34,7 +33,6 @@ pub(super) fn is_possible(connection: &Connection) -> Result<bool> {
     Ok(has_module && pragma::<u32>(connection, "page_count")? < 0x0200_0000)
 }
 
-/// Looks for leftovers from a page on.
 pub(super) fn find(connection: &mut Connection, from: u32) -> Result<LeftoverPages> {
     let transaction = connection.transaction().map_err(error)?;
     let last: u32 = pragma(&transaction, "page_count")?;
@@ -71,7 +69,6 @@ fn read(connection: &Connection, number: u32) -> Result<Vec<u8>> {
     Ok(page.unwrap_or_default())
 }
 
-/// Which bytes of the file are in use.
 struct Layout {
     /// The bytes of a page that SQLite uses.
     usable: usize,

@@ -52,7 +52,6 @@ pub(super) fn start(
     Ok((thread, state))
 }
 
-/// What the writing thread works with.
 struct Writer {
     connection: Connection,
     known: KnownRows,
