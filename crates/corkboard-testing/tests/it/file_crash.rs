@@ -173,7 +173,7 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
             std::fs::create_dir_all(&place).unwrap();
             std::fs::create_dir_all(&saved).unwrap();
             let left = saved.join("left");
-            let mut command = process("the_changes_of_one_process", &library, &place, step);
+            let mut command = process("file_crash::the_changes_of_one_process", &library, &place, step);
             match power {
                 "goes" => drop(command.env("CRASH_SAVE", &saved)),
                 "goes later" => drop(command.env("CRASH_SAVE", &saved).env("CRASH_LEFT", &left)),
@@ -185,7 +185,7 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
             let what = format!("power {power}, step {step}, after {done} changes");
             let mut seen_next = None;
             if power == "goes later" && !output.status.success() {
-                let mut command = process("the_next_process", &library, &place, 0);
+                let mut command = process("file_crash::the_next_process", &library, &place, 0);
                 let next = command.env("CRASH_SAVE", &saved).env("CRASH_LEFT", &left).output().unwrap();
                 let text = String::from_utf8(next.stdout).unwrap();
                 let saw = text.split_once("\nsaw\n").and_then(|(_, saw)| saw.split_once("end\n"));

@@ -117,7 +117,7 @@ fn is_worth_asking(
     if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
         return Ok(true);
     }
-    // RequestSource before: the answer is remembered.
+    // Asked before: the answer is remembered.
     let Some(key) = board.name_of(command)? else { return Ok(false) };
     let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
     Ok(!matches!(found, Ok(None)))

@@ -51,7 +51,7 @@ pub(crate) struct Proposal<S: Space> {
     /// None once it is answered.
     pub(super) answer: Option<oneshot::Sender<Result<Answer<S::Reply>>>>,
     /// What the caller is told if the last attempt landed.
-    pub(super) drafted: Option<S::Reply>,
+    pub(super) reply: Option<S::Reply>,
 }
 
 impl<S: Space> Proposal<S> {
@@ -108,7 +108,7 @@ impl<S: Space> Engine<S> {
             return PendingAnswer { led: None, answered };
         }
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
-        let proposal = Proposal { commit, first_id, actor, outside, asked, answer: Some(answer), drafted: None };
+        let proposal = Proposal { commit, first_id, actor, outside, asked, answer: Some(answer), reply: None };
         PendingAnswer { led: self.enqueue(slot, Box::new(proposal)), answered }
     }
 }

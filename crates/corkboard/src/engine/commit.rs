@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use corkboard_core::{Revisioned, Space};
 
 use super::ask::{Answer, Proposal, lost_answer};
-use super::decide::{Decided, DecidedBatch, IdentifiedCommit};
-use super::{CaughtUp, Collect, Engine, LandedCommit, Ownership, Publish, Slot};
+use super::decide::{DecidedBatch, IdentifiedCommit};
+use super::{CaughtUp, Collect, Engine, LandedCommit, Publish, Slot};
 use crate::backoff::Backoff;
 use crate::store::{Append, Appended, StoreError};
 use crate::{Error, Result};
@@ -36,9 +36,8 @@ impl<S: Space> SpentBatch<S> {
 }
 
 impl<S: Space> Engine<S> {
-    pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Box<Proposal<S>>>, used: &mut SpentBatch<S>) {
-        let mut batch = batch;
-        if let Err(error) = self.try_commit(slot, &mut batch, used).await {
+    pub(super) async fn commit(&self, slot: &Slot<S>, mut batch: Vec<Box<Proposal<S>>>, spent: &mut SpentBatch<S>) {
+        if let Err(error) = self.try_commit(slot, &mut batch, spent).await {
             for mut proposal in batch {
                 proposal.answer(Err(again(&error)));
             }
@@ -50,7 +49,7 @@ impl<S: Space> Engine<S> {
         &self,
         slot: &Slot<S>,
         batch: &mut Vec<Box<Proposal<S>>>,
-        used: &mut SpentBatch<S>,
+        spent: &mut SpentBatch<S>,
     ) -> Result<()> {
         let started = Instant::now();
         if slot.unflushed.lock().is_full() {
@@ -64,50 +63,36 @@ impl<S: Space> Engine<S> {
         let mut backoff = BACKOFF;
         while !batch.is_empty() {
             let sent_before = unsure.is_some();
-            let mut draft = match unsure.take() {
-                Some(draft) => draft,
+            let mut decided = match unsure.take() {
+                Some(decided) => decided,
                 None => {
                     refuse_ended(batch).await;
                     self.decide_batch(slot, &state, batch)
                 }
             };
-            if let Some(error) = draft.broken.take() {
+            if let Some(error) = decided.broken.take() {
                 return Err(error);
             }
-            if draft.commits.is_empty() {
+            if decided.commits.is_empty() {
                 // "No" and "nothing to do" are answers about the present. Make sure that it is the present.
-                if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == state.head {
-                    drop(answer(batch, draft.decided));
+                if self.is_sole() || self.store.head(&slot.id).await? == state.head {
+                    drop(answer(batch, decided.answers));
                     return Ok(());
                 }
                 state = self.overtaken(slot, batch, &state, Collect::Nothing).await?;
                 continue;
             }
-            let append = Append {
-                space: slot.id.clone(),
-                expected: state.head,
-                records: draft.take_records(state.head)?,
-                next_due: draft.state.state.next_due(),
-                summary: summary(&draft.state),
-            };
+            let append = decided.append(&slot.id, state.head)?;
             if !self.options.save.is_on_change() {
                 slot.unflushed.lock().push(append);
-                *used = self.committed(slot, batch, draft, state);
+                *spent = self.committed(slot, batch, decided, state);
                 return Ok(());
             }
             let asked_at = self.clock();
-            *slot.in_flight.lock() = Some(draft.state.clone());
-            let appended = match draft.appending.take() {
-                Some(appending) => {
-                    let finished = appending.finish(append);
-                    // While the disk works.
-                    used.clear();
-                    finished.await
-                }
-                None => self.store.append(append).await,
-            };
+            *slot.in_flight.lock() = Some(decided.state.clone());
+            let appended = self.send(&mut decided, append, spent).await;
             if appended == Ok(Appended::Committed) {
-                *used = self.committed(slot, batch, draft, state);
+                *spent = self.committed(slot, batch, decided, state);
                 slot.current_at.fetch_max(asked_at, Ordering::Relaxed);
                 // After the new state is published: a reader finds it here or there.
                 *slot.in_flight.lock() = None;
@@ -115,36 +100,45 @@ impl<S: Space> Engine<S> {
             }
             *slot.in_flight.lock() = None;
             let waited = started.elapsed();
-            match appended {
+            let message = match appended {
                 Ok(_) if !sent_before => {
                     state = self.overtaken(slot, batch, &state, Collect::Nothing).await?;
                     if waited > self.options.busy_timeout {
                         return Err(StoreError::Busy { waited }.into());
                     }
+                    continue;
                 }
-                Err(error) if !sent_before && !matches!(error, StoreError::OutcomeUnknown(_)) => {
-                    return Err(error.into());
-                }
-                // This attempt or one before it may have landed, or may yet.
-                unclear => {
-                    let message = match unclear {
-                        Err(StoreError::OutcomeUnknown(message)) => message,
-                        Err(error) => error.to_string(),
-                        Ok(_) => "it may have been written".into(),
-                    };
-                    if waited > self.options.busy_timeout {
-                        return Err(lost_answer(&message));
-                    }
-                    let seen = self.look_for(slot, batch, &state, started, &message).await?;
-                    if seen.head == state.head {
-                        backoff.sleep().await;
-                        unsure = Some(draft);
-                    }
-                    state = seen;
-                }
+                Ok(_) => "it may have been written".into(),
+                Err(StoreError::OutcomeUnknown(message)) => message,
+                Err(error) if !sent_before => return Err(error.into()),
+                Err(error) => error.to_string(),
+            };
+            // This attempt or one before it may have landed, or may yet.
+            if waited > self.options.busy_timeout {
+                return Err(lost_answer(&message));
             }
+            let seen = self.look_for(slot, batch, &state, started, &message).await?;
+            if seen.head == state.head {
+                backoff.sleep().await;
+                unsure = Some(decided);
+            }
+            state = seen;
         }
         Ok(())
+    }
+
+    /// Appends, or ends the append that took the first records while the last were being decided.
+    async fn send(
+        &self,
+        decided: &mut DecidedBatch<S>,
+        append: Append,
+        spent: &mut SpentBatch<S>,
+    ) -> std::result::Result<Appended, StoreError> {
+        let Some(appending) = decided.appending.take() else { return self.store.append(append).await };
+        let finished = appending.finish(append);
+        // While the disk works.
+        spent.clear();
+        finished.await
     }
 
     /// A state to decide against. It may be behind: then the append conflicts.
@@ -160,14 +154,14 @@ impl<S: Space> Engine<S> {
         &self,
         slot: &Slot<S>,
         batch: &mut Vec<Box<Proposal<S>>>,
-        draft: DecidedBatch<S>,
+        decided: DecidedBatch<S>,
         before: Arc<Revisioned<S>>,
     ) -> SpentBatch<S> {
-        self.publish(slot, &draft.state, Publish::IfNewer);
-        slot.log.add(draft.events, draft.bytes);
-        let commits: Vec<_> = draft.commits.iter().map(|(_, commit)| commit).collect();
-        self.observer.committed(&slot.id, &commits, &before.state, &draft.state.state);
-        SpentBatch { batch: answer(batch, draft.decided), commits: draft.commits, state: Some(before) }
+        self.publish(slot, &decided.state, Publish::IfNewer);
+        slot.log.add(decided.events, decided.bytes);
+        let commits: Vec<_> = decided.commits.iter().map(|(_, commit)| commit).collect();
+        self.observer.committed(&slot.id, &commits, &before.state, &decided.state.state);
+        SpentBatch { batch: answer(batch, decided.answers), commits: decided.commits, state: Some(before) }
     }
 
     /// Someone else was first: catch up, so that the batch can be decided again.
@@ -217,7 +211,7 @@ impl<S: Space> Engine<S> {
             let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
             let mut proposal = batch.remove(found);
             self.observer.committed(&slot.id, &[commit], &caught_up.state.state, &caught_up.state.state);
-            if let Some(reply) = proposal.drafted.take() {
+            if let Some(reply) = proposal.reply.take() {
                 proposal.answer(Ok(Answer { reply, rev: *rev, commit: Some(*id), warnings: Vec::new() }));
             }
         }
@@ -240,12 +234,12 @@ async fn refuse_ended<S: Space>(batch: &mut Vec<Box<Proposal<S>>>) {
 }
 
 /// Answers a batch. What is left of it is returned.
-fn answer<S: Space>(batch: &mut Vec<Box<Proposal<S>>>, decided: Vec<Decided<S::Reply>>) -> Vec<Box<Proposal<S>>> {
-    for (proposal, decided) in batch.iter_mut().zip(decided) {
-        proposal.answer(match decided {
-            Decided::Refused(error) => Err(error),
-            Decided::Answered(answer) => Ok(answer),
-        });
+fn answer<S: Space>(
+    batch: &mut Vec<Box<Proposal<S>>>,
+    answers: Vec<Result<Answer<S::Reply>>>,
+) -> Vec<Box<Proposal<S>>> {
+    for (proposal, answer) in batch.iter_mut().zip(answers) {
+        proposal.answer(answer);
     }
     std::mem::take(batch)
 }
@@ -259,9 +253,4 @@ pub(crate) fn again(error: &Error) -> Error {
         Error::Closed => Error::Closed,
         other => Error::Damaged { space: String::new(), message: other.to_string() },
     }
-}
-
-fn summary<S: Space>(current: &Revisioned<S>) -> Vec<u8> {
-    let summary = current.state.summary(current.last_at).into_bytes();
-    if summary.len() <= Append::SUMMARY_BYTES { summary } else { b"{}".to_vec() }
 }

@@ -10,23 +10,17 @@ use corkboard_core::{
 use super::ask::{Answer, Proposal};
 use super::commit::again;
 use super::{Engine, Slot};
-use crate::store::{Appending, Record, Store};
+use crate::store::{Append, Appending, Record, Store};
 use crate::{Error, Result};
 
 /// So many records are sent ahead at a time while a batch is decided.
 const AHEAD: usize = 8;
 
-/// How one proposal was decided.
-pub(super) enum Decided<R> {
-    Refused(Error),
-    Answered(Answer<R>),
-}
-
 pub(super) type IdentifiedCommit<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
 
 /// A whole batch, decided against one state.
 pub(super) struct DecidedBatch<S: Space> {
-    pub(super) decided: Vec<Decided<S::Reply>>,
+    pub(super) answers: Vec<Result<Answer<S::Reply>>>,
     records: Vec<Record>,
     pub(super) commits: Vec<IdentifiedCommit<S>>,
     pub(super) events: u64,
@@ -50,8 +44,19 @@ impl<S: Space> DecidedBatch<S> {
         }
     }
 
-    /// The revisions to append, or what is left of them. RequestSource again, all of them, the very same.
-    pub(super) fn take_records(&mut self, after: Head) -> Result<Vec<Record>> {
+    /// What is still to be appended. Asked again, it is the whole batch, the very same.
+    pub(super) fn append(&mut self, space: &SpaceId, expected: Head) -> Result<Append> {
+        let summary = self.state.state.summary(self.state.last_at).into_bytes();
+        Ok(Append {
+            space: space.clone(),
+            expected,
+            records: self.take_records(expected)?,
+            next_due: self.state.state.next_due(),
+            summary: if summary.len() <= Append::SUMMARY_BYTES { summary } else { b"{}".to_vec() },
+        })
+    }
+
+    fn take_records(&mut self, after: Head) -> Result<Vec<Record>> {
         if !self.records.is_empty() {
             return Ok(std::mem::take(&mut self.records));
         }
@@ -75,8 +80,8 @@ impl<S: Space> Engine<S> {
         state: &Arc<Revisioned<S>>,
         batch: &mut [Box<Proposal<S>>],
     ) -> DecidedBatch<S> {
-        let mut draft = DecidedBatch {
-            decided: Vec::with_capacity(batch.len()),
+        let mut decided = DecidedBatch {
+            answers: Vec::with_capacity(batch.len()),
             records: Vec::with_capacity(batch.len()),
             commits: Vec::with_capacity(batch.len()),
             events: 0,
@@ -90,23 +95,23 @@ impl<S: Space> Engine<S> {
         let sends_ahead = self.options.save.is_on_change() && batch.iter().all(|proposal| proposal.asked.is_made());
         let mut new = Revisioned::clone(state);
         for proposal in batch {
-            let decided = self.decide_one(slot, &mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
-            draft.decided.push(decided);
-            if sends_ahead && draft.records.len() > AHEAD {
-                draft.send_ahead(&*self.store, &slot.id, state.head);
+            let answer = self.decide_one(slot, &mut decided, &mut new, proposal);
+            decided.answers.push(answer);
+            if sends_ahead && decided.records.len() > AHEAD {
+                decided.send_ahead(&*self.store, &slot.id, state.head);
             }
         }
-        draft.state = Arc::new(new);
-        draft
+        decided.state = Arc::new(new);
+        decided
     }
 
     fn decide_one(
         &self,
         slot: &Slot<S>,
-        draft: &mut DecidedBatch<S>,
+        decided: &mut DecidedBatch<S>,
         state: &mut Revisioned<S>,
         proposal: &mut Proposal<S>,
-    ) -> Result<Decided<S::Reply>> {
+    ) -> Result<Answer<S::Reply>> {
         let now = self.now(slot, state);
         let request = proposal.asked.request(&state.state, now)?;
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
@@ -114,16 +119,16 @@ impl<S: Space> Engine<S> {
         context.space = Some(&slot.id);
         // In place: only what the batch's first change touches is copied.
         let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
-            Ok(RequestOutcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer::unlogged(reply, rev))),
+            Ok(RequestOutcome::Unchanged { reply, rev }) => return Ok(Answer::unlogged(reply, rev)),
             Ok(RequestOutcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
             Err(PerformError::Refused(refusal)) => return Err(refusal.into()),
             Err(PerformError::Spoilt(refusal)) => {
-                *state = self.sound(draft);
+                *state = self.sound(decided);
                 return Err(refusal.into());
             }
             Err(PerformError::Misfit(error)) => {
                 let error = malformed(error);
-                draft.broken = Some(again(&error));
+                decided.broken = Some(again(&error));
                 return Err(error);
             }
         };
@@ -131,30 +136,30 @@ impl<S: Space> Engine<S> {
         let body = match S::encode(&commit) {
             Ok(body) => body,
             Err(error) => {
-                *state = self.sound(draft);
+                *state = self.sound(decided);
                 return Err(malformed(error));
             }
         };
-        draft.bytes += body.len() as u64;
-        draft.events += commit.events.len() as u64;
-        draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
-        draft.commits.push((proposal.commit, commit));
+        decided.bytes += body.len() as u64;
+        decided.events += commit.events.len() as u64;
+        decided.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
+        decided.commits.push((proposal.commit, commit));
         warn(&warnings);
-        proposal.drafted = Some(reply.clone());
-        Ok(Decided::Answered(Answer { reply, rev, commit: Some(proposal.commit), warnings }))
+        proposal.reply = Some(reply.clone());
+        Ok(Answer { reply, rev, commit: Some(proposal.commit), warnings })
     }
 
     /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.
-    fn sound(&self, draft: &mut DecidedBatch<S>) -> Revisioned<S> {
-        let (before, included) = &draft.sound;
+    fn sound(&self, decided: &mut DecidedBatch<S>) -> Revisioned<S> {
+        let (before, included) = &decided.sound;
         let mut state = Revisioned::clone(before);
-        for (id, commit) in draft.commits.iter().skip(*included) {
-            // What was decided fits; if it did not, the draft would be worth nothing.
+        for (id, commit) in decided.commits.iter().skip(*included) {
+            // What was decided fits; if it did not, the batch would be worth nothing.
             if let Err(error) = state.apply(commit, *id, &self.options.limits) {
-                draft.broken = Some(malformed(error));
+                decided.broken = Some(malformed(error));
             }
         }
-        draft.sound = (Arc::new(state.clone()), draft.commits.len());
+        decided.sound = (Arc::new(state.clone()), decided.commits.len());
         state
     }
 }

@@ -187,7 +187,7 @@ impl Drop for Leader {
 fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Output = ()> + Send {
     let mut leadership = Leadership { slot: slot.clone(), held: true };
     async move {
-        let mut used = SpentBatch::nothing();
+        let mut spent = SpentBatch::nothing();
         loop {
             let batch: Vec<_> = {
                 let mut queue = slot.queue.lock();
@@ -199,12 +199,12 @@ fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Out
                 queue.waiting.drain(..count).collect()
             };
             let count = batch.len();
-            engine.commit(&slot, batch, &mut used).await;
+            engine.commit(&slot, batch, &mut spent).await;
             if count > 1 {
                 gather(&slot, count).await;
             }
         }
-        drop(used);
+        drop(spent);
         engine.keep_budget();
         engine.snapshot_if_due(&slot).await;
     }

@@ -21,9 +21,9 @@ pub(crate) struct Slot<S: Space> {
     /// The state that an append on its way will make current. Every append writes it twice and few readers ask for it, so it
     /// lies behind a lock that is held for a moment: swapping would ask all threads what they hold.
     pub(super) in_flight: Mutex<Option<Arc<Revisioned<S>>>>,
-    /// PendingWork while the state is read from the store, so that it is read once.
+    /// Held while the state is read from the store, so that it is read once.
     pub(super) loading: tokio::sync::Mutex<()>,
-    /// PendingWork while the state is replaced, so that it only moves forward.
+    /// Held while the state is replaced, so that it only moves forward.
     pub(super) publishing: Mutex<()>,
     pub(super) queue: Mutex<Queue<S>>,
     pub(super) inline: Inline,

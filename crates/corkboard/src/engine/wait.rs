@@ -1,4 +1,4 @@
-//! PendingAnswer for a space to change, whoever changes it.
+//! Waiting for a space to change, whoever changes it.
 
 use std::pin::Pin;
 use std::sync::Arc;

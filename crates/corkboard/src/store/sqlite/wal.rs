@@ -63,7 +63,7 @@ impl WalNote {
 pub(super) struct WalNotes {
     file: File,
     log: PathBuf,
-    /// StreamedAppend at the first commit. SQLite keeps the log as long as a connection is open.
+    /// Opened at the first commit. SQLite keeps the log as long as a connection is open.
     opened: Option<File>,
 }
 
