@@ -20,7 +20,7 @@ use utoipa::{IntoResponses, Modify, OpenApi};
         license(name = "MIT OR Apache-2.0"),
     ),
     components(schemas(corkboard::Problem)),
-    modifiers(&Shared),
+    modifiers(&SharedComponents),
     tags(
         (name = "agents", description = "Whose memory there is, and what can be done to all of it"),
         (name = "entries", description = "What an agent keeps under a key"),
@@ -43,12 +43,12 @@ use utoipa::{IntoResponses, Modify, OpenApi};
     ),
     security(("token" = [])),
 )]
-pub(crate) struct Head;
+pub(crate) struct ApiHead;
 
 /// What the routes refer to.
-struct Shared;
+struct SharedComponents;
 
-impl Modify for Shared {
+impl Modify for SharedComponents {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
         for (status, words) in PROBLEMS {

@@ -48,10 +48,8 @@ fn unknown(name: &str, taken: &[String]) -> String {
 
 fn taken() -> Taken {
     let mut all = Taken::new();
-    for (path, operations) in routes::operations() {
-        all.entry(path)
-            .or_default()
-            .extend(operations.into_iter().map(|(method, operation)| (method, names(operation))));
+    for (path, method, operation) in routes::operations() {
+        all.entry(path).or_default().push((method, names(operation)));
     }
     all
 }

@@ -1,4 +1,4 @@
-//! Answers: JSON with the revision that it speaks of.
+//! Responses: JSON with the revision of the space that it is about.
 
 use std::io::Write;
 
@@ -18,7 +18,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Most answers have no more.
 const USUAL_BYTES: usize = 512;
 
-/// An answer.
+/// What most handlers return.
+pub(crate) type RevResult<T> = Result<RevResponse<T>, HttpError>;
+
+/// JSON with the revision of the space that it is about, in the body and in a header.
 pub(crate) struct RevResponse<T> {
     status: StatusCode,
     body: T,
@@ -27,7 +30,6 @@ pub(crate) struct RevResponse<T> {
 }
 
 impl<T> RevResponse<T> {
-    /// What a space says at a revision.
     pub(crate) fn new(body: T, rev: u64) -> Self {
         Self { status: StatusCode::OK, body, rev, version: None }
     }
@@ -37,9 +39,17 @@ impl<T> RevResponse<T> {
         Self { version: Some(version), ..self }
     }
 
-    /// As it is: the body says its revision itself, or is no JSON.
-    pub(crate) fn whole(self) -> Whole<T> {
-        Whole(self)
+    /// The response with its body as it is: a body that has the revision already, or that is not JSON.
+    pub(crate) fn whole(self) -> Response
+    where
+        T: IntoResponse,
+    {
+        let Self { status, body, rev, version } = self;
+        let response = match status {
+            StatusCode::NOT_MODIFIED => status.into_response(),
+            status => (status, body).into_response(),
+        };
+        with_headers(response, rev, version)
     }
 
     /// With "201 Created".
@@ -56,7 +66,7 @@ impl<T> RevResponse<T> {
     }
 }
 
-/// The body with its revision: what an [`RevResponse`] is, and how it is described.
+/// A body with the revision of its space.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WithRev<T> {
     #[serde(flatten)]
@@ -65,51 +75,37 @@ pub(crate) struct WithRev<T> {
     rev: u64,
 }
 
-impl<T: Serialize> WithRev<T> {
-    /// As JSON. To have serde flatten the one into the other takes longer than all the rest of the writing.
-    fn written(&self) -> Result<Vec<u8>, String> {
-        let mut json = Vec::with_capacity(USUAL_BYTES);
-        serde_json::to_writer(&mut json, &self.body).map_err(|error| error.to_string())?;
-        if json.pop() != Some(b'}') {
-            return Err("only objects have room for a revision".into());
-        }
-        let comma = if json.len() > 1 { "," } else { "" };
-        write!(json, "{comma}\"rev\":{}}}", self.rev).map_err(|error| error.to_string())?;
-        Ok(json)
-    }
-}
-
-impl<T: Serialize> IntoResponse for WithRev<T> {
+impl<T: Serialize> IntoResponse for RevResponse<T> {
     fn into_response(self) -> Response {
-        match self.written() {
-            Ok(json) => ([(CONTENT_TYPE, JSON)], json).into_response(),
+        let Self { status, body, rev, version } = self;
+        if status == StatusCode::NOT_MODIFIED {
+            return with_headers(status.into_response(), rev, version);
+        }
+        let mut json = Vec::with_capacity(USUAL_BYTES);
+        let written = serde_json::to_writer(&mut json, &body).map_err(|error| error.to_string());
+        // All that does not depend on the type is compiled once.
+        match written.and_then(|()| with_rev(json, rev)) {
+            Ok(json) => with_headers((status, [(CONTENT_TYPE, JSON)], json).into_response(), rev, version),
             Err(reason) => HttpError::broken(reason).into_response(),
         }
     }
 }
 
-/// An answer whose body says its revision itself, or is no JSON.
-pub(crate) struct Whole<T>(RevResponse<T>);
-
-impl<T: Serialize> IntoResponse for RevResponse<T> {
-    fn into_response(self) -> Response {
-        let Self { status, body, rev, version } = self;
-        RevResponse { status, body: WithRev { body, rev }, rev, version }.whole().into_response()
+/// A JSON object with one field more. To have serde flatten the body takes longer than all the rest of the writing.
+fn with_rev(mut json: Vec<u8>, rev: u64) -> Result<Vec<u8>, String> {
+    if json.pop() != Some(b'}') {
+        return Err("only objects have room for a revision".into());
     }
+    let comma = if json.len() > 1 { "," } else { "" };
+    write!(json, "{comma}\"rev\":{rev}}}").map_err(|error| error.to_string())?;
+    Ok(json)
 }
 
-impl<T: IntoResponse> IntoResponse for Whole<T> {
-    fn into_response(self) -> Response {
-        let RevResponse { status, body, rev, version } = self.0;
-        let mut response = match status {
-            StatusCode::NOT_MODIFIED => status.into_response(),
-            status => (status, body).into_response(),
-        };
-        let headers = response.headers_mut();
-        headers.insert(REV, HeaderValue::from(rev));
-        if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
-            headers.insert(ETAG, tag);
-        }
-        response
+fn with_headers(mut response: Response, rev: u64, version: Option<u64>) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(REV, HeaderValue::from(rev));
+    if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
+        headers.insert(ETAG, tag);
     }
+    response
 }

@@ -55,12 +55,12 @@ struct Charged;
 /// The states of spaces that are being sent. Those who read the same revision share its bytes.
 #[derive(Default)]
 pub(crate) struct SentStates {
-    sent: Mutex<HashMap<SpaceId, Sent>>,
+    sent: Mutex<HashMap<SpaceId, SentState>>,
     /// One state is encoded at a time: until then nobody knows how large it is.
     turn: tokio::sync::Mutex<()>,
 }
 
-struct Sent {
+struct SentState {
     head: Head,
     size: usize,
     bytes: Weak<Bytes>,
@@ -100,7 +100,7 @@ impl SentStates {
         let bytes = Arc::new(charge.own(json));
         let mut sent = self.sent.lock();
         sent.retain(|_, sent| sent.bytes.strong_count() > 0);
-        sent.insert(log.id().clone(), Sent { head, size, bytes: Arc::downgrade(&bytes) });
+        sent.insert(log.id().clone(), SentState { head, size, bytes: Arc::downgrade(&bytes) });
         Ok(StateResponse::new(bytes))
     }
 
@@ -124,14 +124,14 @@ fn written(document: &StateDocument) -> Result<Bytes, HttpError> {
 
 impl StateResponse {
     fn new(bytes: Arc<Bytes>) -> Self {
-        Self(Bytes::from_owner(Shared(bytes)))
+        Self(Bytes::from_owner(SharedBytes(bytes)))
     }
 }
 
 /// Keeps the bytes findable for as long as somebody is sent them.
-struct Shared(Arc<Bytes>);
+struct SharedBytes(Arc<Bytes>);
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }

@@ -1,108 +1,125 @@
-//! Routes that are described only when somebody asks: the description of all of them takes many megabytes to make, and most
-//! servers run without ever being asked for it.
+//! Routes with their OpenAPI description. The description of all routes takes many megabytes, so it is made only when somebody
+//! asks for it.
+
+use std::pin::Pin;
 
 use axum::Router;
-use axum::routing::{MethodFilter, MethodRouter};
-use utoipa::openapi::OpenApi;
-use utoipa::openapi::path::Operation;
-use utoipa_axum::router::OpenApiRouter;
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use utoipa::__dev::{SchemaReferences, Tags};
+use utoipa::Path;
+use utoipa::openapi::path::{HttpMethod, Operation};
+use utoipa::openapi::{OpenApi, RefOr, Schema};
+use utoipa_axum::PathItemExt;
 
 use crate::Server;
 
 /// Routes, and how to describe them.
 #[derive(Default)]
-pub(crate) struct Routes {
-    router: Router<Server>,
-    descriptions: Vec<Describe>,
-    operations: Vec<(String, Operations)>,
+pub(crate) struct Routes(Vec<Route>);
+
+/// One handler. Its description is made by functions, so that a route costs little until it is asked for.
+pub(crate) struct Route {
+    path: String,
+    methods: Vec<HttpMethod>,
+    handler: ErasedHandler,
+    operation: fn() -> Operation,
+    tags: Vec<&'static str>,
+    schemas: fn(&mut Vec<(String, RefOr<Schema>)>),
 }
 
-/// The handlers of one path.
-pub(crate) struct Path {
-    pub(crate) path: String,
-    pub(crate) methods: MethodRouter<Server>,
-    pub(crate) describe: Describe,
-    pub(crate) operations: Operations,
+/// A handler as a plain function: axum's routing code is then compiled once, not once per handler.
+#[derive(Clone, Copy)]
+struct ErasedHandler(fn(Request, Server) -> ResponseFuture);
+
+pub(crate) type ResponseFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+impl Handler<(), Server> for ErasedHandler {
+    type Future = ResponseFuture;
+
+    fn call(self, request: Request, server: Server) -> ResponseFuture {
+        (self.0)(request, server)
+    }
 }
 
-/// Adds the description of one path.
-type Describe = fn(OpenApiRouter<Server>) -> OpenApiRouter<Server>;
+impl Route {
+    pub(crate) fn new<P: Path + SchemaReferences + Tags<'static>>(
+        handler: fn(Request, Server) -> ResponseFuture,
+    ) -> Self {
+        Self {
+            path: P::path(),
+            methods: P::methods(),
+            handler: ErasedHandler(handler),
+            operation: P::operation,
+            tags: P::tags(),
+            schemas: P::schemas,
+        }
+    }
+}
 
-/// What the methods of one path are, without the schemas that they refer to, which are most of a description.
-type Operations = fn() -> Vec<(MethodFilter, Operation)>;
+impl<const N: usize> From<[Route; N]> for Routes {
+    fn from(routes: [Route; N]) -> Self {
+        Self(routes.into())
+    }
+}
 
 impl Routes {
-    /// None.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// With one path more: what `routes!` makes of its handlers.
-    pub(crate) fn routes(mut self, path: Path) -> Self {
-        let Path { path, methods, describe, operations } = path;
-        self.router = self.router.route(&path, methods);
-        self.descriptions.push(describe);
-        self.operations.push((path, operations));
-        self
+    pub(crate) fn routes(self, other: Self) -> Self {
+        self.merge(other)
     }
 
-    /// With others.
     pub(crate) fn merge(mut self, other: Self) -> Self {
-        self.router = self.router.merge(other.router);
-        self.descriptions.extend(other.descriptions);
-        self.operations.extend(other.operations);
+        self.0.extend(other.0);
         self
     }
 
-    /// What the methods of each path are.
-    pub(crate) fn operations(self) -> impl Iterator<Item = (String, Vec<(MethodFilter, Operation)>)> {
-        self.operations.into_iter().map(|(path, operations)| (path, operations()))
+    /// Describes all of these routes under a tag.
+    pub(crate) fn tag(mut self, tag: &'static str) -> Self {
+        self.0.iter_mut().for_each(|route| route.tags = vec![tag]);
+        self
     }
 
-    /// What answers.
+    /// Each path and method with its operation, without the schemas, which are most of a description.
+    pub(crate) fn operations(self) -> impl Iterator<Item = (String, MethodFilter, Operation)> {
+        self.0.into_iter().flat_map(|Route { path, methods, operation, .. }| {
+            methods.into_iter().map(move |method| (path.clone(), method.to_method_filter(), operation()))
+        })
+    }
+
     pub(crate) fn router(self) -> Router<Server> {
-        self.router
+        self.0.iter().fold(Router::new(), |router, Route { path, methods, handler, .. }| {
+            methods.iter().fold(router, |router, method| router.route(path, on(method.to_method_filter(), *handler)))
+        })
     }
 
-    /// What they are, after such a beginning.
-    pub(crate) fn description(&self, head: OpenApi) -> OpenApi {
-        let all = OpenApiRouter::with_openapi(head);
-        self.descriptions.iter().fold(all, |all, describe| describe(all)).into_openapi()
+    /// Adds the description of these routes to a description.
+    pub(crate) fn description(self, mut head: OpenApi) -> OpenApi {
+        let mut all = Vec::new();
+        for Route { path, methods, operation, tags, schemas, .. } in self.0 {
+            let mut operation = operation();
+            operation.tags = Some(tags.into_iter().map(Into::into).collect());
+            head.paths.add_path_operation(path, methods, operation);
+            schemas(&mut all);
+        }
+        head.components.get_or_insert_default().schemas.extend(all);
+        head
     }
 }
 
-/// The handlers of one path, as `utoipa::path` describes them.
+/// Routes of handlers that `utoipa::path` describes.
 macro_rules! routes {
-    ($first:ident $(, $handler:ident)* $(,)?) => {{
-        use utoipa::Path as _;
-        use utoipa_axum::PathItemExt as _;
-        let methods = axum::routing::MethodRouter::new();
-        utoipa_axum::paste! {
-            let path = [<__path_ $first>]::path();
-            let methods = [<__path_ $first>]::methods().iter().fold(methods, |all, method| {
-                all.on(method.to_method_filter(), $first)
-            });
-            $(let methods = [<__path_ $handler>]::methods().iter().fold(methods, |all, method| {
-                all.on(method.to_method_filter(), $handler)
-            });)*
-        }
-        $crate::routing::Path {
-            path,
-            methods,
-            describe: |all| all.routes(utoipa_axum::routes!($first $(, $handler)*)),
-            operations: || {
-                let mut all = Vec::new();
-                utoipa_axum::paste! {
-                    for method in [<__path_ $first>]::methods() {
-                        all.push((method.to_method_filter(), [<__path_ $first>]::operation()));
-                    }
-                    $(for method in [<__path_ $handler>]::methods() {
-                        all.push((method.to_method_filter(), [<__path_ $handler>]::operation()));
-                    })*
-                }
-                all
-            },
-        }
-    }};
+    ($($handler:ident),+ $(,)?) => {
+        $crate::routing::Routes::from([$(utoipa_axum::paste! {
+            $crate::routing::Route::new::<[<__path_ $handler>]>(|request, server| {
+                axum::handler::Handler::call($handler, request, server)
+            })
+        }),+])
+    };
 }
 pub(crate) use routes;

@@ -71,7 +71,7 @@ impl Codes {
 }
 
 pub(crate) fn routes() -> Routes {
-    Routes::new().routes(routes!(sign_in, sign_in_with_token)).routes(routes!(create_link))
+    routes!(sign_in, sign_in_with_token, create_sign_in_link).tag("access")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -86,7 +86,6 @@ struct SignIn {
 #[utoipa::path(
     get,
     path = "/sign-in",
-    tag = "access",
     security(()),
     params(SignIn),
     responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
@@ -136,7 +135,6 @@ struct TokenForm {
 #[utoipa::path(
     post,
     path = "/sign-in",
-    tag = "access",
     security(()),
     request_body(
         content = TokenForm,
@@ -185,11 +183,12 @@ struct LinkBody {
 #[utoipa::path(
     post,
     path = "/v1/sign-in-links",
-    operation_id = "create_sign_in_link",
-    tag = "access",
     responses((status = 201, body = LinkBody), Problems)
 )]
-async fn create_link(State(server): State<Server>, caller: Caller) -> Result<(StatusCode, Json<LinkBody>), HttpError> {
+async fn create_sign_in_link(
+    State(server): State<Server>,
+    caller: Caller,
+) -> Result<(StatusCode, Json<LinkBody>), HttpError> {
     let actor = caller.actor();
     if actor.role != Role::Admin {
         let Actor { principal, role, .. } = actor;

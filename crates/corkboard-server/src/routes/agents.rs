@@ -1,6 +1,7 @@
 //! Agents: who they are, and what is done to a memory as a whole.
 
 use axum::Json;
+use axum::response::Response;
 use corkboard::notebook::NotebookItemId;
 use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemoryStats, NoteId, SpaceKind};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::openapi::Problems;
 use crate::place::{ClearedBody, under};
-use crate::response::{RevResponse, Whole, WithRev};
+use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -162,7 +163,7 @@ async fn delete_agent(
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The counts", body = MemoryStats), Problems)
 )]
-async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Whole<Json<MemoryStats>>, HttpError> {
+async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Response, HttpError> {
     let stats = caller.agent(&agent)?.stats().await?;
     let rev = stats.rev;
     Ok(RevResponse::new(Json(stats), rev).whole())

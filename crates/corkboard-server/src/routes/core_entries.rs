@@ -4,26 +4,16 @@ use std::sync::Arc;
 
 use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
 use corkboard::{CoreHit, CorePage, MemoryKind, Search, Show, Strict};
+use serde::Deserializer;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
 
 use super::cores::CorePath;
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, Conditions, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::extract::Conditions;
+use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list, add))
-        .routes(routes!(get, edit))
-        .routes(routes!(forget))
-        .routes(routes!(restore))
-        .routes(routes!(search))
+    routes!(list_core_entries, add, get, edit, forget_core_entry, restore_core_entry, search_core).tag("cores")
 }
 
 /// Which entry.
@@ -171,12 +161,10 @@ struct HitsBody {
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries",
-    operation_id = "list_core_entries",
-    tag = "cores",
     params(CorePath, ListQuery),
     responses((status = 200, body = CorePage), Problems)
 )]
-async fn list(
+async fn list_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<ListQuery>,
@@ -206,7 +194,6 @@ async fn list(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries",
-    tag = "cores",
     params(CorePath, Conditions),
     request_body(content = AddBody, examples(
         ("one" = (value = json!({"content": "Deployments go out on Tuesdays", "tags": ["release"], "importance": 0.8}))),
@@ -219,7 +206,7 @@ async fn add(
     Path(path): Path<CorePath>,
     conditions: Conditions,
     Body(body): Body<AddBody>,
-) -> Result<RevResponse<AddedBody>, HttpError> {
+) -> RevResult<AddedBody> {
     let core = caller.core(&path.core)?;
     let entries = match body {
         AddBody::One(entry) => vec![entry],
@@ -235,11 +222,10 @@ async fn add(
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries/{id}",
-    tag = "cores",
     params(EntryPath),
     responses((status = 200, body = WithRev<CoreEntry>), Problems)
 )]
-async fn get(caller: Caller, Path(path): Path<EntryPath>) -> Result<RevResponse<Arc<CoreEntry>>, HttpError> {
+async fn get(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreEntry>> {
     let core = caller.core(&path.core)?;
     let entry = core.get(path.id).await?;
     let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in it", path.id)))?;
@@ -253,7 +239,6 @@ async fn get(caller: Caller, Path(path): Path<EntryPath>) -> Result<RevResponse<
 #[utoipa::path(
     patch,
     path = "/v1/cores/{core}/entries/{id}",
-    tag = "cores",
     params(EntryPath, Conditions),
     request_body(content = CoreEdit, example = json!({"content": "Deployments go out on Fridays", "importance": 0.9})),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
@@ -263,7 +248,7 @@ async fn edit(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<CoreEdit>,
-) -> Result<RevResponse<ChangedBody>, HttpError> {
+) -> RevResult<ChangedBody> {
     let core = conditions.on_core(&caller.core(&path.core)?);
     Ok(changed(core.edit(path.id, body).await?))
 }
@@ -272,18 +257,16 @@ async fn edit(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/forget",
-    operation_id = "forget_core_entry",
-    tag = "cores",
     params(EntryPath, Conditions),
     request_body(content = ForgetBody, example = json!({"reason": "now on Fridays"})),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
 )]
-async fn forget(
+async fn forget_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<ForgetBody>,
-) -> Result<RevResponse<ChangedBody>, HttpError> {
+) -> RevResult<ChangedBody> {
     let core = conditions.on_core(&caller.core(&path.core)?);
     Ok(changed(core.forget(path.id, body.reason.as_deref()).await?))
 }
@@ -292,16 +275,14 @@ async fn forget(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/restore",
-    operation_id = "restore_core_entry",
-    tag = "cores",
     params(EntryPath, Conditions),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
 )]
-async fn restore(
+async fn restore_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
-) -> Result<RevResponse<ChangedBody>, HttpError> {
+) -> RevResult<ChangedBody> {
     let core = conditions.on_core(&caller.core(&path.core)?);
     Ok(changed(core.restore(path.id).await?))
 }
@@ -317,16 +298,14 @@ fn changed(version: u64) -> RevResponse<ChangedBody> {
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/search",
-    operation_id = "search_core",
-    tag = "cores",
     params(CorePath, SearchQuery),
     responses((status = 200, body = WithRev<HitsBody>), Problems)
 )]
-async fn search(
+async fn search_core(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<SearchQuery>,
-) -> Result<RevResponse<HitsBody>, HttpError> {
+) -> RevResult<HitsBody> {
     let core = caller.core(&path.core)?;
     let rev = core.rev().await?;
     let hits = core.search(&query.q).limit(query.limit).await?;

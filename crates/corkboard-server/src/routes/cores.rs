@@ -2,16 +2,10 @@
 
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
 use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use crate::caller::Caller;
 use crate::condition::Unconditional;
-use crate::error::HttpError;
-use crate::extract::{Body, Conditions, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::extract::Conditions;
+use crate::routes::prelude::*;
 
 /// The most cores of one answer.
 const MOST: usize = 1000;
@@ -19,14 +13,7 @@ const MOST: usize = 1000;
 const USUAL: usize = 100;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list))
-        .routes(routes!(delete))
-        .routes(routes!(stats))
-        .routes(routes!(withdraw))
-        .routes(routes!(clear))
-        .routes(routes!(image))
-        .routes(routes!(replace))
+    routes!(list_cores, delete_core, core_stats, withdraw, clear_core, image, replace).tag("cores")
 }
 
 /// Which core.
@@ -106,12 +93,10 @@ struct ReplacedBody {
 #[utoipa::path(
     get,
     path = "/v1/cores",
-    operation_id = "list_cores",
-    tag = "cores",
     params(ListQuery),
     responses((status = 200, body = CoresBody), Problems)
 )]
-async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<CoresBody>, HttpError> {
+async fn list_cores(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<CoresBody>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
     let mut cores: Vec<CoreSummary> = Vec::new();
@@ -135,17 +120,15 @@ async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Js
 #[utoipa::path(
     delete,
     path = "/v1/cores/{core}",
-    operation_id = "delete_core",
-    tag = "cores",
     params(CorePath, DeleteQuery),
     responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
-async fn delete(
+async fn delete_core(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<DeleteQuery>,
     _: Unconditional,
-) -> Result<RevResponse<DeletedBody>, HttpError> {
+) -> RevResult<DeletedBody> {
     let core = caller.core(&path.core)?;
     let deleted = if query.for_good { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
     Ok(RevResponse::new(DeletedBody { deleted }, core.rev().await?))
@@ -155,12 +138,10 @@ async fn delete(
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/stats",
-    operation_id = "core_stats",
-    tag = "cores",
     params(CorePath),
     responses((status = 200, body = CoreStats), Problems)
 )]
-async fn stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, HttpError> {
+async fn core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, HttpError> {
     Ok(axum::Json(caller.core(&path.core)?.stats().await?))
 }
 
@@ -171,7 +152,6 @@ async fn stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/withdraw",
-    tag = "cores",
     params(CorePath, Conditions),
     request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
     responses((status = 200, body = WithRev<Withdrawn>), Problems)
@@ -181,7 +161,7 @@ async fn withdraw(
     Path(path): Path<CorePath>,
     conditions: Conditions,
     Body(body): Body<WithdrawBody>,
-) -> Result<RevResponse<Withdrawn>, HttpError> {
+) -> RevResult<Withdrawn> {
     let core = caller.core(&path.core)?;
     let withdrawn = conditions.on_whole_core(&core)?.withdraw(body.of).await?;
     Ok(RevResponse::new(withdrawn, core.rev().await?))
@@ -191,16 +171,10 @@ async fn withdraw(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/clear",
-    operation_id = "clear_core",
-    tag = "cores",
     params(CorePath, Conditions),
     responses((status = 200, body = WithRev<ClearedBody>), Problems)
 )]
-async fn clear(
-    caller: Caller,
-    Path(path): Path<CorePath>,
-    conditions: Conditions,
-) -> Result<RevResponse<ClearedBody>, HttpError> {
+async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: Conditions) -> RevResult<ClearedBody> {
     let core = caller.core(&path.core)?;
     let removed = conditions.on_whole_core(&core)?.clear().await?;
     Ok(RevResponse::new(ClearedBody { removed }, core.rev().await?))
@@ -210,11 +184,10 @@ async fn clear(
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/image",
-    tag = "cores",
     params(CorePath),
     responses((status = 200, body = WithRev<CoreImage>), Problems)
 )]
-async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<RevResponse<CoreImage>, HttpError> {
+async fn image(caller: Caller, Path(path): Path<CorePath>) -> RevResult<CoreImage> {
     let core = caller.core(&path.core)?;
     let rev = core.rev().await?;
     Ok(RevResponse::new(core.image().await?, rev))
@@ -237,7 +210,6 @@ struct ReplaceBody {
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/replace",
-    tag = "cores",
     params(CorePath, Conditions),
     request_body(content = ReplaceBody, example = json!({
         "entries": [{
@@ -259,7 +231,7 @@ async fn replace(
     Path(path): Path<CorePath>,
     conditions: Conditions,
     Body(ReplaceBody { entries, last, .. }): Body<ReplaceBody>,
-) -> Result<RevResponse<ReplacedBody>, HttpError> {
+) -> RevResult<ReplacedBody> {
     let core = conditions.on_whole_core(&caller.core(&path.core)?)?;
     let count = entries.len();
     let rev = core.replace(CoreImage { entries, last }).await?;

@@ -6,16 +6,11 @@ use axum::http::header::ACCEPT;
 use axum::response::{IntoResponse, Response};
 use corkboard::store::Cursor;
 use corkboard::{Error, LogPage, LogRef, RevisionDocument, SpaceKind};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
-use crate::caller::Caller;
-use crate::error::HttpError;
 use crate::events::{AllSpacesStream, Position, SpaceStream, stream};
-use crate::extract::{Path, Query, text};
-use crate::openapi::Problems;
-use crate::routing::{Routes, routes};
+use crate::extract::text;
+use crate::routes::prelude::*;
 
 /// The most revisions of one page.
 const MOST: usize = 1000;
@@ -23,12 +18,7 @@ const MOST: usize = 1000;
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(of_agent))
-        .routes(routes!(of_board))
-        .routes(routes!(of_core))
-        .routes(routes!(of_all))
-        .routes(routes!(of_log_ref))
+    routes!(of_agent, of_board, of_core, of_all, of_log_ref).tag("events")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -87,7 +77,6 @@ struct EventsBody {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/events",
-    tag = "events",
     params(("agent" = String, Path, description = "Whose memory"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
@@ -122,7 +111,6 @@ async fn of_agent(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/events",
-    tag = "events",
     params(("board" = String, Path, description = "Which board"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
@@ -148,7 +136,6 @@ async fn of_board(
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/events",
-    tag = "events",
     params(("core" = String, Path, description = "Which memory core"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
@@ -177,7 +164,6 @@ async fn of_core(
 #[utoipa::path(
     get,
     path = "/v1/events",
-    tag = "events",
     params(LastEventId),
     responses(
         (
@@ -203,7 +189,6 @@ async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap
 #[utoipa::path(
     get,
     path = "/v1/log",
-    tag = "events",
     params(LogQuery),
     responses(
         (status = 200, description = "A page; `next` is the reference to the rest", body = LogPage, example = json!({

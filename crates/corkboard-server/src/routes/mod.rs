@@ -13,6 +13,7 @@ mod notebook;
 mod notebook_update;
 mod notes;
 mod operations;
+mod prelude;
 mod recall;
 mod reference;
 mod scope_entries;
@@ -36,7 +37,7 @@ use utoipa::openapi;
 use utoipa::openapi::path::Operation;
 
 use crate::error::HttpError;
-use crate::openapi::{Head, complete, without_null};
+use crate::openapi::{ApiHead, complete, without_null};
 use crate::routing::Routes;
 use crate::{Server, examples, middleware, sign_in};
 
@@ -68,14 +69,13 @@ fn described() -> Routes {
         .merge(sign_in::routes())
 }
 
-/// What the methods of each described path are.
-pub(crate) fn operations() -> impl Iterator<Item = (String, Vec<(MethodFilter, Operation)>)> {
+pub(crate) fn operations() -> impl Iterator<Item = (String, MethodFilter, Operation)> {
     described().operations()
 }
 
 /// The description of all of them.
 pub(crate) fn description() -> openapi::OpenApi {
-    let mut description = described().description(Head::openapi());
+    let mut description = described().description(ApiHead::openapi());
     complete(&mut description);
     without_null(&mut description);
     examples::give(&mut description);

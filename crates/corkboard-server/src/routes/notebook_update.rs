@@ -1,6 +1,7 @@
 //! An agent's notebooks, as they are changed.
 
 use axum::Json;
+use axum::response::Response;
 use corkboard::notebook::{NotebookDiff, NotebookItemId};
 use corkboard::{Applied, Forgotten};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::error::HttpError;
 use crate::extract::{Body, Conditions, OptionalBody, Path, Query, Text};
 use crate::openapi::Problems;
 use crate::place::under;
-use crate::response::{RevResponse, Whole, WithRev};
+use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -98,7 +99,7 @@ async fn update(
     Query(UpdateQuery { name, ignore_unknown }): Query<UpdateQuery>,
     conditions: Conditions,
     Text(text): Text,
-) -> Result<Whole<Json<Applied>>, HttpError> {
+) -> Result<Response, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let apply = notebook.apply(&text);
     let apply = if ignore_unknown { apply.ignore_unknown() } else { apply };

@@ -7,25 +7,15 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use corkboard::{Corkboard, ErrorKind};
 use jiff::Timestamp;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::Server;
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 
 /// A store that takes longer than this does not answer.
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(healthy))
-        .routes(routes!(ready))
-        .routes(routes!(metrics))
-        .routes(routes!(me))
-        .routes(routes!(check))
-        .routes(routes!(scrub))
+    routes!(healthy, ready, metrics, me, check, scrub)
 }
 
 /// How it is.

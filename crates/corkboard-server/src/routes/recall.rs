@@ -1,6 +1,7 @@
 //! What an agent's memory has to say: what fits a query, a prompt made of it, and what was done to it.
 
 use axum::Json;
+use axum::response::Response;
 use corkboard::{Composition, ContextRequest, DayActivity, SearchHit};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,7 +13,7 @@ use crate::condition::Unconditional;
 use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Query};
 use crate::openapi::Problems;
-use crate::response::{RevResponse, Whole, WithRev};
+use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -120,7 +121,7 @@ async fn context(
     Query(ContextQuery { preview }): Query<ContextQuery>,
     _: Unconditional,
     OptionalBody(request): OptionalBody<ContextRequest>,
-) -> Result<Whole<Json<Composition>>, HttpError> {
+) -> Result<Response, HttpError> {
     let window = caller.agent(&agent)?.context_window();
     let composition = match preview {
         true => window.preview(request).await?,

@@ -9,17 +9,12 @@ use corkboard::{
     SpaceDocument, SpaceKind, SpacesDocument, StateDocument, Trimmed,
 };
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, JsonBytes, Path, Query};
-use crate::openapi::Problems;
+use crate::extract::JsonBytes;
 use crate::request_body::RequestBody;
 use crate::response_budget::StateResponse;
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 
 /// The most revisions, or spaces, of one answer.
 const MOST: usize = 1000;
@@ -27,16 +22,8 @@ const MOST: usize = 1000;
 const LONGEST_WAIT: u64 = 30;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list))
-        .routes(routes!(head))
-        .routes(routes!(state))
-        .routes(routes!(log))
-        .routes(routes!(command))
-        .routes(routes!(delete))
-        .routes(routes!(trim))
-        .routes(routes!(forget))
-        .routes(routes!(delete_agent))
+    routes!(list_spaces, head, state, log, command, delete_space, trim_space, forget_in_space, delete_agent_in_space)
+        .tag("spaces")
 }
 
 /// Which space.
@@ -179,12 +166,10 @@ struct DeleteAgentBody {
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}",
-    operation_id = "list_spaces",
-    tag = "spaces",
     params(KindPath, ListQuery),
     responses((status = 200, body = SpacesDocument), Problems)
 )]
-async fn list(
+async fn list_spaces(
     caller: Caller,
     Path(path): Path<KindPath>,
     Query(query): Query<ListQuery>,
@@ -210,7 +195,6 @@ async fn list(
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}/{name}/head",
-    tag = "spaces",
     params(SpacePath, HeadQuery),
     responses((status = 200, body = HeadDocument), Problems)
 )]
@@ -232,7 +216,6 @@ async fn head(
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}/{name}/state",
-    tag = "spaces",
     params(SpacePath),
     responses((status = 200, body = StateDocument), Problems)
 )]
@@ -250,7 +233,6 @@ async fn state(
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}/{name}/log",
-    tag = "spaces",
     params(SpacePath, LogQuery),
     responses((status = 200, body = PageDocument), Problems)
 )]
@@ -273,7 +255,6 @@ async fn log(
 #[utoipa::path(
     post,
     path = "/v1/spaces/{kind}/{name}/commands",
-    tag = "spaces",
     params(SpacePath),
     request_body(content = Object, example = json!({"command": "clear_all"})),
     responses((status = 200, body = AnswerDocument), Problems)
@@ -300,12 +281,10 @@ fn with_refusal(error: Error) -> HttpError {
 #[utoipa::path(
     delete,
     path = "/v1/spaces/{kind}/{name}",
-    operation_id = "delete_space",
-    tag = "spaces",
     params(SpacePath, DeleteQuery),
     responses((status = 200, body = DeletedBody), Problems)
 )]
-async fn delete(
+async fn delete_space(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Query(query): Query<DeleteQuery>,
@@ -323,13 +302,11 @@ async fn delete(
 #[utoipa::path(
     post,
     path = "/v1/spaces/{kind}/{name}/trim",
-    operation_id = "trim_space",
-    tag = "spaces",
     params(SpacePath),
     request_body = TrimBody,
     responses((status = 200, body = Trimmed), Problems)
 )]
-async fn trim(
+async fn trim_space(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Body(body): Body<TrimBody>,
@@ -346,13 +323,11 @@ async fn trim(
 #[utoipa::path(
     post,
     path = "/v1/spaces/agent/{agent}/forget",
-    operation_id = "forget_in_space",
-    tag = "spaces",
     params(AgentPath),
     request_body = ForgetBody,
     responses((status = 200, body = Forgotten), Problems)
 )]
-async fn forget(
+async fn forget_in_space(
     caller: Caller,
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
@@ -368,13 +343,11 @@ async fn forget(
 #[utoipa::path(
     post,
     path = "/v1/spaces/agent/{agent}/delete",
-    operation_id = "delete_agent_in_space",
-    tag = "spaces",
     params(AgentPath),
     request_body = DeleteAgentBody,
     responses((status = 200, body = DeletedBody), Problems)
 )]
-async fn delete_agent(
+async fn delete_agent_in_space(
     caller: Caller,
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(DeleteAgentBody { if_rev, hard }): Body<DeleteAgentBody>,

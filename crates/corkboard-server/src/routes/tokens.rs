@@ -1,24 +1,16 @@
 //! The tokens by which the server is reached.
 
+use crate::routes::prelude::*;
 use corkboard::tokens::{Grants, TokenId};
 use corkboard::{ActorKind, Role, TokenDocument, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 /// The most tokens of one answer.
 const MOST: usize = 1000;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(list, create)).routes(routes!(revoke))
+    routes!(list_tokens, create, revoke).tag("access")
 }
 
 /// A token to be made.
@@ -89,12 +81,10 @@ struct RevokedBody {
 #[utoipa::path(
     get,
     path = "/v1/tokens",
-    operation_id = "list_tokens",
-    tag = "access",
     params(ListQuery),
     responses((status = 200, body = WithRev<TokensBody>), Problems)
 )]
-async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<RevResponse<TokensBody>, HttpError> {
+async fn list_tokens(caller: Caller, Query(query): Query<ListQuery>) -> RevResult<TokensBody> {
     let tokens = caller.tokens()?;
     let (rev, listed) = (tokens.rev().await?, tokens.list().await?);
     let mut rest = listed.iter().filter(|token| query.cursor.is_none_or(|cursor| token.id > cursor));
@@ -110,14 +100,13 @@ async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<RevRespo
 #[utoipa::path(
     post,
     path = "/v1/tokens",
-    tag = "access",
     request_body(content = TokenBody, example = json!({
         "principal": "ada", "kind": "agent", "role": "worker",
         "grants": {"agents": ["ada"], "boards": ["team-*"]}, "label": "Ada on the build machine"
     })),
     responses((status = 201, body = WithRev<CreatedBody>), Problems)
 )]
-async fn create(caller: Caller, Body(body): Body<TokenBody>) -> Result<RevResponse<CreatedBody>, HttpError> {
+async fn create(caller: Caller, Body(body): Body<TokenBody>) -> RevResult<CreatedBody> {
     let TokenBody { principal, kind, role, grants, expires_at, label } = body;
     let request = TokenRequest { principal, kind, role, grants, expires_at, label };
     let tokens = caller.tokens()?;
@@ -132,11 +121,10 @@ async fn create(caller: Caller, Body(body): Body<TokenBody>) -> Result<RevRespon
 #[utoipa::path(
     delete,
     path = "/v1/tokens/{token}",
-    tag = "access",
     params(("token" = String, Path, description = "Its number", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
     responses((status = 200, body = WithRev<RevokedBody>), Problems)
 )]
-async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> Result<RevResponse<RevokedBody>, HttpError> {
+async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> RevResult<RevokedBody> {
     let tokens = caller.tokens()?;
     tokens.revoke(token).await?;
     Ok(RevResponse::new(RevokedBody { revoked: token }, tokens.rev().await?))

@@ -1,18 +1,11 @@
 //! What models call: the definitions that they are given, and their calls.
 
+use crate::routes::prelude::*;
 use corkboard::tools::{ToolContext, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
-
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(list)).routes(routes!(call))
+    routes!(list_tools, call).tag("tools")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -75,12 +68,10 @@ struct CallBody {
 #[utoipa::path(
     get,
     path = "/v1/tools",
-    operation_id = "list_tools",
-    tag = "tools",
     params(ListQuery),
     responses((status = 200, body = ToolsBody), Problems)
 )]
-async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, HttpError> {
+async fn list_tools(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, HttpError> {
     let tools = ToolRegistry::with_sets(caller.corkboard(), &sets(query.set.as_deref())?);
     Ok(axum::Json(ToolsBody { tools: tools.tool_definitions(query.format.into()) }))
 }
@@ -105,7 +96,6 @@ fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
 #[utoipa::path(
     post,
     path = "/v1/tools/{name}",
-    tag = "tools",
     params(("name" = String, Path, description = "Which tool", example = "write_memory")),
     request_body(content = CallBody, example = json!({
         "input": {"key": "plan", "content": "ship on Friday"},

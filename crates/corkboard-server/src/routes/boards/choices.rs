@@ -2,39 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::response::{IntoResponse, Response};
 use corkboard::boards::{Choice, ChoiceId, NewChoice};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::{AtQuery, BoardPath, TaskIdsBody, Writes, Writing, not_on_board, view};
-use crate::caller::Caller;
-use crate::condition::Seen;
+use super::*;
 use crate::cursor::PageQuery;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_choices))
-        .routes(routes!(get_choice))
-        .routes(routes!(add_choice))
-        .routes(routes!(choose))
-}
-
-/// Which choice.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct ChoicePath {
-    /// The board's id.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
-    /// The choice's id.
-    #[param(inline)]
-    choice: ChoiceId,
+    routes!(list_choices, get_choice, add_choice, choose).tag("tasks")
 }
 
 /// Choices.
@@ -69,17 +43,11 @@ struct ChooseBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/choices",
-    tag = "tasks",
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ChoicesBody>), Problems)
 )]
-async fn list_choices(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-    Query(page): Query<PageQuery>,
-) -> Result<RevResponse<ChoicesBody>, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn list_choices(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ChoicesBody> {
+    let view = read.view().await?;
     let (choices, next) =
         page.from(|after| view.state().records_after::<Choice>(after), |choice| choice.id.to_string())?;
     Ok(RevResponse::new(ChoicesBody { choices, next }, view.rev()))
@@ -89,7 +57,6 @@ async fn list_choices(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/choices/{choice}",
-    tag = "tasks",
     params(ChoicePath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Choice>),
@@ -97,37 +64,25 @@ async fn list_choices(
         Problems
     )
 )]
-async fn get_choice(
-    caller: Caller,
-    Path(path): Path<ChoicePath>,
-    Query(query): Query<AtQuery>,
-    seen: Seen,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
-    let choice = view.state().choice(path.choice).ok_or_else(|| not_on_board("choice", path.choice))?;
-    Ok(RevResponse::new(choice, view.rev()).version(choice.version).unless(&seen).into_response())
+async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response, HttpError> {
+    let view = read.view().await?;
+    let (found, id) = (view.state().choice(read.path.choice), ("choice", read.path.choice));
+    record(&view, found, |choice| choice.version, &seen, id)
 }
 
 /// Add a choice between branches, each of which begins with tasks of the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices",
-    tag = "tasks",
     params(BoardPath, Writes),
     request_body(content = NewChoice, example = json!({"question": "Where do sessions live?", "options": [
         {"name": "cookie", "tasks": ["T-2"]}, {"name": "token", "tasks": ["T-3"]}]})),
     responses((status = 201, body = WithRev<ChoiceAddedBody>), Problems)
 )]
-async fn add_choice(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(choice): Body<NewChoice>,
-) -> Result<RevResponse<ChoiceAddedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResult<ChoiceAddedBody> {
+    let board = write.board()?;
     let id = board.add_choice(choice).await?;
-    let rev = board.last_rev();
-    Ok(RevResponse::new(ChoiceAddedBody { id }, rev).created().version(rev))
+    created(&board, ChoiceAddedBody { id })
 }
 
 /// Choose a branch.
@@ -136,18 +91,15 @@ async fn add_choice(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices/{choice}/choose",
-    tag = "tasks",
     params(ChoicePath, Writes),
     request_body = ChooseBody,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
 async fn choose(
-    caller: Caller,
-    Path(path): Path<ChoicePath>,
-    writing: Writing,
+    write: BoardWrite<ChoicePath>,
     Body(ChooseBody { option, rationale }): Body<ChooseBody>,
-) -> Result<RevResponse<TaskIdsBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let tasks = board.choose(path.choice, &option, rationale).await?;
-    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
+) -> RevResult<TaskIdsBody> {
+    let board = write.board()?;
+    let tasks = board.choose(write.path.choice, &option, rationale).await?;
+    respond(&board, TaskIdsBody { tasks })
 }

@@ -5,28 +5,14 @@ use std::time::Duration;
 use corkboard::boards::{Claimed, Lease, TaskId, TaskResult, TaskStatus};
 use corkboard::cores::Trust;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-use super::{BoardPath, DoneBody, MovedBody, TaskPath, Writes, Writing};
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use super::*;
 
 /// The longest that somebody is kept waiting for a task.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(claim_task))
-        .routes(routes!(heartbeat_task))
-        .routes(routes!(release_task))
-        .routes(routes!(set_task_status))
-        .routes(routes!(complete_task))
-        .routes(routes!(fail_task))
+    routes!(claim_task, heartbeat_task, release_task, set_task_status, complete_task, fail_task).tag("tasks")
 }
 
 /// Which task is wanted, for how long.
@@ -136,7 +122,6 @@ pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, HttpError> {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/claim",
-    tag = "tasks",
     params(BoardPath, Writes),
     request_body = Option<ClaimBody>,
     responses((status = 200, body = WithRev<ClaimedBody>), Problems)
@@ -144,10 +129,10 @@ pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, HttpError> {
 async fn claim_task(
     caller: Caller,
     Path(path): Path<BoardPath>,
-    writing: Writing,
+    conditions: WriteConditions,
     OptionalBody(body): OptionalBody<ClaimBody>,
-) -> Result<RevResponse<ClaimedBody>, HttpError> {
-    let board = writing.board(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
+) -> RevResult<ClaimedBody> {
+    let board = conditions.on(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
     let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::CLAIM_MS)), |lease| seconds("lease_s", lease))?;
     let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?.min(LONGEST_WAIT);
     let claim = board.claim_task(body.task, lease).wait(wait);
@@ -161,7 +146,7 @@ async fn claim_task(
         }
         None => ClaimedBody { task: None, epoch: None, deadline: None, attempt: None },
     };
-    Ok(RevResponse::new(body, board.last_rev()))
+    respond(&board, body)
 }
 
 /// Say that the holder still works on a task.
@@ -170,20 +155,17 @@ async fn claim_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/heartbeat",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = Option<EpochBody>,
     responses((status = 200, body = WithRev<HeldBody>), Problems)
 )]
 async fn heartbeat_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     OptionalBody(EpochBody { epoch }): OptionalBody<EpochBody>,
-) -> Result<RevResponse<HeldBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let deadline = board.heartbeat(path.task, epoch).await?;
-    Ok(RevResponse::new(HeldBody { deadline }, board.last_rev()))
+) -> RevResult<HeldBody> {
+    let board = write.board()?;
+    let deadline = board.heartbeat(write.path.task, epoch).await?;
+    respond(&board, HeldBody { deadline })
 }
 
 /// Give a task back.
@@ -192,20 +174,17 @@ async fn heartbeat_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/release",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = Option<EpochBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn release_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     OptionalBody(EpochBody { epoch }): OptionalBody<EpochBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    board.release_task(path.task, epoch).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+) -> RevResult<DoneBody> {
+    let board = write.board()?;
+    board.release_task(write.path.task, epoch).await?;
+    respond(&board, DoneBody {})
 }
 
 /// Move a task to another state.
@@ -214,20 +193,17 @@ async fn release_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/status",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = StatusBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
 async fn set_task_status(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     Body(StatusBody { status, reason, epoch }): Body<StatusBody>,
-) -> Result<RevResponse<MovedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let status = board.update_task_status(path.task, status, reason, epoch).await?;
-    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
+) -> RevResult<MovedBody> {
+    let board = write.board()?;
+    let status = board.update_task_status(write.path.task, status, reason, epoch).await?;
+    respond(&board, MovedBody { status })
 }
 
 /// Say that a task is done.
@@ -236,20 +212,17 @@ async fn set_task_status(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/complete",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = ResultBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
 async fn complete_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     Body(ResultBody { summary, next_steps, trust, epoch }): Body<ResultBody>,
-) -> Result<RevResponse<MovedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let status = board.complete_task(path.task, TaskResult { summary, next_steps, trust }, epoch).await?;
-    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
+) -> RevResult<MovedBody> {
+    let board = write.board()?;
+    let status = board.complete_task(write.path.task, TaskResult { summary, next_steps, trust }, epoch).await?;
+    respond(&board, MovedBody { status })
 }
 
 /// Say that a task did not work.
@@ -258,18 +231,15 @@ async fn complete_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/fail",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = FailBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
 async fn fail_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     Body(FailBody { reason, epoch }): Body<FailBody>,
-) -> Result<RevResponse<MovedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let status = board.fail_task(path.task, &reason, epoch).await?;
-    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
+) -> RevResult<MovedBody> {
+    let board = write.board()?;
+    let status = board.fail_task(write.path.task, &reason, epoch).await?;
+    respond(&board, MovedBody { status })
 }

@@ -2,19 +2,12 @@
 
 use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
 use corkboard::{BoardId, CreatedBoard, SpaceKind, TaskPattern, UnreadablePattern};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::{BoardPath, Named, Writing};
+use super::*;
 use crate::caller::{Caller, NewBoardId};
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(create_board)).routes(routes!(fork_board)).routes(routes!(delete_board))
+    routes!(create_board, fork_board, delete_board).tag("boards")
 }
 
 /// A board to be made.
@@ -105,16 +98,15 @@ struct BoardDeletedBody {
 #[utoipa::path(
     post,
     path = "/v1/boards",
-    tag = "boards",
     params(Named),
     request_body = BoardBody,
     responses((status = 201, body = WithRev<CreatedBody>), Problems)
 )]
 async fn create_board(
     caller: Caller,
-    writing: Writing,
+    conditions: WriteConditions,
     Body(body): Body<BoardBody>,
-) -> Result<RevResponse<CreatedBody>, HttpError> {
+) -> RevResult<CreatedBody> {
     let BoardBody { id, name, goal, constraints, memory_core_refs, on_failure, pattern } = body;
     let goal = goal.unwrap_or_else(|| name.clone());
     let new = NewBoard { name, goal, constraints, memory_core_refs, on_failure, ..NewBoard::default() };
@@ -123,7 +115,7 @@ async fn create_board(
         NewBoardId::Asked(id) => create.id(id),
         NewBoardId::Beginning(beginning) => create.id_prefix(beginning),
     };
-    if let Some(key) = writing.only_key()? {
+    if let Some(key) = conditions.only_key()? {
         create = create.idempotency_key(key);
     }
     if let Some(pattern) = pattern {
@@ -141,7 +133,6 @@ async fn create_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/fork",
-    tag = "boards",
     params(BoardPath, Named),
     request_body = Option<ForkBody>,
     responses((status = 201, body = WithRev<ForkedBody>), Problems)
@@ -149,9 +140,9 @@ async fn create_board(
 async fn fork_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
-    writing: Writing,
+    conditions: WriteConditions,
     OptionalBody(ForkBody { at, name, id }): OptionalBody<ForkBody>,
-) -> Result<RevResponse<ForkedBody>, HttpError> {
+) -> RevResult<ForkedBody> {
     let mut fork = caller.board(&path.board)?.fork();
     fork = match caller.new_board_id(id)? {
         NewBoardId::Asked(id) => fork.id(id),
@@ -163,7 +154,7 @@ async fn fork_board(
     if let Some(name) = name {
         fork = fork.name(name);
     }
-    if let Some(key) = writing.only_key()? {
+    if let Some(key) = conditions.only_key()? {
         fork = fork.idempotency_key(key);
     }
     let board = fork.await?;
@@ -176,7 +167,6 @@ async fn fork_board(
 #[utoipa::path(
     delete,
     path = "/v1/boards/{board}",
-    tag = "boards",
     params(BoardPath, DeleteQuery),
     responses((status = 200, body = WithRev<BoardDeletedBody>), Problems)
 )]
@@ -184,9 +174,9 @@ async fn delete_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DeleteQuery>,
-    writing: Writing,
-) -> Result<RevResponse<BoardDeletedBody>, HttpError> {
-    writing.nothing()?;
+    conditions: WriteConditions,
+) -> RevResult<BoardDeletedBody> {
+    conditions.nothing()?;
     let board = caller.board(&path.board)?;
     let deleted = match query.scrub {
         true => caller.corkboard().forget_board(board.id().as_str()).await?,

@@ -3,20 +3,16 @@
 use axum::Json;
 use corkboard::{BoardId, Garbage, PurgedGarbage, SpaceKind};
 
-use super::Writing;
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::openapi::Problems;
-use crate::routing::{Routes, routes};
+use super::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(show_garbage)).routes(routes!(purge_garbage))
+    routes!(show_garbage, purge_garbage).tag("boards")
 }
 
 /// See which boards can go, and why the rest stays. Nothing changes by it.
 ///
 /// Only boards that the token opens are told, and counted.
-#[utoipa::path(get, path = "/v1/gc", tag = "boards", responses((status = 200, body = Garbage), Problems))]
+#[utoipa::path(get, path = "/v1/gc", responses((status = 200, body = Garbage), Problems))]
 async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, HttpError> {
     let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
     Ok(Json(caller.corkboard().garbage_among(is_seen).await?))
@@ -25,9 +21,9 @@ async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, HttpError> {
 /// Delete all boards that nothing keeps, for good.
 ///
 /// Of those that the token opens. What was found before that is told, too.
-#[utoipa::path(post, path = "/v1/gc", tag = "boards", responses((status = 200, body = PurgedGarbage), Problems))]
-async fn purge_garbage(caller: Caller, writing: Writing) -> Result<Json<PurgedGarbage>, HttpError> {
-    writing.nothing()?;
+#[utoipa::path(post, path = "/v1/gc", responses((status = 200, body = PurgedGarbage), Problems))]
+async fn purge_garbage(caller: Caller, conditions: WriteConditions) -> Result<Json<PurgedGarbage>, HttpError> {
+    conditions.nothing()?;
     let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
     Ok(Json(caller.corkboard().purge_garbage_among(is_seen).await?))
 }

@@ -4,38 +4,20 @@ use axum::Json;
 use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, WhichLearnings};
 use corkboard::cores::Trust;
 use corkboard::{CoresRolledBack, MemoryKind, PromotedLearning};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::{BoardPath, DoneBody, ReasonBody, Writes, Writing};
-use crate::caller::Caller;
+use super::*;
 use crate::cursor::PageQuery;
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_learnings))
-        .routes(routes!(extract_learnings))
-        .routes(routes!(promote_learning))
-        .routes(routes!(refuse_learning))
-        .routes(routes!(roll_back_learnings))
-        .routes(routes!(roll_back_everywhere))
-}
-
-/// Which learning.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct LearningPath {
-    /// The board's id.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
-    /// The learning's id: `D-1`, `F-1`, `rework:T-1`, `estimate:word` or `sequence:one.two`.
-    #[param(inline)]
-    learning: LearningId,
+    routes!(
+        list_learnings,
+        extract_learnings,
+        promote_learning,
+        refuse_learning,
+        roll_back_learnings,
+        roll_back_everywhere
+    )
+    .tag("learnings")
 }
 
 /// What a board may have taught.
@@ -113,7 +95,6 @@ struct RollBackEverywhereBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/learnings",
-    tag = "learnings",
     params(BoardPath, PageQuery),
     responses((status = 200, body = WithRev<LearningsPage>), Problems)
 )]
@@ -121,10 +102,10 @@ async fn list_learnings(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(page): Query<PageQuery>,
-) -> Result<RevResponse<LearningsPage>, HttpError> {
+) -> RevResult<LearningsPage> {
     let board = caller.board(&path.board)?;
     let (learnings, next) = page.of(board.learnings().await?.into_iter(), |learning| learning.id.to_string())?;
-    Ok(RevResponse::new(LearningsPage { learnings, next }, board.last_rev()))
+    respond(&board, LearningsPage { learnings, next })
 }
 
 /// Look for what a board taught.
@@ -133,18 +114,13 @@ async fn list_learnings(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/extract",
-    tag = "learnings",
     params(BoardPath, Writes),
     responses((status = 200, body = WithRev<LearningsBody>), Problems)
 )]
-async fn extract_learnings(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-) -> Result<RevResponse<LearningsBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn extract_learnings(write: BoardWrite) -> RevResult<LearningsBody> {
+    let board = write.board()?;
     let learnings = board.extract_learning_candidates().await?;
-    Ok(RevResponse::new(LearningsBody { learnings }, board.last_rev()))
+    respond(&board, LearningsBody { learnings })
 }
 
 /// Promote a learning into a memory core.
@@ -154,46 +130,40 @@ async fn extract_learnings(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/{learning}/promote",
-    tag = "learnings",
     params(LearningPath, Writes),
     request_body = Option<PromoteBody>,
     responses((status = 200, body = WithRev<PromotedLearning>), Problems)
 )]
 async fn promote_learning(
-    caller: Caller,
-    Path(path): Path<LearningPath>,
-    writing: Writing,
+    write: BoardWrite<LearningPath>,
     OptionalBody(body): OptionalBody<PromoteBody>,
-) -> Result<RevResponse<PromotedLearning>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<PromotedLearning> {
+    let board = write.board()?;
     let PromoteBody { core, content, kind, importance, tags, trust } = body;
     let changes = LearningChanges { content, kind, importance, tags, trust };
-    let mut promote = board.promote_learning(path.learning).changes(changes);
+    let mut promote = board.promote_learning(write.path.learning).changes(changes);
     if let Some(core) = core {
         promote = promote.core(core);
     }
     let promoted = promote.await?;
-    Ok(RevResponse::new(promoted, board.last_rev()))
+    respond(&board, promoted)
 }
 
 /// Say that a learning is not wanted: it is not promoted any more.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/{learning}/refuse",
-    tag = "learnings",
     params(LearningPath, Writes),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn refuse_learning(
-    caller: Caller,
-    Path(path): Path<LearningPath>,
-    writing: Writing,
+    write: BoardWrite<LearningPath>,
     OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    board.refuse_learning(path.learning, reason).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+) -> RevResult<DoneBody> {
+    let board = write.board()?;
+    board.refuse_learning(write.path.learning, reason).await?;
+    respond(&board, DoneBody {})
 }
 
 /// Take learnings of a board out of their cores.
@@ -203,25 +173,22 @@ async fn refuse_learning(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/rollback",
-    tag = "learnings",
     params(BoardPath, Writes),
     request_body = RollBackBody,
     responses((status = 200, body = WithRev<RolledBackBody>), Problems)
 )]
 async fn roll_back_learnings(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     Body(RollBackBody { learnings, all, reason }): Body<RollBackBody>,
-) -> Result<RevResponse<RolledBackBody>, HttpError> {
+) -> RevResult<RolledBackBody> {
     let which = match (learnings, all) {
         (Some(learnings), false) => WhichLearnings::These(learnings),
         (None, true) => WhichLearnings::All,
         _ => return Err(HttpError::invalid("which", "name `learnings`, or say \"all\": true")),
     };
-    let board = writing.board(&caller, &path.board)?;
+    let board = write.board()?;
     let rolled_back = board.roll_back_learnings(which, reason).await?;
-    Ok(RevResponse::new(RolledBackBody { rolled_back }, board.last_rev()))
+    respond(&board, RolledBackBody { rolled_back })
 }
 
 /// Take out of every memory core what somebody said, promoted or edited, or what was learned on a board.
@@ -231,16 +198,15 @@ async fn roll_back_learnings(
 #[utoipa::path(
     post,
     path = "/v1/learnings/rollback",
-    tag = "learnings",
     request_body = RollBackEverywhereBody,
     responses((status = 200, body = CoresRolledBack), Problems)
 )]
 async fn roll_back_everywhere(
     caller: Caller,
-    writing: Writing,
+    conditions: WriteConditions,
     Body(RollBackEverywhereBody { author, board, reason }): Body<RollBackEverywhereBody>,
 ) -> Result<Json<CoresRolledBack>, HttpError> {
-    writing.nothing()?;
+    conditions.nothing()?;
     let corkboard = caller.everything()?;
     let mut roll_back = match (author, board) {
         (Some(author), None) => corkboard.roll_back_author(author),

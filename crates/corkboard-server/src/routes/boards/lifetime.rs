@@ -4,29 +4,23 @@ use std::time::Duration;
 
 use corkboard::boards::{BoardOutcome, Unfinished};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-use super::{BoardPath, CommentBody, DoneBody, ReasonBody, TaskIdsBody, Writes, Writing};
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{OptionalBody, Path};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use super::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(complete_board))
-        .routes(routes!(cancel_board))
-        .routes(routes!(archive_board))
-        .routes(routes!(discard_board))
-        .routes(routes!(purge_board))
-        .routes(routes!(pause_board))
-        .routes(routes!(resume_board))
-        .routes(routes!(retry_failed))
+    routes!(
+        complete_board,
+        cancel_board,
+        archive_board,
+        discard_board,
+        purge_board,
+        pause_board,
+        resume_board,
+        retry_failed
+    )
+    .tag("boards")
 }
 
 /// How a board is to be completed.
@@ -73,40 +67,34 @@ struct ArchivedBody {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/complete",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = Option<CompleteBody>,
     responses((status = 200, body = WithRev<EndedBody>), Problems)
 )]
 async fn complete_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     OptionalBody(CompleteBody { comment, unfinished }): OptionalBody<CompleteBody>,
-) -> Result<RevResponse<EndedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<EndedBody> {
+    let board = write.board()?;
     let outcome = board.complete(comment, unfinished).await?;
-    Ok(RevResponse::new(EndedBody { outcome }, board.last_rev()))
+    respond(&board, EndedBody { outcome })
 }
 
 /// Give a board up: what is unfinished is cancelled.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/cancel",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<EndedBody>), Problems)
 )]
 async fn cancel_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<RevResponse<EndedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<EndedBody> {
+    let board = write.board()?;
     let outcome = board.cancel(comment).await?;
-    Ok(RevResponse::new(EndedBody { outcome }, board.last_rev()))
+    respond(&board, EndedBody { outcome })
 }
 
 /// Put a board that has ended away, to be read for a while.
@@ -115,40 +103,34 @@ async fn cancel_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/archive",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = Option<ArchiveBody>,
     responses((status = 200, body = WithRev<ArchivedBody>), Problems)
 )]
 async fn archive_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     OptionalBody(ArchiveBody { retain_days }): OptionalBody<ArchiveBody>,
-) -> Result<RevResponse<ArchivedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<ArchivedBody> {
+    let board = write.board()?;
     let retain_until = board.archive(retain_days.map(|days| DAY.saturating_mul(days))).await?;
-    Ok(RevResponse::new(ArchivedBody { retain_until }, board.last_rev()))
+    respond(&board, ArchivedBody { retain_until })
 }
 
 /// Put a board that has ended away, and give up what it taught: it may be purged at once.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/discard",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn discard_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<DoneBody> {
+    let board = write.board()?;
     board.discard(reason).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+    respond(&board, DoneBody {})
 }
 
 /// Delete a board with its log, if nothing keeps it.
@@ -157,56 +139,43 @@ async fn discard_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/purge",
-    tag = "boards",
     params(BoardPath, Writes),
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn purge_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn purge_board(write: BoardWrite) -> RevResult<DoneBody> {
+    let board = write.board()?;
     board.purge().await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+    respond(&board, DoneBody {})
 }
 
 /// Pause a board: nobody begins a task, and nothing expires.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/pause",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn pause_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<DoneBody> {
+    let board = write.board()?;
     board.pause(comment).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+    respond(&board, DoneBody {})
 }
 
 /// Let a paused board go on: every deadline moves by the length of the pause.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/resume",
-    tag = "boards",
     params(BoardPath, Writes),
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn resume_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn resume_board(write: BoardWrite) -> RevResult<DoneBody> {
+    let board = write.board()?;
     board.resume().await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+    respond(&board, DoneBody {})
 }
 
 /// Reopen all that failed, and what was cancelled because of it.
@@ -215,16 +184,11 @@ async fn resume_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/retry_failed",
-    tag = "boards",
     params(BoardPath, Writes),
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
-async fn retry_failed(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-) -> Result<RevResponse<TaskIdsBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn retry_failed(write: BoardWrite) -> RevResult<TaskIdsBody> {
+    let board = write.board()?;
     let tasks = board.retry_failed().await?;
-    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
+    respond(&board, TaskIdsBody { tasks })
 }

@@ -2,14 +2,8 @@
 
 use axum::Json;
 use corkboard::{BoardId, BoardSummary, SpaceKind};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::Query;
-use crate::openapi::Problems;
-use crate::routing::{Routes, routes};
+use super::*;
 
 /// The most boards of one answer.
 const MOST: usize = 1000;
@@ -17,7 +11,7 @@ const MOST: usize = 1000;
 const USUAL: usize = 100;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(list_boards))
+    routes!(list_boards).tag("boards")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -86,7 +80,6 @@ struct BoardsBody {
 #[utoipa::path(
     get,
     path = "/v1/boards",
-    tag = "boards",
     params(ListQuery),
     responses((status = 200, body = BoardsBody), Problems)
 )]

@@ -18,17 +18,17 @@ use std::fmt;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use corkboard::boards::{TaskId, TaskStatus};
+use axum::response::{IntoResponse, Response};
+use corkboard::boards::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, LearningId, NudgeId, TaskId, TaskStatus};
 use corkboard::{Board, BoardView, Refusal};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
-use utoipa::{IntoParams, ToSchema};
 
-use crate::caller::Caller;
-use crate::error::HttpError;
+use crate::Server;
+use crate::condition::Seen;
 use crate::extract::{Conditions, text};
-use crate::routing::Routes;
+use crate::routes::prelude::*;
 
 /// The header that names the epoch by which the caller is the orchestrator.
 const ORCHESTRATOR: &str = "cork-orchestrator";
@@ -52,26 +52,47 @@ pub(super) fn routes() -> Routes {
         .merge(learnings::routes())
 }
 
-/// Which board.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct BoardPath {
-    /// The board's id.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
+/// A path that names a board.
+trait OnBoard: DeserializeOwned + Send {
+    fn board(&self) -> &str;
 }
 
-/// Which task.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct TaskPath {
-    /// The board's id.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
-    /// The task's id.
-    #[param(inline)]
-    task: TaskId,
+/// Declares a path that names a board, and perhaps something on it.
+macro_rules! board_path {
+    ($path:ident $(, $record:ident: $id:ty, $about:literal)?) => {
+        #[derive(Deserialize, IntoParams)]
+        #[into_params(parameter_in = Path)]
+        struct $path {
+            /// The board's id.
+            #[param(example = "add-login-1a2b3c4d")]
+            board: String,
+            $(
+                #[doc = $about]
+                #[param(inline)]
+                $record: $id,
+            )?
+        }
+
+        impl OnBoard for $path {
+            fn board(&self) -> &str {
+                &self.board
+            }
+        }
+    };
 }
+
+board_path!(BoardPath);
+board_path!(TaskPath, task: TaskId, "The task's id.");
+board_path!(ChoicePath, choice: ChoiceId, "The choice's id.");
+board_path!(DecisionPath, decision: DecisionId, "The decision's id.");
+board_path!(DiscoveryPath, discovery: DiscoveryId, "The discovery's id.");
+board_path!(ArtifactPath, artifact: ArtifactId, "The artifact's id.");
+board_path!(NudgePath, nudge: NudgeId, "The nudge's id.");
+board_path!(
+    LearningPath,
+    learning: LearningId,
+    "The learning's id: `D-1`, `F-1`, `rework:T-1`, `estimate:word` or `sequence:one.two`."
+);
 
 /// As it was when.
 #[derive(Deserialize, IntoParams)]
@@ -119,22 +140,90 @@ struct TaskIdsBody {
     tasks: Vec<TaskId>,
 }
 
-/// A board as it is, or as it was.
-async fn view(caller: &Caller, board: &str, at: Option<u64>) -> Result<BoardView, HttpError> {
-    let board = caller.board(board)?;
-    Ok(match at {
-        Some(rev) => board.at(rev).await?,
-        None => board.view().await?,
-    })
+/// A request that reads a board as it is, or as it was at a revision.
+struct BoardRead<P = BoardPath> {
+    caller: Caller,
+    path: P,
+    at: Option<u64>,
 }
 
-/// That a board does not have what is asked for.
-fn not_on_board(what: &'static str, id: impl fmt::Display) -> HttpError {
-    Refusal::NotOnBoard { what: what.into(), id: id.to_string() }.into()
+impl<P: OnBoard> BoardRead<P> {
+    async fn view(&self) -> Result<BoardView, HttpError> {
+        let board = self.caller.board(self.path.board())?;
+        Ok(match self.at {
+            Some(rev) => board.at(rev).await?,
+            None => board.view().await?,
+        })
+    }
 }
 
-/// How a request wants to write to a board.
-struct Writing {
+impl<P: OnBoard> FromRequestParts<Server> for BoardRead<P> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, HttpError> {
+        let caller = Caller::from_request_parts(parts, server).await?;
+        let Path(path) = Path::from_request_parts(parts, server).await?;
+        let Query(AtQuery { at }) = Query::from_request_parts(parts, server).await?;
+        Ok(Self { caller, path, at })
+    }
+}
+
+/// A request that writes to a board.
+struct BoardWrite<P = BoardPath> {
+    caller: Caller,
+    path: P,
+    conditions: WriteConditions,
+}
+
+impl<P: OnBoard> BoardWrite<P> {
+    /// The board, with all conditions. What has no version of its own cannot be compared with one.
+    fn board(&self) -> Result<Board, HttpError> {
+        self.conditions.on(&self.caller, self.path.board())
+    }
+
+    /// The board, with all conditions but the version that something on it must be at.
+    fn versioned(&self) -> Result<(Board, Option<u64>), HttpError> {
+        self.conditions.versioned(&self.caller, self.path.board())
+    }
+}
+
+impl<P: OnBoard> FromRequestParts<Server> for BoardWrite<P> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, HttpError> {
+        let caller = Caller::from_request_parts(parts, server).await?;
+        let Path(path) = Path::from_request_parts(parts, server).await?;
+        let conditions = WriteConditions::from_request_parts(parts, server).await?;
+        Ok(Self { caller, path, conditions })
+    }
+}
+
+/// Responds with the revision that a board is at after the request.
+fn respond<T>(board: &Board, body: T) -> RevResult<T> {
+    Ok(RevResponse::new(body, board.last_rev()))
+}
+
+/// Responds that a record was created. Its version is the board's revision.
+fn created<T>(board: &Board, body: T) -> RevResult<T> {
+    let rev = board.last_rev();
+    Ok(RevResponse::new(body, rev).created().version(rev))
+}
+
+/// Responds with a record of a board, or with 304 if the caller has its version.
+fn record<T: Serialize>(
+    view: &BoardView,
+    found: Option<&T>,
+    version: impl FnOnce(&T) -> u64,
+    seen: &Seen,
+    (kind, id): (&'static str, impl fmt::Display),
+) -> Result<Response, HttpError> {
+    let not_found = || Refusal::NotOnBoard { what: kind.into(), id: id.to_string() };
+    let record = found.ok_or_else(not_found)?;
+    Ok(RevResponse::new(record, view.rev()).version(version(record)).unless(seen).into_response())
+}
+
+/// The conditions of a request that writes to a board.
+struct WriteConditions {
     conditions: Conditions,
     /// The epoch by which the caller is the orchestrator.
     orchestrator: Option<u64>,
@@ -142,32 +231,30 @@ struct Writing {
     claim: Option<(TaskId, u64)>,
 }
 
-impl Writing {
-    /// The board, with all conditions. What has no version of its own cannot be compared with one.
-    fn board(self, caller: &Caller, board: &str) -> Result<Board, HttpError> {
+impl WriteConditions {
+    fn on(&self, caller: &Caller, board: &str) -> Result<Board, HttpError> {
         match self.versioned(caller, board)? {
             (board, None) => Ok(board),
             (_, Some(_)) => Err(HttpError::invalid("if_match", "there is no version to compare here: use if_rev")),
         }
     }
 
-    /// The board, with all conditions but the version that something on it must be at.
-    fn versioned(self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), HttpError> {
+    fn versioned(&self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), HttpError> {
         let Self { conditions: Conditions { if_version, if_rev, idempotency_key }, orchestrator, claim } = self;
         let mut board = caller.board(board)?;
         if let Some(rev) = if_rev {
-            board = board.if_rev(rev);
+            board = board.if_rev(*rev);
         }
         if let Some(key) = idempotency_key {
             board = board.idempotency_key(key);
         }
         if let Some(epoch) = orchestrator {
-            board = board.as_orchestrator(epoch);
+            board = board.as_orchestrator(*epoch);
         }
         if let Some((task, epoch)) = claim {
-            board = board.under_claim(task, epoch);
+            board = board.under_claim(*task, *epoch);
         }
-        Ok((board, if_version))
+        Ok((board, *if_version))
     }
 
     /// The name of the request alone, where there is no board yet that anything else could be said of.
@@ -191,7 +278,7 @@ impl Writing {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Writing {
+impl<S: Send + Sync> FromRequestParts<S> for WriteConditions {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
@@ -207,7 +294,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Writing {
     }
 }
 
-/// How [`Writing`] is described.
+/// How [`WriteConditions`] are described.
 struct Writes;
 
 impl IntoParams for Writes {

@@ -4,23 +4,12 @@ use std::time::Duration;
 
 use corkboard::boards::Lease;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::claims::seconds;
-use super::{BoardPath, DoneBody, Writes, Writing};
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use super::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(acquire_orchestrator))
-        .routes(routes!(renew_orchestrator))
-        .routes(routes!(release_orchestrator))
+    routes!(acquire_orchestrator, renew_orchestrator, release_orchestrator).tag("boards")
 }
 
 /// For how long.
@@ -58,60 +47,45 @@ struct RoleBody {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/acquire",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = Option<AcquireBody>,
     responses((status = 200, body = WithRev<RoleBody>), Problems)
 )]
 async fn acquire_orchestrator(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     OptionalBody(AcquireBody { lease_s }): OptionalBody<AcquireBody>,
-) -> Result<RevResponse<RoleBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+) -> RevResult<RoleBody> {
+    let board = write.board()?;
     let usual = Duration::from_millis(Lease::ORCHESTRATOR_MS);
     let lease = lease_s.map_or(Ok(usual), |lease| seconds("lease_s", lease))?;
     let role = board.acquire_orchestrator(lease).await?;
-    Ok(RevResponse::new(RoleBody { epoch: role.epoch(), deadline: role.deadline() }, board.last_rev()))
+    respond(&board, RoleBody { epoch: role.epoch(), deadline: role.deadline() })
 }
 
 /// Keep the orchestrator's role.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/renew",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = EpochBody,
     responses((status = 200, body = WithRev<RoleBody>), Problems)
 )]
-async fn renew_orchestrator(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(EpochBody { epoch }): Body<EpochBody>,
-) -> Result<RevResponse<RoleBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn renew_orchestrator(write: BoardWrite, Body(EpochBody { epoch }): Body<EpochBody>) -> RevResult<RoleBody> {
+    let board = write.board()?;
     let deadline = board.renew_orchestrator(epoch).await?;
-    Ok(RevResponse::new(RoleBody { epoch, deadline }, board.last_rev()))
+    respond(&board, RoleBody { epoch, deadline })
 }
 
 /// Give the orchestrator's role back.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/release",
-    tag = "boards",
     params(BoardPath, Writes),
     request_body = EpochBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn release_orchestrator(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(EpochBody { epoch }): Body<EpochBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn release_orchestrator(write: BoardWrite, Body(EpochBody { epoch }): Body<EpochBody>) -> RevResult<DoneBody> {
+    let board = write.board()?;
     board.release_orchestrator(epoch).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+    respond(&board, DoneBody {})
 }

@@ -2,45 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::response::{IntoResponse, Response};
 use corkboard::AgentId;
 use corkboard::boards::{Approval, ApprovalId, NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::records::DecisionPath;
-use super::{AtQuery, BoardPath, CommentBody, Writes, Writing, not_on_board, view};
-use crate::caller::Caller;
-use crate::condition::Seen;
+use super::*;
 use crate::cursor::PageQuery;
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_nudges))
-        .routes(routes!(get_nudge))
-        .routes(routes!(add_nudge))
-        .routes(routes!(acknowledge_nudge))
-        .routes(routes!(list_approvals))
-        .routes(routes!(approve_decision))
-        .routes(routes!(reject_decision))
-}
-
-/// Which nudge.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct NudgePath {
-    /// The board's id.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
-    /// The nudge's id.
-    #[param(inline)]
-    nudge: NudgeId,
+    routes!(list_nudges, get_nudge, add_nudge, acknowledge_nudge, list_approvals, approve_decision, reject_decision)
+        .tag("people")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -113,7 +84,6 @@ struct JudgedBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/nudges",
-    tag = "people",
     params(BoardPath, NudgesQuery, PageQuery),
     responses((status = 200, body = WithRev<NudgesBody>), Problems)
 )]
@@ -122,9 +92,9 @@ async fn list_nudges(
     Path(path): Path<BoardPath>,
     Query(query): Query<NudgesQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<RevResponse<NudgesBody>, HttpError> {
+) -> RevResult<NudgesBody> {
     let Some(agent) = query.r#for else {
-        let view = view(&caller, &path.board, None).await?;
+        let view = caller.board(&path.board)?.view().await?;
         let (nudges, next) =
             page.from(|after| view.state().records_after::<Nudge>(after), |nudge| nudge.id.to_string())?;
         return Ok(RevResponse::new(NudgesBody { nudges, next }, view.rev()));
@@ -135,14 +105,13 @@ async fn list_nudges(
     }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.nudges_for().await?;
-    Ok(RevResponse::new(NudgesBody { nudges, next: None }, board.last_rev()))
+    respond(&board, NudgesBody { nudges, next: None })
 }
 
 /// Read a nudge. That does not count as reading it for anybody.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/nudges/{nudge}",
-    tag = "people",
     params(NudgePath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Nudge>),
@@ -150,74 +119,54 @@ async fn list_nudges(
         Problems
     )
 )]
-async fn get_nudge(
-    caller: Caller,
-    Path(path): Path<NudgePath>,
-    Query(query): Query<AtQuery>,
-    seen: Seen,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
-    let nudge = view.state().nudge(path.nudge).ok_or_else(|| not_on_board("nudge", path.nudge))?;
-    Ok(RevResponse::new(nudge, view.rev()).version(nudge.version).unless(&seen).into_response())
+async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, HttpError> {
+    let view = read.view().await?;
+    let (found, id) = (view.state().nudge(read.path.nudge), ("nudge", read.path.nudge));
+    record(&view, found, |nudge| nudge.version, &seen, id)
 }
 
 /// Say something to an agent, to the orchestrator or to all who work on the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges",
-    tag = "people",
     params(BoardPath, Writes),
     request_body = NudgeBody,
     responses((status = 201, body = WithRev<NudgedBody>), Problems)
 )]
 async fn add_nudge(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
+    write: BoardWrite,
     Body(NudgeBody { to, message, priority, expires_at }): Body<NudgeBody>,
-) -> Result<RevResponse<NudgedBody>, HttpError> {
+) -> RevResult<NudgedBody> {
     if let NudgeTarget::Agent(agent) = &to {
-        AgentId::check(agent.as_str(), &caller.corkboard().options().limits)?;
+        AgentId::check(agent.as_str(), &write.caller.corkboard().options().limits)?;
     }
-    let board = writing.board(&caller, &path.board)?;
+    let board = write.board()?;
     let id = board.inject_nudge(NewNudge { to, message, priority, expires_at }).await?;
-    let rev = board.last_rev();
-    Ok(RevResponse::new(NudgedBody { id }, rev).created().version(rev))
+    created(&board, NudgedBody { id })
 }
 
 /// Say that the caller heeds what was said to them.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges/{nudge}/ack",
-    tag = "people",
     params(NudgePath, Writes),
     responses((status = 200, body = WithRev<AcknowledgedBody>), Problems)
 )]
-async fn acknowledge_nudge(
-    caller: Caller,
-    Path(path): Path<NudgePath>,
-    writing: Writing,
-) -> Result<RevResponse<AcknowledgedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let acknowledged = board.acknowledge(&[path.nudge]).await?;
-    Ok(RevResponse::new(AcknowledgedBody { acknowledged }, board.last_rev()))
+async fn acknowledge_nudge(write: BoardWrite<NudgePath>) -> RevResult<AcknowledgedBody> {
+    let board = write.board()?;
+    let acknowledged = board.acknowledge(&[write.path.nudge]).await?;
+    respond(&board, AcknowledgedBody { acknowledged })
 }
 
 /// List what people signed off.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/approvals",
-    tag = "people",
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ApprovalsBody>), Problems)
 )]
-async fn list_approvals(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-    Query(page): Query<PageQuery>,
-) -> Result<RevResponse<ApprovalsBody>, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn list_approvals(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ApprovalsBody> {
+    let view = read.view().await?;
     let (approvals, next) =
         page.from(|after| view.state().records_after::<Approval>(after), |approval| approval.id.to_string())?;
     Ok(RevResponse::new(ApprovalsBody { approvals, next }, view.rev()))
@@ -227,38 +176,32 @@ async fn list_approvals(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/approve",
-    tag = "people",
     params(DecisionPath, Writes),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<JudgedBody>), Problems)
 )]
 async fn approve_decision(
-    caller: Caller,
-    Path(path): Path<DecisionPath>,
-    writing: Writing,
+    write: BoardWrite<DecisionPath>,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<RevResponse<JudgedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let id = board.approve(path.decision, comment).await?;
-    Ok(RevResponse::new(JudgedBody { id }, board.last_rev()))
+) -> RevResult<JudgedBody> {
+    let board = write.board()?;
+    let id = board.approve(write.path.decision, comment).await?;
+    respond(&board, JudgedBody { id })
 }
 
 /// Reject a decision: it does not hold. What waits for it may go on without it.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/reject",
-    tag = "people",
     params(DecisionPath, Writes),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<JudgedBody>), Problems)
 )]
 async fn reject_decision(
-    caller: Caller,
-    Path(path): Path<DecisionPath>,
-    writing: Writing,
+    write: BoardWrite<DecisionPath>,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<RevResponse<JudgedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let id = board.reject(path.decision, comment).await?;
-    Ok(RevResponse::new(JudgedBody { id }, board.last_rev()))
+) -> RevResult<JudgedBody> {
+    let board = write.board()?;
+    let id = board.reject(write.path.decision, comment).await?;
+    respond(&board, JudgedBody { id })
 }

@@ -2,72 +2,28 @@
 
 use std::sync::Arc;
 
-use axum::response::{IntoResponse, Response};
 use corkboard::boards::{
     Artifact, ArtifactId, Decision, DecisionId, Discovery, DiscoveryId, NewArtifact, NewDecision, NewDiscovery,
 };
 use corkboard::{NoChecksum, RecordedArtifact};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::{AtQuery, BoardPath, Writes, Writing, not_on_board, view};
-use crate::caller::Caller;
-use crate::condition::Seen;
+use super::*;
 use crate::cursor::PageQuery;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_decisions))
-        .routes(routes!(get_decision))
-        .routes(routes!(record_decision))
-        .routes(routes!(supersede_decision))
-        .routes(routes!(list_discoveries))
-        .routes(routes!(get_discovery))
-        .routes(routes!(record_discovery))
-        .routes(routes!(list_artifacts))
-        .routes(routes!(get_artifact))
-        .routes(routes!(record_artifact))
-}
-
-/// Which decision.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(super) struct DecisionPath {
-    /// The board's id.
-    #[param(example = "add-login-1a2b3c4d")]
-    pub(super) board: String,
-    /// The decision's id.
-    #[param(inline)]
-    pub(super) decision: DecisionId,
-}
-
-/// Which discovery.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct DiscoveryPath {
-    /// The board's id, percent-encoded.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
-    /// The discovery's id.
-    #[param(inline)]
-    discovery: DiscoveryId,
-}
-
-/// Which artifact.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-struct ArtifactPath {
-    /// The board's id, percent-encoded.
-    #[param(example = "add-login-1a2b3c4d")]
-    board: String,
-    /// The artifact's id.
-    #[param(inline)]
-    artifact: ArtifactId,
+    routes!(
+        list_decisions,
+        get_decision,
+        record_decision,
+        supersede_decision,
+        list_discoveries,
+        get_discovery,
+        record_discovery,
+        list_artifacts,
+        get_artifact,
+        record_artifact
+    )
+    .tag("records")
 }
 
 /// Decisions.
@@ -131,17 +87,11 @@ struct ArtifactRecordedBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/decisions",
-    tag = "records",
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<DecisionsBody>), Problems)
 )]
-async fn list_decisions(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-    Query(page): Query<PageQuery>,
-) -> Result<RevResponse<DecisionsBody>, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn list_decisions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<DecisionsBody> {
+    let view = read.view().await?;
     let (decisions, next) =
         page.from(|after| view.state().records_after::<Decision>(after), |decision| decision.id.to_string())?;
     Ok(RevResponse::new(DecisionsBody { decisions, next }, view.rev()))
@@ -151,7 +101,6 @@ async fn list_decisions(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/decisions/{decision}",
-    tag = "records",
     params(DecisionPath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Decision>),
@@ -159,15 +108,10 @@ async fn list_decisions(
         Problems
     )
 )]
-async fn get_decision(
-    caller: Caller,
-    Path(path): Path<DecisionPath>,
-    Query(query): Query<AtQuery>,
-    seen: Seen,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
-    let decision = view.state().decision(path.decision).ok_or_else(|| not_on_board("decision", path.decision))?;
-    Ok(RevResponse::new(decision, view.rev()).version(decision.version).unless(&seen).into_response())
+async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Response, HttpError> {
+    let view = read.view().await?;
+    let (found, id) = (view.state().decision(read.path.decision), ("decision", read.path.decision));
+    record(&view, found, |decision| decision.version, &seen, id)
 }
 
 /// Record a decision.
@@ -177,22 +121,15 @@ async fn get_decision(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions",
-    tag = "records",
     params(BoardPath, Writes),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "argon2id",
         "alternatives": ["bcrypt"], "rationale": "memory-hard", "affects_tasks": ["T-1"]})),
     responses((status = 201, body = WithRev<DecisionRecordedBody>), Problems)
 )]
-async fn record_decision(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(decision): Body<NewDecision>,
-) -> Result<RevResponse<DecisionRecordedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -> RevResult<DecisionRecordedBody> {
+    let board = write.board()?;
     let id = board.record_decision(decision).await?;
-    let rev = board.last_rev();
-    Ok(RevResponse::new(DecisionRecordedBody { id }, rev).created().version(rev))
+    created(&board, DecisionRecordedBody { id })
 }
 
 /// Replace a decision by another.
@@ -202,39 +139,29 @@ async fn record_decision(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/supersede",
-    tag = "records",
     params(DecisionPath, Writes),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "scrypt",
         "rationale": "no new dependency"})),
     responses((status = 201, body = WithRev<DecisionRecordedBody>), Problems)
 )]
 async fn supersede_decision(
-    caller: Caller,
-    Path(path): Path<DecisionPath>,
-    writing: Writing,
+    write: BoardWrite<DecisionPath>,
     Body(decision): Body<NewDecision>,
-) -> Result<RevResponse<DecisionRecordedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let id = board.supersede(path.decision, decision).await?;
-    let rev = board.last_rev();
-    Ok(RevResponse::new(DecisionRecordedBody { id }, rev).created().version(rev))
+) -> RevResult<DecisionRecordedBody> {
+    let board = write.board()?;
+    let id = board.supersede(write.path.decision, decision).await?;
+    created(&board, DecisionRecordedBody { id })
 }
 
 /// List discoveries.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/discoveries",
-    tag = "records",
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<DiscoveriesBody>), Problems)
 )]
-async fn list_discoveries(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-    Query(page): Query<PageQuery>,
-) -> Result<RevResponse<DiscoveriesBody>, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn list_discoveries(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<DiscoveriesBody> {
+    let view = read.view().await?;
     let (discoveries, next) =
         page.from(|after| view.state().records_after::<Discovery>(after), |discovery| discovery.id.to_string())?;
     Ok(RevResponse::new(DiscoveriesBody { discoveries, next }, view.rev()))
@@ -244,7 +171,6 @@ async fn list_discoveries(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/discoveries/{discovery}",
-    tag = "records",
     params(DiscoveryPath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Discovery>),
@@ -252,54 +178,36 @@ async fn list_discoveries(
         Problems
     )
 )]
-async fn get_discovery(
-    caller: Caller,
-    Path(path): Path<DiscoveryPath>,
-    Query(query): Query<AtQuery>,
-    seen: Seen,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
-    let discovery = view.state().discovery(path.discovery).ok_or_else(|| not_on_board("discovery", path.discovery))?;
-    Ok(RevResponse::new(discovery, view.rev()).version(discovery.version).unless(&seen).into_response())
+async fn get_discovery(read: BoardRead<DiscoveryPath>, seen: Seen) -> Result<Response, HttpError> {
+    let view = read.view().await?;
+    let (found, id) = (view.state().discovery(read.path.discovery), ("discovery", read.path.discovery));
+    record(&view, found, |discovery| discovery.version, &seen, id)
 }
 
 /// Record a discovery.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/discoveries",
-    tag = "records",
     params(BoardPath, Writes),
     request_body(content = NewDiscovery, example = json!({"content": "users has no column for tokens",
         "type": "constraint", "affects_tasks": ["T-1"], "promote_to_core": "house-rules"})),
     responses((status = 201, body = WithRev<DiscoveryRecordedBody>), Problems)
 )]
-async fn record_discovery(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(discovery): Body<NewDiscovery>,
-) -> Result<RevResponse<DiscoveryRecordedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn record_discovery(write: BoardWrite, Body(discovery): Body<NewDiscovery>) -> RevResult<DiscoveryRecordedBody> {
+    let board = write.board()?;
     let id = board.record_discovery(discovery).await?;
-    let rev = board.last_rev();
-    Ok(RevResponse::new(DiscoveryRecordedBody { id }, rev).created().version(rev))
+    created(&board, DiscoveryRecordedBody { id })
 }
 
 /// List artifacts.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/artifacts",
-    tag = "records",
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ArtifactsBody>), Problems)
 )]
-async fn list_artifacts(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-    Query(page): Query<PageQuery>,
-) -> Result<RevResponse<ArtifactsBody>, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn list_artifacts(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ArtifactsBody> {
+    let view = read.view().await?;
     let (artifacts, next) =
         page.from(|after| view.state().records_after::<Artifact>(after), |artifact| artifact.id.to_string())?;
     Ok(RevResponse::new(ArtifactsBody { artifacts, next }, view.rev()))
@@ -309,7 +217,6 @@ async fn list_artifacts(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/artifacts/{artifact}",
-    tag = "records",
     params(ArtifactPath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Artifact>),
@@ -317,15 +224,10 @@ async fn list_artifacts(
         Problems
     )
 )]
-async fn get_artifact(
-    caller: Caller,
-    Path(path): Path<ArtifactPath>,
-    Query(query): Query<AtQuery>,
-    seen: Seen,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
-    let artifact = view.state().artifact(path.artifact).ok_or_else(|| not_on_board("artifact", path.artifact))?;
-    Ok(RevResponse::new(artifact, view.rev()).version(artifact.version).unless(&seen).into_response())
+async fn get_artifact(read: BoardRead<ArtifactPath>, seen: Seen) -> Result<Response, HttpError> {
+    let view = read.view().await?;
+    let (found, id) = (view.state().artifact(read.path.artifact), ("artifact", read.path.artifact));
+    record(&view, found, |artifact| artifact.version, &seen, id)
 }
 
 /// Record an artifact.
@@ -336,19 +238,13 @@ async fn get_artifact(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/artifacts",
-    tag = "records",
     params(BoardPath, Writes),
     request_body(content = NewArtifact, example = json!({"type": "code", "path": "schema.sql",
         "description": "all tables", "associated_task": "T-1", "content": "create table users (id integer);"})),
     responses((status = 201, body = WithRev<ArtifactRecordedBody>), Problems)
 )]
-async fn record_artifact(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(artifact): Body<NewArtifact>,
-) -> Result<RevResponse<ArtifactRecordedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn record_artifact(write: BoardWrite, Body(artifact): Body<NewArtifact>) -> RevResult<ArtifactRecordedBody> {
+    let board = write.board()?;
     let RecordedArtifact { id, version, checksum, no_checksum } = board.record_artifact(artifact).recorded().await?;
     let body = ArtifactRecordedBody { id, version, checksum, no_checksum };
     Ok(RevResponse::new(body, board.last_rev()).created())

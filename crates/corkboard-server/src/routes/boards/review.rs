@@ -1,24 +1,11 @@
 //! Whoever runs a board says who does a task, what it is worth, and whether it is tried again.
 
 use corkboard::boards::ReviewStatus;
-use serde::Deserialize;
-use utoipa::ToSchema;
 
-use super::{CommentBody, DoneBody, MovedBody, TaskIdsBody, TaskPath, Writes, Writing};
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use super::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(assign_task))
-        .routes(routes!(assign_review))
-        .routes(routes!(review_task))
-        .routes(routes!(cancel_task))
-        .routes(routes!(retry_task))
+    routes!(assign_task, assign_review, review_task, cancel_task, retry_task).tag("tasks")
 }
 
 /// Who.
@@ -45,40 +32,28 @@ struct ReviewBody {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn assign_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
-    Body(AssignBody { to }): Body<AssignBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    board.assign_task(path.task, &to).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { to }): Body<AssignBody>) -> RevResult<DoneBody> {
+    let board = write.board()?;
+    board.assign_task(write.path.task, &to).await?;
+    respond(&board, DoneBody {})
 }
 
 /// Say who is to look at a task.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign_review",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn assign_review(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
-    Body(AssignBody { to }): Body<AssignBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    board.assign_review(path.task, &to).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+async fn assign_review(write: BoardWrite<TaskPath>, Body(AssignBody { to }): Body<AssignBody>) -> RevResult<DoneBody> {
+    let board = write.board()?;
+    board.assign_review(write.path.task, &to).await?;
+    respond(&board, DoneBody {})
 }
 
 /// Review a task: approve, request rework or reject.
@@ -88,20 +63,17 @@ async fn assign_review(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/review",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = ReviewBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
 async fn review_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     Body(ReviewBody { verdict, comments }): Body<ReviewBody>,
-) -> Result<RevResponse<MovedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let status = board.review_task(path.task, verdict, comments).await?;
-    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
+) -> RevResult<MovedBody> {
+    let board = write.board()?;
+    let status = board.review_task(write.path.task, verdict, comments).await?;
+    respond(&board, MovedBody { status })
 }
 
 /// Cancel a task, and those that can no longer begin because of it.
@@ -110,20 +82,17 @@ async fn review_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/cancel",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
 async fn cancel_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
+    write: BoardWrite<TaskPath>,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<RevResponse<TaskIdsBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let tasks = board.cancel_task(path.task, comment).await?;
-    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
+) -> RevResult<TaskIdsBody> {
+    let board = write.board()?;
+    let tasks = board.cancel_task(write.path.task, comment).await?;
+    respond(&board, TaskIdsBody { tasks })
 }
 
 /// Reopen a failed task, and what was cancelled because of it.
@@ -132,16 +101,11 @@ async fn cancel_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/retry",
-    tag = "tasks",
     params(TaskPath, Writes),
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
-async fn retry_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
-) -> Result<RevResponse<TaskIdsBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let tasks = board.retry_task(path.task).await?;
-    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
+async fn retry_task(write: BoardWrite<TaskPath>) -> RevResult<TaskIdsBody> {
+    let board = write.board()?;
+    let tasks = board.retry_task(write.path.task).await?;
+    respond(&board, TaskIdsBody { tasks })
 }

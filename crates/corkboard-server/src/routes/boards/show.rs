@@ -2,30 +2,15 @@
 
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
 use corkboard::boards::{BoardEdit, FailurePolicy};
 use corkboard::{AgentContribution, BoardDiff, BoardDocument, BoardHit, BoardProgress, GraphFormat, TaskGraph};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::{AtQuery, BoardPath, IfMatch, Writes, Writing, view};
-use crate::caller::Caller;
+use super::*;
 use crate::cursor::PageQuery;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(get_board))
-        .routes(routes!(edit_board))
-        .routes(routes!(board_status))
-        .routes(routes!(board_graph))
-        .routes(routes!(board_diff))
-        .routes(routes!(search_board))
-        .routes(routes!(board_contributions))
+    routes!(get_board, edit_board, board_status, board_graph, board_diff, search_board, board_contributions)
+        .tag("boards")
 }
 
 /// What is to change about a board. What is missing stays.
@@ -133,16 +118,11 @@ struct ContributionsBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}",
-    tag = "boards",
     params(BoardPath, AtQuery),
     responses((status = 200, body = BoardDocument), Problems)
 )]
-async fn get_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn get_board(read: BoardRead) -> Result<Response, HttpError> {
+    let view = read.view().await?;
     let document = view.document()?;
     let version = document.version;
     Ok(RevResponse::new(Json(document), view.rev()).version(version).whole().into_response())
@@ -152,19 +132,13 @@ async fn get_board(
 #[utoipa::path(
     patch,
     path = "/v1/boards/{board}",
-    tag = "boards",
     params(BoardPath, IfMatch, Writes),
     request_body = BoardEditBody,
     responses((status = 200, body = WithRev<BoardEditedBody>), Problems)
 )]
-async fn edit_board(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(body): Body<BoardEditBody>,
-) -> Result<RevResponse<BoardEditedBody>, HttpError> {
+async fn edit_board(write: BoardWrite, Body(body): Body<BoardEditBody>) -> RevResult<BoardEditedBody> {
     let BoardEditBody { name, goal, constraints, memory_core_refs, on_failure } = body;
-    let (board, if_version) = writing.versioned(&caller, &path.board)?;
+    let (board, if_version) = write.versioned()?;
     let edit = BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn: None };
     let version = board.edit(edit, if_version).await?;
     Ok(RevResponse::new(BoardEditedBody { version }, version).version(version))
@@ -174,16 +148,11 @@ async fn edit_board(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/status",
-    tag = "boards",
     params(BoardPath, AtQuery),
     responses((status = 200, body = BoardProgress), Problems)
 )]
-async fn board_status(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-) -> Result<impl IntoResponse, HttpError> {
-    let progress = view(&caller, &path.board, query.at).await?.progress()?;
+async fn board_status(read: BoardRead) -> Result<impl IntoResponse, HttpError> {
+    let progress = read.view().await?.progress()?;
     let rev = progress.rev;
     Ok(RevResponse::new(Json(progress), rev).whole())
 }
@@ -194,7 +163,6 @@ async fn board_status(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/graph",
-    tag = "boards",
     params(BoardPath, GraphQuery),
     responses(
         (status = 200, content((WithRev<TaskGraph> = "application/json"), (String = "text/plain"))),
@@ -206,7 +174,7 @@ async fn board_graph(
     Path(path): Path<BoardPath>,
     Query(query): Query<GraphQuery>,
 ) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+    let view = BoardRead { caller, path, at: query.at }.view().await?;
     let format = match query.format {
         Format::Json => return Ok(RevResponse::new(view.task_graph(), view.rev()).into_response()),
         Format::Mermaid => GraphFormat::Mermaid,
@@ -220,7 +188,6 @@ async fn board_graph(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/diff",
-    tag = "boards",
     params(BoardPath, DiffQuery),
     responses((status = 200, body = WithRev<DiffBody>), Problems)
 )]
@@ -228,7 +195,7 @@ async fn board_diff(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DiffQuery>,
-) -> Result<RevResponse<DiffBody>, HttpError> {
+) -> RevResult<DiffBody> {
     let board = caller.board(&path.board)?;
     let to = match query.to {
         Some(to) => to,
@@ -243,7 +210,6 @@ async fn board_diff(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/search",
-    tag = "boards",
     params(BoardPath, SearchQuery),
     responses((status = 200, body = WithRev<BoardHitsBody>), Problems)
 )]
@@ -251,31 +217,25 @@ async fn search_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<SearchQuery>,
-) -> Result<RevResponse<BoardHitsBody>, HttpError> {
+) -> RevResult<BoardHitsBody> {
     let board = caller.board(&path.board)?;
     let mut search = board.search(&query.q);
     if let Some(limit) = query.limit {
         search = search.limit(limit);
     }
     let hits = search.await?;
-    Ok(RevResponse::new(BoardHitsBody { hits }, board.last_rev()))
+    respond(&board, BoardHitsBody { hits })
 }
 
 /// See what agents did.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/contributions",
-    tag = "boards",
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ContributionsBody>), Problems)
 )]
-async fn board_contributions(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    Query(query): Query<AtQuery>,
-    Query(page): Query<PageQuery>,
-) -> Result<RevResponse<ContributionsBody>, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+async fn board_contributions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ContributionsBody> {
+    let view = read.view().await?;
     let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent_id, one.contribution.agent_role);
     let (contributions, next) = page.of(view.contributions().into_iter(), name)?;
     Ok(RevResponse::new(ContributionsBody { contributions, next }, view.rev()))

@@ -1,31 +1,17 @@
 //! Tasks: what is to be done, and what waits for what.
 
 use axum::Json;
-use axum::response::{IntoResponse, Response};
 use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskList, TaskStatus};
 use corkboard::{Composition, Strict, TaskDocument};
+use serde::Deserializer;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
 
-use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
-use crate::caller::Caller;
+use super::*;
 use crate::cursor::PageQuery;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_tasks))
-        .routes(routes!(add_tasks))
-        .routes(routes!(get_task))
-        .routes(routes!(edit_task))
-        .routes(routes!(task_context))
-        .routes(routes!(add_dependencies, remove_dependency))
+    routes!(list_tasks, add_tasks, get_task, edit_task, task_context, add_dependencies, remove_dependency).tag("tasks")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -182,7 +168,6 @@ struct DependencyRemovedBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks",
-    tag = "tasks",
     params(BoardPath, TasksQuery, PageQuery),
     responses((status = 200, body = WithRev<TasksBody>), Problems)
 )]
@@ -192,7 +177,7 @@ async fn list_tasks(
     Query(query): Query<TasksQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
+    let view = BoardRead { caller, path, at: query.at }.view().await?;
     let state = view.state();
     let is_meant = |task: &Task| query.status.is_none_or(|status| task.status == status);
     let rest = |after: Option<TaskId>| {
@@ -215,7 +200,6 @@ async fn list_tasks(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks",
-    tag = "tasks",
     params(BoardPath, Writes),
     request_body(content = AddTasksBody, example = json!({"tasks": [
         {"key": "schema", "title": "Design the schema"},
@@ -223,13 +207,8 @@ async fn list_tasks(
         {"key": "token", "title": "Sessions by tokens", "depends_on": ["schema"], "needs_review": true}]})),
     responses((status = 201, body = WithRev<TasksAddedBody>), Problems)
 )]
-async fn add_tasks(
-    caller: Caller,
-    Path(path): Path<BoardPath>,
-    writing: Writing,
-    Body(body): Body<AddTasksBody>,
-) -> Result<RevResponse<TasksAddedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
+async fn add_tasks(write: BoardWrite, Body(body): Body<AddTasksBody>) -> RevResult<TasksAddedBody> {
+    let board = write.board()?;
     let added = match body {
         AddTasksBody::One(task) => {
             let id = board.add_task(task).await?;
@@ -249,17 +228,12 @@ async fn add_tasks(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks/{task}",
-    tag = "tasks",
-    params(TaskPath, super::AtQuery),
+    params(TaskPath, AtQuery),
     responses((status = 200, body = WithRev<TaskDocument>), Problems)
 )]
-async fn get_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    Query(query): Query<super::AtQuery>,
-) -> Result<Response, HttpError> {
-    let view = view(&caller, &path.board, query.at).await?;
-    let task = view.task(path.task)?;
+async fn get_task(read: BoardRead<TaskPath>) -> Result<Response, HttpError> {
+    let view = read.view().await?;
+    let task = view.task(read.path.task)?;
     Ok(RevResponse::new(view.task_document(task), view.rev()).version(task.version).into_response())
 }
 
@@ -267,19 +241,13 @@ async fn get_task(
 #[utoipa::path(
     patch,
     path = "/v1/boards/{board}/tasks/{task}",
-    tag = "tasks",
     params(TaskPath, IfMatch, Writes),
     request_body(content = TaskEdit, example = json!({"priority": 20, "estimate_minutes": 45})),
     responses((status = 200, body = WithRev<TaskEditedBody>), Problems)
 )]
-async fn edit_task(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
-    Body(edit): Body<TaskEdit>,
-) -> Result<RevResponse<TaskEditedBody>, HttpError> {
-    let (board, if_version) = writing.versioned(&caller, &path.board)?;
-    let version = board.edit_task(path.task, edit, if_version).await?;
+async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> RevResult<TaskEditedBody> {
+    let (board, if_version) = write.versioned()?;
+    let version = board.edit_task(write.path.task, edit, if_version).await?;
     Ok(RevResponse::new(TaskEditedBody { version }, version).version(version))
 }
 
@@ -290,7 +258,6 @@ async fn edit_task(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks/{task}/context",
-    tag = "tasks",
     params(TaskPath, ContextQuery),
     responses((status = 200, body = Composition), Problems)
 )]
@@ -314,20 +281,14 @@ async fn task_context(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",
-    tag = "tasks",
     params(TaskPath, Writes),
     request_body = DependencyBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn add_dependencies(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
-    writing: Writing,
-    Body(body): Body<DependencyBody>,
-) -> Result<RevResponse<DoneBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    board.add_dependency(path.task, body.on).await?;
-    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
+async fn add_dependencies(write: BoardWrite<TaskPath>, Body(body): Body<DependencyBody>) -> RevResult<DoneBody> {
+    let board = write.board()?;
+    board.add_dependency(write.path.task, body.on).await?;
+    respond(&board, DoneBody {})
 }
 
 /// Remove a dependency.
@@ -336,17 +297,14 @@ async fn add_dependencies(
 #[utoipa::path(
     delete,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",
-    tag = "tasks",
     params(TaskPath, DependencyQuery, Writes),
     responses((status = 200, body = WithRev<DependencyRemovedBody>), Problems)
 )]
 async fn remove_dependency(
-    caller: Caller,
-    Path(path): Path<TaskPath>,
+    write: BoardWrite<TaskPath>,
     Query(query): Query<DependencyQuery>,
-    writing: Writing,
-) -> Result<RevResponse<DependencyRemovedBody>, HttpError> {
-    let board = writing.board(&caller, &path.board)?;
-    let removed = board.remove_dependency(path.task, query.on).await?;
-    Ok(RevResponse::new(DependencyRemovedBody { removed }, board.last_rev()))
+) -> RevResult<DependencyRemovedBody> {
+    let board = write.board()?;
+    let removed = board.remove_dependency(write.path.task, query.on).await?;
+    respond(&board, DependencyRemovedBody { removed })
 }
