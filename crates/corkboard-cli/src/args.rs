@@ -14,7 +14,6 @@ use crate::value_parsers::{name_argument, role};
 /// The file of the default store, in the user's data folder.
 const DEFAULT_FILE: &str = "corkboard/corkboard.db";
 
-/// What names a server.
 pub(crate) const SERVER_URL: &str = "--url and CORK_URL take, for example, http://127.0.0.1:7117";
 
 /// Working memory for LLM agents and for the people who work with them.
@@ -177,7 +176,6 @@ impl Global {
         Ok(())
     }
 
-    /// How a Corkboard is to behave.
     pub(crate) fn options(&self) -> Options {
         self.config.settings.options.clone()
     }
@@ -191,12 +189,10 @@ impl Global {
         Options { creation, ..self.options() }
     }
 
-    /// Whether nobody named a store.
     pub(crate) fn is_default_store(&self) -> bool {
         self.config.settings.store.is_none()
     }
 
-    /// The store's URL: as given, or the default one.
     pub(crate) fn store_url(&self) -> Result<String, CliError> {
         match self.config.settings.store.clone() {
             None => default_store(),
@@ -251,7 +247,6 @@ impl Global {
     }
 }
 
-/// The name of a setting and its value.
 fn setting_argument(argument: &str) -> Result<(String, String), String> {
     let (key, value) = argument.split_once('=').ok_or("not a setting and its value, such as listen=127.0.0.1:0")?;
     Ok((key.trim().to_owned(), value.to_owned()))

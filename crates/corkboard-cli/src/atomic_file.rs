@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CliError;
 
-/// Who may read a new file.
 const OWNER_ALONE: u32 = 0o600;
 /// What of a mode says who may do what.
 const PERMISSIONS: u32 = 0o777;
@@ -20,7 +19,6 @@ pub(crate) enum Existing {
 }
 
 impl Existing {
-    /// What `--force` says.
     pub(crate) fn from_flag(force: bool) -> Self {
         if force { Self::Replaced } else { Self::Kept }
     }
@@ -60,17 +58,14 @@ impl AtomicFile {
         Ok(Self { path: path.to_owned(), existing, temporary, file, finished: false })
     }
 
-    /// The file, to write to.
     pub(crate) fn file(&self) -> Result<File, CliError> {
         self.file.try_clone().map_err(|error| self.failure(&error))
     }
 
-    /// The name that the file has until it is finished.
     pub(crate) fn temporary(&self) -> &Path {
         &self.temporary
     }
 
-    /// Writes it all at once, and finishes it.
     pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.file.write_all(bytes).map_err(|error| self.failure(&error))?;
         self.finish()

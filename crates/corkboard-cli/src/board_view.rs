@@ -7,7 +7,6 @@ use crate::error::CliError;
 use crate::error_hint::hint;
 use crate::output::{Fit, Percent, Rest, clip, count, one_line, table};
 
-/// The most characters of a remark about a task in a list.
 const SHOWN_REMARK: usize = 200;
 
 /// That a board has that id already, with the id.
@@ -37,7 +36,6 @@ pub(crate) fn references(entries: &[CoreRef]) -> String {
     one_line(&entries.iter().map(CoreRef::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// Tasks, a line each.
 pub(crate) fn task_table<'a>(state: &BoardState, tasks: impl Iterator<Item = &'a Task>) -> String {
     let rows = tasks.map(|task| {
         let who = task.assigned_to.as_ref().map_or_else(String::new, |agent| one_line(agent.as_str()));
@@ -81,7 +79,6 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
     one_line(&clip(&text, SHOWN_REMARK))
 }
 
-/// Whether a branch of a choice begins with that task.
 fn is_branch(state: &BoardState, task: TaskId) -> bool {
     state.choices().any(|choice| choice.options.iter().any(|option| option.tasks.contains(&task)))
 }

@@ -14,9 +14,7 @@ pub(crate) struct Session {
     pub(crate) corkboard: Corkboard,
     pub(crate) agent: AgentMemory,
     pub(crate) output: Output,
-    /// In whose name tools are called.
     pub(crate) tool_actor: Actor,
-    /// In whose name a context is read.
     pub(crate) reader: Actor,
     /// The board that the command line or the environment names.
     pub(crate) board_id: Option<String>,
@@ -28,13 +26,10 @@ pub(crate) struct Session {
 /// What becomes of a command whose store does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
-    /// It creates the store.
     Create,
-    /// It fails.
     Fail,
     /// It fails, unless the store is the default one: that counts as empty until something is written to it.
     FailUnlessDefault,
-    /// It needs no store.
     UseNone,
 }
 
@@ -80,7 +75,6 @@ impl Session {
         }
     }
 
-    /// The board with that id.
     pub(crate) fn board_named(&self, id: &str) -> Result<Board, CliError> {
         self.opened_board.get_or_init(|| id.into());
         Ok(self.corkboard.board(id)?)
@@ -146,7 +140,6 @@ pub(crate) struct StoreSession {
 }
 
 impl StoreSession {
-    /// Opens the store, and creates it if it is missing.
     pub(crate) async fn open(global: &Global) -> Result<Self, CliError> {
         Self::open_with(global, Creation::Store).await
     }
@@ -177,7 +170,6 @@ impl StoreSession {
     }
 }
 
-/// Items of a list read at a time.
 pub(crate) const PAGE: usize = 500;
 
 /// All items of a list that is read in pages of [`PAGE`] items. Each page begins after the last item of the one before.

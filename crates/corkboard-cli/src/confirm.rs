@@ -30,7 +30,6 @@ pub(crate) enum Consent {
 }
 
 impl Consent {
-    /// What `--yes` says.
     pub(crate) fn from_flag(yes: bool) -> Self {
         if yes { Self::Given } else { Self::ToBeAsked }
     }

@@ -34,7 +34,6 @@ pub(crate) struct TrustArguments {
 }
 
 impl TrustArguments {
-    /// What was said of it, if something was.
     pub(crate) fn said(&self) -> Option<Trust> {
         if self.outside { Some(Trust::Outside) } else { self.trust }
     }

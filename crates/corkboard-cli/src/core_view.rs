@@ -1,6 +1,6 @@
 //! How memory cores and their entries are shown, as text and as JSON.
 
-use corkboard::cores::{CoreEntry, CoreEntryId, Provenance, Trust};
+use corkboard::cores::{CoreEntry, Provenance, Trust};
 use corkboard::{Core, CoreId};
 use serde::Serialize;
 
@@ -25,13 +25,6 @@ pub(crate) fn marked(text: &str, trust: Trust) -> String {
     text.split('\n').map(|line| [trust.mark(), line].concat()).collect::<Vec<_>>().join("\n")
 }
 
-/// What a change of one entry tells.
-#[derive(Serialize)]
-pub(crate) struct ChangedEntry {
-    pub(crate) id: CoreEntryId,
-    pub(crate) version: u64,
-}
-
 /// An entry as programs see it: what it holds, and what follows from where it came from.
 #[derive(Serialize)]
 pub(crate) struct CoreEntryDocument<'a> {
@@ -47,9 +40,7 @@ impl<'a> From<&'a CoreEntry> for CoreEntryDocument<'a> {
     }
 }
 
-/// Entries, a line each.
 pub(crate) fn entry_table<'a>(entries: impl Iterator<Item = &'a CoreEntry>) -> String {
-    /// More of a text is not shown in a list.
     const SHOWN: usize = 200;
     let now = now();
     let rows = entries.map(|entry| {
@@ -74,7 +65,6 @@ pub(crate) fn entry_table<'a>(entries: impl Iterator<Item = &'a CoreEntry>) -> S
     table(header, rows)
 }
 
-/// Where an entry came from, in words.
 pub(crate) fn origin(origin: &Provenance) -> String {
     let promoted = origin.promoted_by.as_ref().map(|by| format!(", brought in by {}", one_line(by)));
     let board = origin.board.as_ref().map(|board| format!(", on board {}", one_line(board.as_str())));

@@ -11,17 +11,19 @@ use crate::error_hint::hint;
 use crate::notebook_problems;
 use crate::output::{clip, json_object, one_line, value_text};
 
-/// The most of a value that an error shows.
 const SHOWN_VALUE: usize = 200;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// The library's error.
     Library(Error),
     /// What the command line itself found.
-    Own { code: &'static str, kind: ErrorKind, message: String, hint: Option<String> },
-    /// The answer could not be written.
+    Own {
+        code: &'static str,
+        kind: ErrorKind,
+        message: String,
+        hint: Option<String>,
+    },
     Output(std::io::Error),
     /// A copy of what is remembered could not be written to stdout as a whole.
     Copy(std::io::Error),
@@ -31,8 +33,9 @@ pub(crate) enum CliError {
     Incomplete,
     /// `doctor` was stopped by this, and said so.
     Reported(Error),
-    /// Ctrl-C.
-    Interrupted { then: &'static str },
+    Interrupted {
+        then: &'static str,
+    },
 }
 
 /// A board was completed with the outcome partial or failed.
@@ -148,7 +151,6 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// An error as it is shown.
 struct ErrorReport<'a> {
     code: &'a str,
     message: String,

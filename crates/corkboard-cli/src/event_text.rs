@@ -6,7 +6,6 @@ use corkboard::cores::Trust;
 use crate::board_view::written;
 use crate::output::{clip, count, one_line, time};
 
-/// The most of a remembered text that a line tells.
 const SHOWN_TEXT: usize = 60;
 
 /// One event in words. Nothing of it can harm a terminal.

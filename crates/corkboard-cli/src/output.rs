@@ -16,7 +16,6 @@ pub(crate) use corkboard::count;
 
 use crate::error::CliError;
 
-/// The width of paragraphs where there is no terminal.
 const WIDTH: u16 = 120;
 
 /// Stdout. Every write is whole and is flushed.
@@ -48,7 +47,6 @@ impl Output {
         self.line(&json.map_err(|error| CliError::Output(error.into()))?)
     }
 
-    /// A text and a newline.
     pub(crate) fn line(self, text: &str) -> Result<(), CliError> {
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
@@ -168,7 +166,6 @@ pub(crate) fn shown(text: &str) -> String {
     text.chars().map(|character| if plain(character) { character } else { '\u{fffd}' }).collect()
 }
 
-/// At most so many characters.
 pub(crate) fn clip(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
@@ -197,7 +194,6 @@ pub(crate) fn time(at: Timestamp) -> String {
     second.to_string()
 }
 
-/// A time's day, in UTC.
 pub(crate) fn day(at: Timestamp) -> String {
     time(at).split('T').next().unwrap_or_default().to_owned()
 }
@@ -216,7 +212,6 @@ pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Notes, a line each.
 pub(crate) fn note_table(notes: &[Note]) -> String {
     let now = now();
     let rows = notes.iter().map(|note| {
@@ -227,7 +222,6 @@ pub(crate) fn note_table(notes: &[Note]) -> String {
     table(header, rows)
 }
 
-/// Entries, a line each.
 pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
     let now = now();
     let rows = entries.iter().map(|entry| {
@@ -257,7 +251,6 @@ pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
 /// How wide a column of a table may become.
 #[derive(Clone, Copy)]
 pub(crate) enum ColumnWidth {
-    /// As wide as its content.
     Fit,
     /// As wide as its content, up to this share of the table.
     Percent(u16),
@@ -308,14 +301,12 @@ fn rendered_table(header: &[(&str, ColumnWidth)], rows: Vec<Row>) -> String {
     lines.join("\n")
 }
 
-/// Names and values, a line each.
 pub(crate) fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let lines: Vec<String> = fields.iter().map(|(name, value)| format!("{name:width$}  {value}")).collect();
     lines.join("\n")
 }
 
-/// What a store warns of, a line each.
 pub(crate) fn warnings(info: &StoreInfo) -> Vec<String> {
     info.warnings.iter().map(|warning| format!("! {}", one_line(warning))).collect()
 }

@@ -11,7 +11,6 @@ use crate::output::{Output, bytes, count};
 
 /// What is done sooner needs no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line changes.
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// Shows on stderr how far it is, if that is a terminal and nobody asked for JSON. It goes when it is dropped.
@@ -39,7 +38,6 @@ impl ProgressLine {
         self.show(stage, progress.spaces, progress.total, rest);
     }
 
-    /// How many of how many things are done.
     pub(crate) fn tell_count(&mut self, stage: &'static str, done: u64, total: u64, things: &str) {
         self.show(stage, done, total, || things.to_owned());
     }

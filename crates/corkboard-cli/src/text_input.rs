@@ -8,7 +8,6 @@ use corkboard::{LimitName, Limits, Refusal};
 
 use crate::error::CliError;
 
-/// Whether a path stands for stdin or stdout.
 pub(crate) fn is_dash(file: &Path) -> bool {
     file.as_os_str() == "-"
 }

@@ -102,7 +102,6 @@ pub(crate) fn moment_argument(argument: &str) -> Result<Timestamp, String> {
     Timestamp::now().checked_add(later).map_err(|_| format!("{argument:?} is too long"))
 }
 
-/// A length of time: `30d`, `12h`, `45m`, `90s`.
 pub(crate) fn length_argument(argument: &str) -> Result<SignedDuration, String> {
     length(argument).flatten().ok_or_else(|| format!("{argument:?} is not a length of time such as 30d or 12h"))
 }
@@ -125,7 +124,6 @@ pub(crate) fn object_argument(argument: &str) -> Result<Map<String, Value>, Stri
     serde_json::from_str(argument).map_err(|error| format!("not a JSON object: {error}"))
 }
 
-/// A number of seconds, fractions allowed.
 pub(crate) fn seconds(argument: &str) -> Result<f64, String> {
     match argument.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use corkboard::boards::{ApprovalId, DecisionId};
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
@@ -43,17 +43,8 @@ struct Judged {
     conditions: BoardConditions,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    id: ApprovalId,
-    decision: DecisionId,
-    verdict: &'static str,
-}
-
-impl Answer {
-    fn tell(self, session: &Session) -> Result<(), CliError> {
-        session.output.answer(&self, || format!("{} is {}", self.decision, self.verdict))
-    }
+fn tell(session: &Session, id: ApprovalId, decision: DecisionId, verdict: &str) -> Result<(), CliError> {
+    session.output.answer(&json_object! { id, decision, verdict }, || format!("{decision} is {verdict}"))
 }
 
 impl Approve {
@@ -61,7 +52,7 @@ impl Approve {
         let Judged { decision, comment, conditions } = self.judged;
         let comment = comment.map(text_or_stdin).transpose()?;
         let id = conditions.open(session)?.approve(decision, comment).await?;
-        Answer { id, decision, verdict: "approved" }.tell(session)
+        tell(session, id, decision, "approved")
     }
 }
 
@@ -70,6 +61,6 @@ impl Reject {
         let Judged { decision, comment, conditions } = self.judged;
         let comment = comment.map(text_or_stdin).transpose()?;
         let id = conditions.open(session)?.reject(decision, comment).await?;
-        Answer { id, decision, verdict: "rejected" }.tell(session)
+        tell(session, id, decision, "rejected")
     }
 }

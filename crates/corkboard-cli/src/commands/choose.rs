@@ -2,14 +2,13 @@
 
 use clap::{Args, Subcommand};
 use corkboard::boards::{ChoiceId, NewBranch, NewChoice, TaskId, TaskRef};
-use serde::Serialize;
 
 use super::board::choices;
 use crate::board_args::{BoardConditions, RevisionArgument};
 use crate::board_view::ids;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::one_line;
+use crate::output::{json_object, one_line};
 use crate::value_parsers::text_argument;
 
 /// Choose a branch of a board's graph, or add a choice
@@ -47,7 +46,6 @@ pub(crate) struct Choose {
 }
 
 impl Choose {
-    /// Whether it changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
         matches!(self.command, Some(ChooseCommand::List(_)))
     }
@@ -104,19 +102,13 @@ impl Choose {
             Some(ChooseCommand::List(list)) => return list.run(session).await,
             None => {}
         }
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            choice: ChoiceId,
-            chosen: &'a str,
-            cancelled: &'a [TaskId],
-        }
         // Both are required where there is no subcommand.
         let (Some(choice), Some(option)) = (self.choice, self.option) else {
             return Err(CliError::invalid("usage", "which branch of which choice?").hint("`cork choose --help`"));
         };
         let board = self.conditions.open(session)?;
         let cancelled = board.choose(choice, &option, self.because).await?;
-        session.output.answer(&Answer { choice, chosen: &option, cancelled: &cancelled }, || {
+        session.output.answer(&json_object! { choice, chosen: &option, cancelled: &cancelled }, || {
             let chosen = format!("{choice} is decided: {}", one_line(&option));
             match cancelled.as_slice() {
                 [] => chosen,
@@ -129,15 +121,11 @@ impl Choose {
 
 impl Add {
     async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer {
-            id: ChoiceId,
-        }
         let Self { question, options, conditions } = self;
         let board = conditions.open(session)?;
         let (_, added) = board.add_tasks(Vec::new(), vec![NewChoice { question, options }]).await?;
         match added.as_slice() {
-            [id] => session.output.answer(&Answer { id: *id }, || id.to_string()),
+            [id] => session.output.answer(&json_object! { id: *id }, || id.to_string()),
             _ => Err(CliError::not_found("the choice was not added")),
         }
     }

@@ -14,7 +14,6 @@ use crate::value_parsers::length_argument;
 
 /// What has history that can be trimmed. The log of access tokens stays whole: it says who was let in.
 const KINDS: [SpaceKind; 3] = [SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core];
-/// Spaces listed at a time.
 const PAGE: usize = 1000;
 
 /// Trim history that is older than an age or a revision
@@ -145,7 +144,6 @@ fn told(answer: &Answer<'_>) -> String {
     format!("{}\n\n{total}", table(header, rows))
 }
 
-/// Bytes that may be an estimate.
 pub(super) fn about(amount: u64, estimated: bool) -> String {
     let about = if estimated { "about " } else { "" };
     format!("{about}{}", bytes(amount))
@@ -173,7 +171,6 @@ pub(super) async fn sizes(corkboard: &Corkboard) -> Result<Vec<SpaceSize>, CliEr
     Ok(sizes)
 }
 
-/// All logs and all states together, in words.
 pub(super) fn compared(sizes: &[SpaceSize]) -> String {
     let (log, state): (u64, u64) =
         sizes.iter().fold((0, 0), |(log, state), size| (log + size.log.bytes, state + size.state_bytes));

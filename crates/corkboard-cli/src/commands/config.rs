@@ -34,7 +34,6 @@ Examples:
 
 #[derive(Serialize)]
 struct Document<'a> {
-    /// The file that was read.
     file: Option<String>,
     settings: Vec<Shown<'a>>,
 }

@@ -99,7 +99,6 @@ impl Context {
     }
 }
 
-/// A window without its text.
 #[derive(Serialize)]
 pub(super) struct Reported<'a> {
     tokens: u64,
@@ -120,7 +119,6 @@ impl<'a> From<&'a Composition> for Reported<'a> {
     }
 }
 
-/// What each section uses and leaves out.
 pub(super) fn sections(window: &Composition) -> String {
     let total = format!("{} of {} tokens", window.tokens, window.budget);
     if window.sections.is_empty() {

@@ -68,7 +68,6 @@ impl Export {
     }
 }
 
-/// Exports to a file that is not finished yet.
 pub(super) async fn write_file(
     session: &StoreSession,
     spaces: &Spaces,
@@ -90,7 +89,6 @@ async fn write(
     export(&*session.store, spaces, writer, &mut |progress| line.tell(progress)).await
 }
 
-/// What was written, for programs or for people.
 pub(super) fn answer(output: Output, verb: &str, exported: Exported, file: &Path) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Answer<'a> {

@@ -33,7 +33,6 @@ struct Answer<'a> {
     dry_run: bool,
     #[serde(flatten)]
     garbage: &'a Garbage,
-    /// The boards that were purged.
     purged: &'a [String],
 }
 

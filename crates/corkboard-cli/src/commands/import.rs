@@ -17,7 +17,6 @@ use crate::output::{Output, bytes, count, json_object, one_line};
 use crate::progress::{ProgressLine, unless_interrupted};
 use crate::text_input::is_dash;
 
-/// The most problems that are told to people.
 const SHOWN_PROBLEMS: usize = 20;
 
 /// Bring what cork export wrote into the store
@@ -131,7 +130,6 @@ fn told(mode: ImportMode, total: &Total) -> String {
     format!("{verb} {spaces} ({new} new, {continued} continued, {unchanged} unchanged): {revisions}, {bytes}")
 }
 
-/// Whether tokens are copied.
 pub(super) fn tokens(with_tokens: bool) -> Tokens {
     if with_tokens { Tokens::Include } else { Tokens::LeaveOut }
 }

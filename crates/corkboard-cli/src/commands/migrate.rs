@@ -3,7 +3,7 @@
 use clap::Args;
 use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
 use corkboard::transfer::{
-    Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, MigrationProblem, TransferError, migrate,
+    MigrateMode, MigrateOptions, Migrated, MigratedSpace, MigrationProblem, TransferError, migrate,
 };
 use corkboard::{Creation, ErrorKind, Options};
 use serde::Serialize;
@@ -11,10 +11,9 @@ use serde::Serialize;
 use super::import::{ProblemView, expect_none, tell_left_out, tokens};
 use crate::args::Global;
 use crate::error::CliError;
-use crate::output::{Fit, Output, Rest, bytes, count, one_line, table};
+use crate::output::{Fit, Output, Rest, bytes, count, json_object, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
 
-/// The most names that a line tells.
 const SHOWN_NAMES: usize = 10;
 
 /// Copy everything from one store to another, and compare both
@@ -86,27 +85,26 @@ impl Migrate {
         let mut line = ProgressLine::new(output);
         let migrated = migrate(from, to, options, &mut |progress| line.tell(progress)).await?;
         drop(line);
-        let answer = Answer::new(from.info(), to.info(), &migrated);
-        output.answer(&answer, || self.told(&answer))?;
+        output.answer(&document(from.info(), to.info(), &migrated), || self.told(&migrated))?;
         tell_left_out(output, migrated.left_out_tokens);
         let errors = migrated.problems.iter().map(|problem| &problem.error);
         expect_none(errors, "space is not the same in the target", "spaces are not the same in the target")?;
         expect_all(mode, &migrated)
     }
 
-    fn told(&self, answer: &Answer) -> String {
-        let Total { spaces, copied_revisions, copied_bytes, verified_revisions, .. } = &answer.total;
-        let (spaces, verified) =
-            (count(*spaces, "space", "spaces"), count(*verified_revisions, "revision", "revisions"));
-        let copied = format!("{}, {}", count(*copied_revisions, "revision", "revisions"), bytes(*copied_bytes));
+    fn told(&self, migrated: &Migrated) -> String {
+        let spaces = count(migrated.spaces.len() as u64, "space", "spaces");
+        let revisions = |amount: fn(&MigratedSpace) -> u64| count(sum(migrated, amount), "revision", "revisions");
+        let verified = revisions(|space| space.verified_revisions);
+        let copied_bytes = bytes(sum(migrated, |space| space.copied_bytes));
+        let copied = format!("{}, {copied_bytes}", revisions(|space| space.copied_revisions));
         let mut lines = Vec::new();
         if self.list {
             let header = [("SPACE", Rest), ("REVISION", Fit), ("COPIED", Fit), ("VERIFIED", Fit), ("BYTES", Fit)];
-            let rows = answer.spaces.iter().map(|space| {
-                let revisions =
-                    [space.rev, space.copied_revisions, space.verified_revisions].map(|rev| rev.to_string());
-                let [rev, copied, verified] = revisions;
-                [one_line(&space.space), rev, copied, verified, bytes(space.verified_bytes)]
+            let rows = migrated.spaces.iter().map(|space| {
+                let revisions = [space.head.rev, space.copied_revisions, space.verified_revisions];
+                let [rev, copied, verified] = revisions.map(|rev| rev.to_string());
+                [one_line(space.space.as_str()), rev, copied, verified, bytes(space.verified_bytes)]
             });
             lines.push(table(header, rows));
         }
@@ -114,15 +112,15 @@ impl Migrate {
             true => format!("compared {spaces}, {verified}"),
             false => format!("copied {copied}; compared {spaces}, {verified}"),
         });
-        if !answer.only_in_target.is_empty() {
-            let number = count(answer.only_in_target.len() as u64, "space", "spaces");
-            lines.push(format!("left alone {number} that only the target has: {}", names(&answer.only_in_target)));
+        let others = only_in_target(migrated);
+        if !others.is_empty() {
+            let number = count(others.len() as u64, "space", "spaces");
+            lines.push(format!("left alone {number} that only the target has: {}", names(&others)));
         }
         lines.join("\n")
     }
 }
 
-/// Fails if a store cannot be migrated from or to.
 fn expect_kept(given: &str) -> Result<(), CliError> {
     match given.parse() {
         Ok(StoreUrl::Memory) => Err(CliError::invalid(
@@ -170,76 +168,44 @@ fn names(all: &[String]) -> String {
     shown.join(", ")
 }
 
-#[derive(Serialize)]
-struct Answer {
-    from: StoreLocation,
-    to: StoreLocation,
-    total: Total,
-    spaces: Vec<SpaceView>,
-    only_in_target: Vec<String>,
-    problems: Vec<ProblemView>,
-    left_out_tokens: u64,
-}
-
-#[derive(Serialize)]
-struct StoreLocation {
-    kind: &'static str,
-    location: String,
-}
-
-#[derive(Serialize)]
-struct Total {
-    spaces: u64,
-    copied_revisions: u64,
-    copied_bytes: u64,
-    verified_revisions: u64,
-    verified_bytes: u64,
-    behind: u64,
-}
-
-#[derive(Serialize)]
-struct SpaceView {
-    space: String,
-    rev: u64,
-    copied_revisions: u64,
-    copied_bytes: u64,
-    verified_revisions: u64,
-    verified_bytes: u64,
-    checksum: Checksum,
-    caught_up: bool,
-}
-
-impl Answer {
-    fn new(from: StoreInfo, to: StoreInfo, migrated: &Migrated) -> Self {
-        let place = |info: StoreInfo| StoreLocation { kind: info.kind, location: info.location };
-        let sum = |amount: fn(&MigratedSpace) -> u64| migrated.spaces.iter().map(amount).sum();
-        let total = Total {
-            spaces: migrated.spaces.len() as u64,
-            copied_revisions: sum(|space| space.copied_revisions),
-            copied_bytes: sum(|space| space.copied_bytes),
-            verified_revisions: sum(|space| space.verified_revisions),
-            verified_bytes: sum(|space| space.verified_bytes),
-            behind: migrated.behind().count() as u64,
-        };
-        let view = |space: &MigratedSpace| SpaceView {
-            space: space.space.to_string(),
-            rev: space.head.rev,
-            copied_revisions: space.copied_revisions,
-            copied_bytes: space.copied_bytes,
-            verified_revisions: space.verified_revisions,
-            verified_bytes: space.verified_bytes,
-            checksum: space.checksum,
-            caught_up: space.caught_up,
-        };
-        let problem = |problem: &MigrationProblem| ProblemView::new(Some(problem.space.as_str()), &problem.error);
-        Self {
-            from: place(from),
-            to: place(to),
-            total,
-            spaces: migrated.spaces.iter().map(view).collect(),
-            only_in_target: migrated.only_in_target.iter().map(ToString::to_string).collect(),
-            problems: migrated.problems.iter().map(problem).collect(),
-            left_out_tokens: migrated.left_out_tokens,
+fn document(from: StoreInfo, to: StoreInfo, migrated: &Migrated) -> impl Serialize {
+    let location = |info: StoreInfo| json_object! { kind: info.kind, location: info.location };
+    let total = json_object! {
+        spaces: migrated.spaces.len(),
+        copied_revisions: sum(migrated, |space| space.copied_revisions),
+        copied_bytes: sum(migrated, |space| space.copied_bytes),
+        verified_revisions: sum(migrated, |space| space.verified_revisions),
+        verified_bytes: sum(migrated, |space| space.verified_bytes),
+        behind: migrated.behind().count(),
+    };
+    let space = |migrated: &MigratedSpace| {
+        json_object! {
+            space: migrated.space.as_str(),
+            rev: migrated.head.rev,
+            copied_revisions: migrated.copied_revisions,
+            copied_bytes: migrated.copied_bytes,
+            verified_revisions: migrated.verified_revisions,
+            verified_bytes: migrated.verified_bytes,
+            checksum: migrated.checksum,
+            caught_up: migrated.caught_up,
         }
+    };
+    let problem = |problem: &MigrationProblem| ProblemView::new(Some(problem.space.as_str()), &problem.error);
+    json_object! {
+        from: location(from),
+        to: location(to),
+        total,
+        spaces: migrated.spaces.iter().map(space).collect::<Vec<_>>(),
+        only_in_target: only_in_target(migrated),
+        problems: migrated.problems.iter().map(problem).collect::<Vec<_>>(),
+        left_out_tokens: migrated.left_out_tokens,
     }
+}
+
+fn sum(migrated: &Migrated, amount: fn(&MigratedSpace) -> u64) -> u64 {
+    migrated.spaces.iter().map(amount).sum()
+}
+
+fn only_in_target(migrated: &Migrated) -> Vec<String> {
+    migrated.only_in_target.iter().map(ToString::to_string).collect()
 }

@@ -193,7 +193,6 @@ impl Command {
     }
 }
 
-/// Does what the command line says.
 pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
     let flags = match &cli.command {
         Command::Serve(serve) => serve.flags(),
@@ -229,7 +228,6 @@ async fn dispatch(cli: Cli) -> Result<(), CliError> {
     session.close(result).await
 }
 
-/// What a server logs unless it is told otherwise.
 const USUAL_LOG: &str = "warn";
 /// What a crash of the store may cost is said by `cork doctor` and `cork stats`, and when a server starts: with every
 /// command, nobody would read it any more.

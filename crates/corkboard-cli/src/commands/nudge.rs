@@ -7,12 +7,11 @@ use clap::{Args, Subcommand};
 use corkboard::AgentId;
 use corkboard::boards::{NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget, Receipt};
 use jiff::SignedDuration;
-use serde::Serialize;
 
 use crate::board_args::{BoardConditions, RevisionArgument};
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{Fit, Percent, Rest, now, one_line, table};
+use crate::output::{Fit, Percent, Rest, json_object, now, one_line, table};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{one_of, seconds, text_argument};
 
@@ -69,7 +68,6 @@ fn priority() -> impl TypedValueParser<Value = NudgePriority> {
 }
 
 impl NudgeCommand {
-    /// Whether it changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
         matches!(self.command, Some(Sub::List(_)))
     }
@@ -124,10 +122,6 @@ impl NudgeCommand {
             Some(Sub::Ack(ack)) => return ack.run(session).await,
             None => {}
         }
-        #[derive(Serialize)]
-        struct Answer {
-            id: NudgeId,
-        }
         // It is required where there is no subcommand.
         let Some(message) = self.message else {
             return Err(CliError::invalid("usage", "what is to be said?").hint("`cork nudge --help`"));
@@ -147,7 +141,7 @@ impl NudgeCommand {
         let message = text_or_stdin(message)?;
         let nudge = NewNudge { to, message, priority: self.priority, expires_at: self.lasts.map(until).transpose()? };
         let id = board.inject_nudge(nudge).await?;
-        session.output.answer(&Answer { id }, || id.to_string())
+        session.output.answer(&json_object! { id }, || id.to_string())
     }
 }
 
@@ -178,13 +172,9 @@ async fn check(session: &Session) -> Result<(), CliError> {
 
 impl Ack {
     async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            acknowledged: &'a [NudgeId],
-        }
         let board = self.conditions.open(session)?;
         let acknowledged = board.acknowledge(&self.nudges).await?;
-        session.output.answer(&Answer { acknowledged: &acknowledged }, || match acknowledged.as_slice() {
+        session.output.answer(&json_object! { acknowledged: &acknowledged }, || match acknowledged.as_slice() {
             [] => "that was acknowledged before".into(),
             some => format!("acknowledged {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
         })

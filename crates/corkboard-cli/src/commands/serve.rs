@@ -80,7 +80,6 @@ struct Started<'a> {
 }
 
 impl Serve {
-    /// What its flags say about settings.
     pub(crate) fn flags(&self) -> Vec<FlagValue> {
         let text = |value: &Option<String>| value.clone().map(RawSetting::Text);
         let path = |value: &Option<PathBuf>| value.as_ref().map(|path| RawSetting::Text(path.display().to_string()));
@@ -153,11 +152,9 @@ impl Serve {
     }
 }
 
-/// How a person with a browser gets in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WayIn {
     Open,
-    /// By the link that is printed.
     Link,
     /// By a link that whoever has the admin's token asks for.
     Token,
@@ -253,7 +250,6 @@ fn url(settings: &Settings, address: SocketAddr) -> String {
     }
 }
 
-/// An address as a host in a URL.
 fn literal(ip: IpAddr) -> String {
     match ip {
         IpAddr::V4(ip) => ip.to_string(),
@@ -291,7 +287,6 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> CliError {
     }
 }
 
-/// What asks the process to end.
 struct Signals {
     interrupted: Signal,
     terminated: Signal,

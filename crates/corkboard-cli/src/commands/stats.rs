@@ -41,7 +41,6 @@ impl Stats {
             #[serde(flatten)]
             stats: &'a MemoryStats,
             log: LogSize,
-            /// What the store warns of.
             warnings: &'a [String],
         }
         let stats = session.agent.stats().await?;
@@ -84,19 +83,15 @@ fn one(agent: &str, stats: &MemoryStats, log: LogSize) -> String {
     ])
 }
 
-/// What a store holds.
 #[derive(Serialize)]
 struct All<'a> {
     agents: &'a [AgentSummary],
     boards: &'a Boards,
     cores: &'a Cores,
-    /// How large each state and each log is.
     sizes: &'a [SpaceSize],
-    /// What the store warns of.
     warnings: &'a [String],
 }
 
-/// How many boards there are.
 #[derive(Serialize, Default)]
 struct Boards {
     total: u64,
@@ -134,7 +129,6 @@ impl fmt::Display for Boards {
     }
 }
 
-/// How many memory cores there are, agents' own included.
 #[derive(Serialize, Default)]
 struct Cores {
     total: u64,
@@ -226,7 +220,6 @@ fn log_table(sizes: &[SpaceSize]) -> String {
     table(header, rows)
 }
 
-/// All agents of a store, in the order of their ids.
 pub(super) async fn every_agent(corkboard: &Corkboard) -> Result<Vec<AgentSummary>, CliError> {
     all_pages(async |last: Option<&AgentSummary>| corkboard.agents(last.map(|last| &last.agent), PAGE).await).await
 }

@@ -12,11 +12,8 @@ use super::ResolvedSettings;
 pub(crate) enum RawSetting {
     /// Text, as a variable, a flag or a file has it.
     Text(String),
-    /// A number in a file.
     Integer(u64),
-    /// Yes or no.
     Switch(bool),
-    /// Several texts.
     List(Vec<String>),
     /// Something of a kind that no setting has.
     Other(String),
@@ -122,7 +119,6 @@ impl SettingField {
         }
     }
 
-    /// What it takes, in words.
     pub(crate) fn allowed(&self) -> String {
         match self {
             Self::Text(_) | Self::OptionalText(_) => "a text".into(),
@@ -147,13 +143,10 @@ fn put<T>(field: &mut T, value: T) -> bool {
 
 /// No time is longer: a hundred years.
 const LONGEST: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
-/// Units of time in milliseconds, the largest first.
 const TIMES: [(&str, u64); 5] =
     [("d", 24 * 60 * 60 * 1000), ("h", 60 * 60 * 1000), ("m", 60 * 1000), ("s", 1000), ("ms", 1)];
-/// Units of size, the largest first.
 const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
-/// A number and its unit.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let milliseconds = with_unit(text, &TIMES)?;
     (milliseconds <= LONGEST).then(|| Duration::from_millis(milliseconds))

@@ -7,10 +7,8 @@ use toml::de::{DeTable, DeValue};
 use super::RawSetting;
 use crate::error::CliError;
 
-/// No file of settings is larger.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// One setting in a file.
 pub(super) struct Entry {
     pub(super) key: String,
     pub(super) given: RawSetting,

@@ -16,22 +16,15 @@ pub(crate) use setting::{SETTINGS, Setting};
 
 use crate::error::CliError;
 
-/// Names the file of settings.
 const FILE_VARIABLE: &str = "CORK_CONFIG";
-/// The file of settings in the user's folder for them.
 const USER_FILE: &str = "corkboard/config.toml";
 
-/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(crate) enum Origin {
-    /// Nobody said anything.
     Default,
-    /// A file says so, at this line.
     File { path: String, line: usize },
-    /// A variable of the environment says so.
     Environment { variable: String },
-    /// The command line says so.
     Flag { flag: String },
 }
 
@@ -58,18 +51,15 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// What a flag says about a setting.
 pub(crate) struct FlagValue {
     pub(crate) key: String,
     pub(crate) flag: &'static str,
     pub(crate) given: RawSetting,
 }
 
-/// All settings, and where each comes from.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     pub(crate) settings: ResolvedSettings,
-    /// The file that was read, if there is one.
     pub(crate) file: Option<PathBuf>,
     origins: Vec<(&'static str, Origin)>,
 }
@@ -98,13 +88,11 @@ impl Config {
         Ok(config)
     }
 
-    /// Where a setting's value comes from.
     pub(crate) fn origin(&self, setting: &Setting) -> &Origin {
         let said = self.origins.iter().rev().find(|(key, _)| *key == setting.key);
         said.map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// Whether the command line says something about a setting.
     pub(crate) fn is_flagged(&self, key: &str) -> bool {
         self.origins.iter().any(|(said, origin)| *said == key && matches!(origin, Origin::Flag { .. }))
     }
@@ -140,7 +128,6 @@ fn unknown(key: &str, origin: &Origin) -> CliError {
     failure.hint(did_you_mean(&meant).unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are")))
 }
 
-/// Where to look for the names.
 const ALL_SETTINGS: &str = "`cork config show`, without it,";
 
 fn did_you_mean(names: &[&str]) -> Option<String> {
@@ -171,9 +158,7 @@ const SHORTEST_BEGINNING: usize = 3;
 /// More names are no help.
 const MOST: usize = 4;
 
-/// What all variables of ours begin with.
 const VARIABLES: &str = "CORK_";
-/// Variables that no setting has.
 const OTHER_VARIABLES: [&str; 9] = [
     FILE_VARIABLE,
     "CORK_TOKEN",

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use corkboard::Options;
 use corkboard_server::{Access, Rate, Settings};
 
-/// In which form a server logs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum LogFormat {
-    /// A line of text each.
     #[default]
     Text,
-    /// A JSON object on a line each.
     Json,
 }
 
@@ -77,7 +74,6 @@ impl Default for ResolvedSettings {
 }
 
 impl ResolvedSettings {
-    /// The settings of a server that lets these in.
     pub(crate) fn server_settings(&self, access: Access) -> Settings {
         Settings {
             connections: usize::try_from(self.connections).unwrap_or(usize::MAX),

@@ -8,19 +8,14 @@ use tracing_subscriber::EnvFilter;
 use super::LogFormat;
 use super::field::{SettingField, duration, in_time};
 
-/// Something that can be set.
 pub(crate) struct Setting {
-    /// Its name in a file.
     pub(crate) key: &'static str,
-    /// Its flag, if it has one of its own.
     pub(crate) flag: Option<&'static str>,
-    /// What it is for.
     pub(crate) about: &'static str,
     pub(crate) field: SettingField,
 }
 
 impl Setting {
-    /// The variable of the environment that sets it.
     pub(crate) fn variable(&self) -> String {
         format!("CORK_{}", self.key.replace('.', "_").to_ascii_uppercase())
     }
@@ -50,7 +45,6 @@ macro_rules! limit {
 const NO_TIME: Duration = Duration::ZERO;
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// All settings.
 pub(crate) const SETTINGS: &[Setting] = &[
     flagged("store", "--store", "where everything is kept", field!(Url, store)),
     flagged("url", "--url", "the server to talk to instead of a store", field!(Url, url)),

@@ -94,7 +94,6 @@ impl Discard {
     }
 }
 
-/// A number of days, fractions allowed.
 fn days(argument: &str) -> Result<Duration, String> {
     const DAY: f64 = 24.0 * 60.0 * 60.0;
     match argument.parse::<f64>() {

@@ -169,7 +169,6 @@ fn why_unread(path: &str, why: NoChecksum) -> Option<String> {
     }
 }
 
-/// The text of a file that may be kept on the board.
 fn read(path: &str) -> Result<String, CliError> {
     let unreadable = |error| CliError::invalid("unreadable", format!("{path} cannot be read: {error}"));
     let allowed = Limits::default().inline_bytes;

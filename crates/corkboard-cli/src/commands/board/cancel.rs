@@ -1,8 +1,6 @@
-//! `cork board cancel`.
-
 use clap::Args;
 
-use super::complete::Ended;
+use super::complete::tell_end;
 use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -30,6 +28,6 @@ impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         let outcome = board.cancel(self.comment).await?;
-        Ended::tell(session, &board, outcome).await
+        tell_end(session, &board, outcome).await
     }
 }

@@ -1,14 +1,11 @@
-//! `cork board complete`.
-
 use clap::Args;
 use corkboard::Board;
-use corkboard::boards::{BoardOutcome, BoardStatus, TaskStatus, Unfinished};
-use serde::Serialize;
+use corkboard::boards::{BoardOutcome, TaskStatus, Unfinished};
 
 use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::count;
+use crate::output::{count, json_object};
 
 /// End a board whose tasks are finished
 ///
@@ -35,48 +32,25 @@ pub(crate) struct Complete {
     conditions: BoardConditions,
 }
 
-/// How a board ended.
-#[derive(Serialize)]
-pub(super) struct Ended<'a> {
-    board: &'a str,
-    status: BoardStatus,
-    outcome: BoardOutcome,
-    tasks: Counts,
-}
-
-/// What became of its tasks.
-#[derive(Serialize)]
-struct Counts {
-    completed: u64,
-    failed: u64,
-    cancelled: u64,
-}
-
-impl Ended<'_> {
-    pub(super) async fn tell(session: &Session, board: &Board, outcome: BoardOutcome) -> Result<(), CliError> {
-        // As it was when it ended, whatever became of it since.
-        let view = board.at(board.last_rev()).await?;
-        let of = |status| view.state().count(status);
-        let tasks = Counts {
-            completed: of(TaskStatus::Completed),
-            failed: of(TaskStatus::Failed),
-            cancelled: of(TaskStatus::Cancelled),
-        };
-        let ended = Ended { board: board.id().as_str(), status: view.info()?.status, outcome, tasks };
-        session.output.answer(&ended, || ended.text())
-    }
-
-    fn text(&self) -> String {
-        let Counts { completed, failed, cancelled } = self.tasks;
-        let mut text = format!("{} is {}: {}", self.board, self.status, self.outcome);
-        if self.outcome != BoardOutcome::Success {
+/// Says how a board ended.
+pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOutcome) -> Result<(), CliError> {
+    // As it was when it ended, whatever became of it since.
+    let view = board.at(board.last_rev()).await?;
+    let number = |status| view.state().count(status);
+    let completed = number(TaskStatus::Completed);
+    let (failed, cancelled) = (number(TaskStatus::Failed), number(TaskStatus::Cancelled));
+    let (board, status) = (board.id().as_str(), view.info()?.status);
+    let tasks = json_object! { completed, failed, cancelled };
+    session.output.answer(&json_object! { board, status, outcome, tasks }, || {
+        let mut text = format!("{board} is {status}: {outcome}");
+        if outcome != BoardOutcome::Success {
             let mut parts = vec![format!("{} completed", count(completed, "task", "tasks"))];
             let others = [(failed, "failed"), (cancelled, "cancelled")].into_iter().filter(|(count, _)| *count > 0);
             parts.extend(others.map(|(count, what)| format!("{count} {what}")));
             text += &format!(" ({})", parts.join(", "));
         }
         text
-    }
+    })
 }
 
 impl Complete {
@@ -84,7 +58,7 @@ impl Complete {
         let board = self.conditions.on(self.board.open(session)?);
         let unfinished = if self.cancel_unfinished { Unfinished::Cancel } else { Unfinished::Refuse };
         let outcome = board.complete(self.comment, unfinished).await?;
-        Ended::tell(session, &board, outcome).await?;
+        tell_end(session, &board, outcome).await?;
         match outcome {
             BoardOutcome::Success => Ok(()),
             BoardOutcome::Partial | BoardOutcome::Failed => Err(CliError::Incomplete),

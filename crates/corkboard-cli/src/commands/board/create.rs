@@ -1,5 +1,3 @@
-//! `cork board create`.
-
 use clap::Args;
 use corkboard::boards::{FailurePolicy, NewBoard};
 use corkboard::{CreatedBoard, TaskPattern};

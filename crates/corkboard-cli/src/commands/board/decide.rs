@@ -1,5 +1,3 @@
-//! `cork board decide`.
-
 use clap::Args;
 use corkboard::boards::{DecisionId, NewDecision, TaskId};
 

@@ -1,5 +1,3 @@
-//! `cork board delete`.
-
 use clap::Args;
 
 use crate::command_session::Session;

@@ -1,5 +1,3 @@
-//! `cork board diff`.
-
 use clap::Args;
 
 use crate::command_session::Session;

@@ -1,5 +1,3 @@
-//! `cork board discover`.
-
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::boards::{DiscoveryType, NewDiscovery, TaskId};

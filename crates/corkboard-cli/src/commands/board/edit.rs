@@ -1,5 +1,3 @@
-//! `cork board edit`.
-
 use clap::{ArgGroup, Args};
 use corkboard::boards::{BoardEdit, FailurePolicy};
 

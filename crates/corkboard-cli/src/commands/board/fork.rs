@@ -1,5 +1,3 @@
-//! `cork board fork`.
-
 use clap::Args;
 
 use crate::board_args::BoardArgument;

@@ -1,5 +1,3 @@
-//! `cork board graph`.
-
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::GraphFormat;

@@ -1,5 +1,3 @@
-//! `cork board list`.
-
 use clap::{Args, ValueEnum};
 use corkboard::{BoardSummary, Corkboard};
 use jiff::Timestamp;
@@ -82,7 +80,6 @@ impl List {
     }
 }
 
-/// All boards in the store, by id.
 pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummary>, CliError> {
     all_pages(async |last: Option<&BoardSummary>| corkboard.boards(last.map(|last| &last.board), PAGE).await).await
 }

@@ -1,5 +1,3 @@
-//! `cork board log`.
-
 use clap::Args;
 use corkboard::LogRef;
 use corkboard::boards::BoardEvent;
@@ -9,7 +7,6 @@ use crate::error::CliError;
 use crate::event_text::event_text;
 use crate::output::{one_line, time};
 
-/// How many revisions are read at a time.
 const PAGE: usize = 1000;
 
 /// Show the revisions that a reference names

@@ -1,11 +1,11 @@
 //! `cork board pause` and `cork board resume`.
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Pause a board: nobody begins a task, and nothing expires
 ///
@@ -39,18 +39,12 @@ pub(crate) struct Resume {
     conditions: BoardConditions,
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    board: &'a str,
-    paused: bool,
-}
-
 impl Pause {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         board.pause(self.comment).await?;
         let id = board.id().as_str();
-        session.output.answer(&Answer { board: id, paused: true }, || format!("{id} is paused"))
+        session.output.answer(&json_object! { board: id, paused: true }, || format!("{id} is paused"))
     }
 }
 
@@ -59,6 +53,6 @@ impl Resume {
         let board = self.conditions.on(self.board.open(session)?);
         board.resume().await?;
         let id = board.id().as_str();
-        session.output.answer(&Answer { board: id, paused: false }, || format!("{id} goes on"))
+        session.output.answer(&json_object! { board: id, paused: false }, || format!("{id} goes on"))
     }
 }

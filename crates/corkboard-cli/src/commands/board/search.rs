@@ -1,5 +1,3 @@
-//! `cork board search`.
-
 use clap::Args;
 use corkboard::BoardHit;
 

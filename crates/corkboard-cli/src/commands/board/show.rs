@@ -1,5 +1,3 @@
-//! `cork board show`.
-
 use clap::Args;
 use corkboard::BoardView;
 use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, BoardStatus, Choice, Decision};
@@ -12,9 +10,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, bytes, clip, count, fields, one_line, paragraph, table_unless_empty, time};
 
-/// More tasks than these are counted, not shown.
 const SHOWN_TASKS: usize = 50;
-/// The most characters of a text that somebody is to decide on.
 const SHOWN_TEXT: usize = 2000;
 
 /// Show all of a board: goal, tasks, choices, decisions, discoveries, artifacts, and who did what
@@ -88,7 +84,6 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     fields(&rows)
 }
 
-/// What is to be said of the end of its life.
 fn lifetime(info: &BoardInfo, now: Timestamp) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     if let Some(at) = info.archived_at {
@@ -119,7 +114,6 @@ fn tasks(state: &BoardState) -> Option<String> {
     Some(text)
 }
 
-/// Choices, a line each.
 pub(crate) fn choices(state: &BoardState) -> Option<String> {
     let rows = state.choices().map(|choice| choice_row(choice));
     let header = [("CHOICE", Fit), ("QUESTION", Rest), ("BRANCHES", Percent(30)), ("CHOSEN", Percent(25))];
@@ -157,7 +151,6 @@ fn decision_row(decision: &Decision) -> [String; 5] {
     [decision.id.to_string(), question, choice, because, one_line(&decision.made_by)]
 }
 
-/// What people said of decisions, a line each.
 fn approvals(state: &BoardState) -> Option<String> {
     let rows = state.approvals().map(|approval| {
         let comment = approval.comment.as_deref().map_or_else(String::new, one_line);
@@ -208,13 +201,11 @@ fn discoveries(state: &BoardState) -> Option<String> {
     table_unless_empty(header, rows)
 }
 
-/// The newest version of every artifact.
 pub(super) fn newest_artifacts(state: &BoardState) -> impl Iterator<Item = &Artifact> {
     let artifacts = state.artifacts().map(|made| &**made);
     artifacts.filter(|made| state.artifact_at(&made.path).is_some_and(|last| last.id == made.id))
 }
 
-/// The newest version of every artifact, a line each.
 pub(super) fn artifacts(state: &BoardState) -> Option<String> {
     let rows = newest_artifacts(state).map(|made| {
         [

@@ -1,5 +1,3 @@
-//! `cork core add`.
-
 use clap::Args;
 use corkboard::BoardId;
 use corkboard::cores::{AddedHow, NewCoreEntry, Trust};

@@ -1,5 +1,3 @@
-//! `cork core edit`.
-
 use clap::{ArgGroup, Args};
 use corkboard::MemoryKind;
 use corkboard::cores::{CoreEdit, CoreEntryId, Expiry, Trust};
@@ -7,8 +5,8 @@ use jiff::Timestamp;
 
 use crate::command_session::Session;
 use crate::core_args::{CoreArgument, CoreEntryConditions};
-use crate::core_view::ChangedEntry;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{memory_kind, time_argument, trust};
 
@@ -77,6 +75,6 @@ impl Edit {
             trust: self.trust,
         };
         let (id, version) = (self.entry, core.edit(self.entry, edit).await?);
-        session.output.answer(&ChangedEntry { id, version }, || format!("{id} is at version {version}"))
+        session.output.answer(&json_object! { id, version }, || format!("{id} is at version {version}"))
     }
 }

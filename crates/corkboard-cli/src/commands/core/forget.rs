@@ -1,12 +1,10 @@
-//! `cork core forget`.
-
 use clap::Args;
 use corkboard::cores::CoreEntryId;
 
 use crate::command_session::Session;
 use crate::core_args::{CoreArgument, CoreEntryConditions};
-use crate::core_view::ChangedEntry;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Forget an entry of a core, so that it can be restored
 ///
@@ -35,6 +33,6 @@ impl Forget {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let (id, version) = (self.entry, core.forget(self.entry, self.reason.as_deref()).await?);
-        session.output.answer(&ChangedEntry { id, version }, || format!("{id} is forgotten"))
+        session.output.answer(&json_object! { id, version }, || format!("{id} is forgotten"))
     }
 }

@@ -1,5 +1,3 @@
-//! `cork core list`.
-
 use clap::Args;
 use corkboard::{CoreSummary, Corkboard};
 use serde_json::Value;
@@ -28,7 +26,6 @@ impl List {
     }
 }
 
-/// All memory cores in the store, by name.
 pub(crate) async fn every_core(corkboard: &Corkboard) -> Result<Vec<CoreSummary>, CliError> {
     all_pages(async |last: Option<&CoreSummary>| corkboard.cores(last.map(|last| &last.core), PAGE).await).await
 }

@@ -1,12 +1,10 @@
-//! `cork core restore`.
-
 use clap::Args;
 use corkboard::cores::CoreEntryId;
 
 use crate::command_session::Session;
 use crate::core_args::{CoreArgument, CoreEntryConditions};
-use crate::core_view::ChangedEntry;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Bring back an entry that was forgotten
 #[derive(Args)]
@@ -29,6 +27,6 @@ impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let (id, version) = (self.entry, core.restore(self.entry).await?);
-        session.output.answer(&ChangedEntry { id, version }, || format!("{id} is back"))
+        session.output.answer(&json_object! { id, version }, || format!("{id} is back"))
     }
 }

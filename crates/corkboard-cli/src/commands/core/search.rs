@@ -1,5 +1,3 @@
-//! `cork core search`.
-
 use clap::Args;
 use corkboard::CoreHit;
 

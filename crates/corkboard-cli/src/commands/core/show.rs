@@ -1,5 +1,3 @@
-//! `cork core show`.
-
 use clap::Args;
 use corkboard::Show as Shown;
 use corkboard::boards::{NewTask, TASK_PATTERN_TAG, TaskRef};

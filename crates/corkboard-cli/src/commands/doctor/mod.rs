@@ -21,11 +21,8 @@ use crate::output::{Output, bytes, count, json_object, one_line, warnings};
 
 /// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
 const SCRATCH: &str = "cork doctor's scratch";
-/// How many writes are timed.
 const WRITES: u32 = 20;
-/// Less free space than this is a problem.
 const MIN_FREE: u64 = 64 * 1024 * 1024;
-/// The largest logs that are named.
 const SHOWN_LOGS: usize = 5;
 /// Who waits longer than this is told what for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -50,7 +47,6 @@ pub(crate) struct Doctor {
     quick: bool,
 }
 
-/// How closely it is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Quick,

@@ -8,11 +8,8 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, clip, count, one_line, table};
 
-/// The most lines of a learning that a list shows.
 const SHOWN_LINES: usize = 6;
-/// The most characters of such a line.
 const SHOWN_CHARACTERS: usize = 300;
-/// The most characters of a name.
 const SHOWN_NAME: usize = 24;
 
 /// Which learnings are listed.
@@ -24,7 +21,6 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Tells what a board taught, the best first.
     pub(super) fn tell(&self, session: &Session, learnings: &[LearningCandidate]) -> Result<(), CliError> {
         session.output.answer(&learnings, || self.text(learnings))
     }
@@ -101,7 +97,6 @@ fn name(name: &str) -> String {
     one_line(&clip(name, SHOWN_NAME))
 }
 
-/// What became of it.
 fn state(state: &LearningState) -> String {
     match state {
         LearningState::Promoted { entry, .. } => format!("promoted: {entry}"),

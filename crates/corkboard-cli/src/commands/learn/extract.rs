@@ -1,5 +1,3 @@
-//! `cork learn extract`.
-
 use clap::Args;
 
 use super::candidates::Shown;

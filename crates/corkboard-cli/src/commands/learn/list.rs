@@ -1,5 +1,3 @@
-//! `cork learn list`.
-
 use clap::Args;
 
 use super::candidates::Shown;

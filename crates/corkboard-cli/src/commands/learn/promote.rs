@@ -1,5 +1,3 @@
-//! `cork learn promote`.
-
 use clap::Args;
 use corkboard::MemoryKind;
 use corkboard::boards::{LearningChanges, LearningId};

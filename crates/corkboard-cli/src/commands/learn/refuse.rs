@@ -1,5 +1,3 @@
-//! `cork learn refuse`.
-
 use clap::Args;
 use corkboard::boards::LearningId;
 

@@ -1,5 +1,3 @@
-//! `cork learn rollback`.
-
 use std::collections::BTreeSet;
 
 use clap::{ArgGroup, Args};
@@ -54,7 +52,6 @@ pub(crate) struct Rollback {
     conditions: BoardConditions,
 }
 
-/// What became of one learning.
 #[derive(Serialize)]
 struct RolledBack {
     learning: LearningId,

@@ -1,5 +1,3 @@
-//! `cork notebook apply`.
-
 use std::path::Path;
 
 use clap::Args;

@@ -1,5 +1,3 @@
-//! `cork notebook diff`.
-
 use clap::Args;
 
 use super::Name;

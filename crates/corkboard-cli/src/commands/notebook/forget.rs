@@ -1,5 +1,3 @@
-//! `cork notebook forget`.
-
 use clap::Args;
 use corkboard::notebook::NotebookItemId;
 

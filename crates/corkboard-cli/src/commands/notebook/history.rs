@@ -1,5 +1,3 @@
-//! `cork notebook history`.
-
 use clap::Args;
 
 use super::Name;

@@ -1,5 +1,3 @@
-//! `cork notebook list`.
-
 use clap::Args;
 
 use crate::command_session::Session;

@@ -1,5 +1,3 @@
-//! `cork notebook prompt`.
-
 use std::path::PathBuf;
 
 use clap::Args;

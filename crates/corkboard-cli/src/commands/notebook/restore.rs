@@ -1,5 +1,3 @@
-//! `cork notebook restore`.
-
 use clap::Args;
 
 use super::Name;

@@ -1,5 +1,3 @@
-//! `cork notebook review`.
-
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -48,7 +46,6 @@ pub(crate) struct Review {
 }
 
 impl Review {
-    /// Whether it changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
         !self.apply
     }
@@ -95,7 +92,6 @@ fn read(path: &Path) -> Result<UpdateReport, CliError> {
     })
 }
 
-/// What came of it, in a few lines.
 pub(super) fn summary(report: &UpdateReport) -> String {
     let outcome = match &report.outcome {
         UpdateOutcome::Applied => match report.version {
@@ -122,7 +118,6 @@ pub(super) fn summary(report: &UpdateReport) -> String {
     lines.join("\n")
 }
 
-/// What was wrong with each answer.
 pub(super) fn attempts(report: &UpdateReport) -> String {
     let attempts = report.attempts.iter().enumerate().map(|(at, attempt)| {
         let mut lines = vec![format!("attempt {}:", at + 1)];

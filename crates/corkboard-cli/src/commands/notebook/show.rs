@@ -1,5 +1,3 @@
-//! `cork notebook show`.
-
 use clap::Args;
 use corkboard::notebook::{Archived, Learning, Notebook, Snippet};
 use serde::Serialize;

@@ -1,5 +1,3 @@
-//! `cork notebook update`.
-
 use std::path::PathBuf;
 
 use clap::Args;
@@ -97,7 +95,6 @@ impl Update {
     }
 }
 
-/// What went wrong, if something did.
 fn failure(report: &UpdateReport, is_kept: bool) -> Option<CliError> {
     let (code, kind) = report.failure()?;
     let message = match &report.outcome {

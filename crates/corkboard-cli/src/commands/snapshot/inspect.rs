@@ -1,5 +1,3 @@
-//! `cork snapshot inspect`.
-
 use std::path::PathBuf;
 
 use clap::Args;

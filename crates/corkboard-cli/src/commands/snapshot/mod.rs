@@ -47,7 +47,6 @@ struct Answer<'a> {
     entries: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// What it is sealed with.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed: Option<&'static str>,
 }

@@ -1,5 +1,3 @@
-//! `cork snapshot restore`.
-
 use std::path::PathBuf;
 
 use clap::Args;

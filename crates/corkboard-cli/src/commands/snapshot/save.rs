@@ -1,5 +1,3 @@
-//! `cork snapshot save`.
-
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -137,7 +135,6 @@ fn sealed_command(arguments: impl Iterator<Item = String>, to_stdout: bool) -> S
     command.join(" ")
 }
 
-/// The argument as a shell takes it.
 fn quoted(argument: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character);
     match !argument.is_empty() && argument.chars().all(is_plain) {

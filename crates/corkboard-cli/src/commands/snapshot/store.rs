@@ -1,5 +1,3 @@
-//! `cork snapshot store`.
-
 use std::fs::File;
 use std::path::PathBuf;
 

@@ -1,15 +1,13 @@
-//! `cork task add`.
-
 use std::path::PathBuf;
 
 use clap::Args;
-use corkboard::boards::{ChoiceId, FailurePolicy, NewTask, TaskId, TriggerRule};
-use serde::Serialize;
+use corkboard::boards::{FailurePolicy, NewTask, TaskId, TriggerRule};
 
 use super::batch;
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{failure_policy, text_argument, trigger_rule};
 
@@ -89,23 +87,14 @@ impl Add {
             Some(file) => {
                 let batch = batch::read(file)?;
                 let (tasks, choices) = board.add_tasks(batch.tasks, batch.choices).await?;
-                #[derive(Serialize)]
-                struct Answer<'a> {
-                    tasks: &'a [TaskId],
-                    choices: &'a [ChoiceId],
-                }
-                session.output.answer(&Answer { tasks: &tasks, choices: &choices }, || {
+                session.output.answer(&json_object! { tasks: &tasks, choices: &choices }, || {
                     let ids = tasks.iter().map(ToString::to_string).chain(choices.iter().map(ToString::to_string));
                     ids.collect::<Vec<_>>().join("\n")
                 })
             }
             None => {
-                #[derive(Serialize)]
-                struct Answer {
-                    id: TaskId,
-                }
                 let id = board.add_task(self.into_task()?).await?;
-                session.output.answer(&Answer { id }, || id.to_string())
+                session.output.answer(&json_object! { id }, || id.to_string())
             }
         }
     }

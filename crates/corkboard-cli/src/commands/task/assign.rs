@@ -1,13 +1,10 @@
-//! `cork task assign`.
-
 use clap::Args;
 use corkboard::boards::TaskId;
-use serde::Serialize;
 
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::one_line;
+use crate::output::{json_object, one_line};
 
 /// Say who is to do a task, or to review it
 ///
@@ -35,23 +32,15 @@ pub(crate) struct Assign {
 
 impl Assign {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            task: TaskId,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            assigned_to: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            reviewer: Option<&'a str>,
-        }
         let board = self.conditions.open(session)?;
         let (task, to) = (self.task, self.to.as_str());
         if self.review {
             board.assign_review(task, to).await?;
-            let answer = Answer { task, assigned_to: None, reviewer: Some(to) };
+            let answer = json_object! { task, reviewer: to };
             return session.output.answer(&answer, || format!("{} is to review {task}", one_line(to)));
         }
         board.assign_task(task, to).await?;
-        let answer = Answer { task, assigned_to: Some(to), reviewer: None };
+        let answer = json_object! { task, assigned_to: to };
         session.output.answer(&answer, || format!("{task} is assigned to {}", one_line(to)))
     }
 }

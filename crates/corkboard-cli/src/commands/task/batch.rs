@@ -32,7 +32,6 @@ pub(super) struct Batch {
     pub(super) choices: Vec<NewChoice>,
 }
 
-/// What the file holds, or stdin.
 pub(super) fn read(file: &Path) -> Result<Batch, CliError> {
     let text = match is_dash(file) {
         true => text_or_stdin("-".into())?,

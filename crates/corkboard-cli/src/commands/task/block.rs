@@ -1,9 +1,7 @@
-//! `cork task block`.
-
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
-use super::Moved;
+use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -36,6 +34,6 @@ impl Block {
         let board = conditions.board.open(session)?;
         let reason = reason.map(text_or_stdin).transpose()?;
         let status = board.update_task_status(task, TaskStatus::Blocked, reason, conditions.epoch).await?;
-        Moved { task, status }.tell(session)
+        tell_status(session, task, status)
     }
 }

@@ -1,5 +1,3 @@
-//! `cork task cancel`.
-
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 

@@ -1,5 +1,3 @@
-//! `cork task claim`.
-
 use std::time::Duration;
 
 use clap::Args;

@@ -1,9 +1,7 @@
-//! `cork task complete`.
-
 use clap::Args;
 use corkboard::boards::{TaskId, TaskResult};
 
-use super::Moved;
+use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::core_args::TrustArguments;
@@ -46,6 +44,6 @@ impl Complete {
         let board = conditions.board.open(session)?;
         let result = TaskResult { summary: text_or_stdin(summary)?, next_steps, trust: trust.said() };
         let status = board.complete_task(task, result, conditions.epoch).await?;
-        Moved { task, status }.tell(session)
+        tell_status(session, task, status)
     }
 }

@@ -1,5 +1,3 @@
-//! `cork task context`.
-
 use clap::Args;
 use corkboard::boards::TaskId;
 

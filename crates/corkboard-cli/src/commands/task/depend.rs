@@ -1,5 +1,3 @@
-//! `cork task depend`.
-
 use clap::Args;
 use corkboard::boards::TaskId;
 

@@ -1,5 +1,3 @@
-//! `cork task edit`.
-
 use clap::{ArgGroup, Args};
 use corkboard::boards::{FailurePolicy, TaskEdit, TaskId, TriggerRule};
 

@@ -1,9 +1,7 @@
-//! `cork task fail`.
-
 use clap::Args;
 use corkboard::boards::TaskId;
 
-use super::Moved;
+use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -35,6 +33,6 @@ impl Fail {
         let Self { task, reason, conditions } = self;
         let board = conditions.board.open(session)?;
         let status = board.fail_task(task, &text_or_stdin(reason)?, conditions.epoch).await?;
-        Moved { task, status }.tell(session)
+        tell_status(session, task, status)
     }
 }

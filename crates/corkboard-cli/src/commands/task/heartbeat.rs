@@ -1,5 +1,3 @@
-//! `cork task heartbeat`.
-
 use clap::Args;
 use corkboard::boards::TaskId;
 

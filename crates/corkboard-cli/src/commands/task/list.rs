@@ -1,5 +1,3 @@
-//! `cork task list`.
-
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use corkboard::boards::{Task, TaskStatus};

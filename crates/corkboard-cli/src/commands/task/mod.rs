@@ -21,11 +21,11 @@ mod start;
 
 use clap::Subcommand;
 use corkboard::boards::{TaskId, TaskStatus};
-use serde::Serialize;
 
 use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 pub(super) use review::Review;
 
@@ -73,15 +73,6 @@ impl TaskCommand {
     }
 }
 
-/// A task, and the state that it is in now.
-#[derive(Serialize)]
-struct Moved {
-    task: TaskId,
-    status: TaskStatus,
-}
-
-impl Moved {
-    fn tell(self, session: &Session) -> Result<(), CliError> {
-        session.output.answer(&self, || format!("{} is {}", self.task, self.status.in_words()))
-    }
+fn tell_status(session: &Session, task: TaskId, status: TaskStatus) -> Result<(), CliError> {
+    session.output.answer(&json_object! { task, status }, || format!("{task} is {}", status.in_words()))
 }

@@ -1,9 +1,7 @@
-//! `cork task release`.
-
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
-use super::Moved;
+use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -28,6 +26,6 @@ impl Release {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
         conditions.board.open(session)?.release_task(task, conditions.epoch).await?;
-        Moved { task, status: TaskStatus::Pending }.tell(session)
+        tell_status(session, task, TaskStatus::Pending)
     }
 }

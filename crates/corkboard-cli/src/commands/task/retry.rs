@@ -1,5 +1,3 @@
-//! `cork task retry`.
-
 use clap::Args;
 use corkboard::boards::TaskId;
 

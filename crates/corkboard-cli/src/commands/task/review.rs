@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use corkboard::boards::{ReviewStatus, TaskId};
 
-use super::Moved;
+use super::tell_status;
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -55,6 +55,6 @@ impl Review {
             Verdict::Reject => ReviewStatus::Rejected,
         };
         let status = board.review_task(task, verdict, comments.map(text_or_stdin).transpose()?).await?;
-        Moved { task, status }.tell(session)
+        tell_status(session, task, status)
     }
 }

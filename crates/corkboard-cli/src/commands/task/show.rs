@@ -1,5 +1,3 @@
-//! `cork task show`.
-
 use clap::Args;
 use corkboard::boards::{BoardState, FailurePolicy, Task, TaskId, TriggerRule};
 

@@ -1,9 +1,7 @@
-//! `cork task start`.
-
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
-use super::Moved;
+use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -29,6 +27,6 @@ impl Start {
         let Self { task, conditions } = self;
         let board = conditions.board.open(session)?;
         let status = board.update_task_status(task, TaskStatus::InProgress, None, conditions.epoch).await?;
-        Moved { task, status }.tell(session)
+        tell_status(session, task, status)
     }
 }

@@ -1,5 +1,3 @@
-//! `cork token create`.
-
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::tokens::{Grant, Grants};

@@ -1,5 +1,3 @@
-//! `cork token link`.
-
 use clap::Args;
 
 use crate::args::Global;

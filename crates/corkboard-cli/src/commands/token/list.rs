@@ -1,5 +1,3 @@
-//! `cork token list`.
-
 use clap::Args;
 use corkboard::{Role, TokenDocument};
 

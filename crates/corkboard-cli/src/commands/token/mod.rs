@@ -41,7 +41,6 @@ impl TokenCommand {
     }
 }
 
-/// What is open, in words.
 fn opens(grants: &Grants) -> String {
     if *grants == Grants::everything() {
         return "everything".into();

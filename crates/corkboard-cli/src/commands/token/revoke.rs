@@ -1,5 +1,3 @@
-//! `cork token revoke`.
-
 use clap::Args;
 use corkboard::tokens::TokenId;
 

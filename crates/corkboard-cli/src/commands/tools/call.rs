@@ -12,7 +12,6 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::text_input::{BYTE_ORDER_MARK, text_or_stdin, without_mark};
 
-/// The longest line of calls that is read.
 const LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Call a tool as a model would
@@ -53,7 +52,6 @@ pub(crate) struct Call {
     task: Option<String>,
 }
 
-/// A line of stdin.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {

@@ -1,5 +1,3 @@
-//! `cork tools list`.
-
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use corkboard::tools::{ToolFormat, ToolRegistry, ToolSet};

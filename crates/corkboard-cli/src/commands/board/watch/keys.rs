@@ -8,7 +8,6 @@ use tokio::sync::mpsc::{Receiver, channel};
 /// How soon the reader of keys notices that nobody listens any more.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What whoever watches wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAction {
     Leave,

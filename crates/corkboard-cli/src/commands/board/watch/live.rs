@@ -11,7 +11,6 @@ use crate::error::CliError;
 use crate::event_text::event_text;
 use crate::output::{one_line, time};
 
-/// How many revisions before the present one are told.
 const HISTORY: u64 = 100;
 /// However much happens, the screen is drawn no more often.
 const FRAME: Duration = Duration::from_millis(100);

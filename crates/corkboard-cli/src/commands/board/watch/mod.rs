@@ -46,7 +46,6 @@ pub(crate) struct Watch {
     forever: bool,
 }
 
-/// Until when a board is watched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     Ended,
@@ -82,7 +81,6 @@ enum Said {
     Nothing,
 }
 
-/// A revision of a board.
 type Revision = (u64, corkboard::CommitId, Commit<BoardEvent, corkboard::boards::BoardReply>);
 
 /// Every revision, in order; a slow reader is taken up where it was.
@@ -109,7 +107,6 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Whether the board ended by these.
 fn has_ended(events: &[BoardEvent]) -> bool {
     events.iter().any(|event| matches!(event, BoardEvent::Ended { .. }))
 }

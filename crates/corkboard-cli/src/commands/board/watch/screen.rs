@@ -16,12 +16,10 @@ use super::tree::{self, Row};
 use crate::board_view::{ids, progress, ready, remark};
 use crate::output::one_line;
 
-/// How many events are kept to be scrolled to.
 const KEPT_EVENTS: usize = 1000;
 /// Narrower screens show the tasks without the states beside them.
 const TWO_PANES: u16 = 70;
 
-/// An event in words.
 pub(super) struct EventLine {
     pub(super) rev: u64,
     pub(super) at: String,
@@ -87,7 +85,6 @@ impl Screen {
         Self { view, rows, events, focus, tasks, states, recent, absence: None, palette }
     }
 
-    /// The board as it is now.
     pub(super) fn show(&mut self, view: BoardView) {
         if view.rev() != self.view.rev() {
             self.rows = tree::rows(view.state());
@@ -312,7 +309,6 @@ fn duration(seconds: i64) -> String {
     }
 }
 
-/// The lines between the borders.
 fn inside(area: Rect) -> usize {
     usize::from(area.height.saturating_sub(2))
 }
