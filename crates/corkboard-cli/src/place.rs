@@ -102,7 +102,7 @@ impl Place {
     pub(crate) async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>, CliError> {
         Ok(match self {
             Self::Root(memory) => memory.entries().await?,
-            Self::Scope(scope) => scope.local_entries().await?,
+            Self::Scope(scope) => scope.entries().await?,
         })
     }
 

@@ -41,6 +41,7 @@ mod board;
 #[cfg(feature = "client")]
 mod client;
 mod clock;
+mod conditions;
 mod corkboard;
 mod engine;
 mod error;
@@ -68,6 +69,7 @@ pub use board::{
 #[cfg(feature = "client")]
 pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use conditions::Conditions;
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
 pub use corkboard_core::agent::{
@@ -98,8 +100,8 @@ pub use log::{
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
     Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, FoundItem, FoundScope,
-    LongTermMemory, MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
-    SESSION_HANDOFF_KEY, Scope, ScopeInfo, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
+    LongTermMemory, MemoryEvent, MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove,
+    SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{
     Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// Facts by key, and notes. It serialises to the same JSON for the same content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WorkingMemory))]
 #[serde(default, deny_unknown_fields)]
-pub struct WorkingMemory {
+pub struct ScratchpadContents {
     /// Facts, by key.
     entries: BTreeMap<String, String>,
     /// Free-form observations, in the order they were made.
     notes: Vec<String>,
 }
 
-impl WorkingMemory {
+impl ScratchpadContents {
     /// Stores a fact, overwriting what is there.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<String>) {
         self.entries.insert(key.into(), value.into());

@@ -81,10 +81,12 @@ impl Handoff {
                     return Err(CliError::invalid("blank", "a handoff must say something")
                         .hint("`cork handoff clear` removes it"));
                 }
-                let trust = match write.outside {
-                    true => session.agent.write_handoff_from_outside(&text).await.map(|_| Some(Trust::Outside))?,
-                    false => session.agent.write_handoff(&text).await.map(|_| None)?,
+                let handoff = session.agent.write_handoff(&text);
+                let (handoff, trust) = match write.outside {
+                    true => (handoff.from_outside(), Some(Trust::Outside)),
+                    false => (handoff, None),
                 };
+                handoff.await?;
                 session.output.answer(&Answer { handoff: Some(text), trust }, || "handoff written".into())
             }
             Some(Action::Clear) => {

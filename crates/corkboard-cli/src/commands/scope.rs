@@ -167,7 +167,7 @@ impl Show {
         let scopes = memory.active_scopes().await?;
         let gone = || CliError::not_found(format!("scope {} was disposed just now", scope.id()));
         let info = scopes.iter().find(|info| info.id == scope.id()).ok_or_else(gone)?;
-        let (entries, notes) = (scope.local_entries().await?, scope.notes().await?);
+        let (entries, notes) = (scope.entries().await?, scope.notes().await?);
         let entries: Vec<_> = entries.iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
         let ScopeInfo { id, name, parent, durability, created_at, .. } = info;
         let (id, parent, durability, created_at) = (*id, *parent, *durability, *created_at);

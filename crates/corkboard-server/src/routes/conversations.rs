@@ -1,7 +1,7 @@
 //! An agent's conversations: scratchpads that the server keeps.
 
 use corkboard::ConversationInfo;
-use corkboard::scratchpad::WorkingMemory;
+use corkboard::scratchpad::ScratchpadContents;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -44,7 +44,7 @@ struct ConversationBody {
     /// All of it, as texts, in the form that goes into a prompt.
     #[serde(flatten)]
     #[schema(value_type = ConversationContents)]
-    contents: WorkingMemory,
+    contents: ScratchpadContents,
 }
 
 /// A scratchpad's facts and notes. Beside them stands what every answer says.

@@ -41,7 +41,7 @@ pub(crate) use self::cores::Knowledge;
 pub(crate) use self::shares::LEAST_BUDGET;
 pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
-use crate::memory::Remembered;
+use crate::memory::EntriesAndNotes;
 use crate::options::Tier;
 use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 
@@ -372,8 +372,8 @@ impl ContextWindow {
             None => Vec::new(),
         };
         let pad = match request.conversation.as_deref() {
-            Some(id) => self.memory.conversation(id)?.remembered().await?,
-            None => Remembered::default(),
+            Some(id) => self.memory.conversation(id)?.entries_and_notes().await?,
+            None => EntriesAndNotes::default(),
         };
         let on = request.board.as_deref().map(|id| self.memory.board(id)).transpose()?;
         let view = match (&on, request.task) {

@@ -10,7 +10,7 @@ use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
 use crate::context::Knowledge;
 use crate::knowledge::if_readable;
-use crate::memory::{FoundItem, Remembered, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use crate::memory::{EntriesAndNotes, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 use crate::{AgentMemory, Result};
 
 /// How many of a query's hits are looked at. What is further down fits too badly to be told unasked.
@@ -39,7 +39,7 @@ fn body(entry: &Entry) -> Body<'_> {
 }
 
 /// Adds a conversation's scratchpad.
-pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a Remembered) {
+pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a EntriesAndNotes) {
     let entries = pad.entries.iter().map(|(key, entry)| EntryLine::new(key.as_str(), body(entry), 0.0));
     material.conversation_entries = entries.collect();
     let notes = (1..).zip(&pad.notes).map(|(number, note)| NoteLine::new(number, &note.text, note.trust()));

@@ -17,8 +17,8 @@ use super::conversation::{Conversation, ConversationInfo};
 use super::ephemeral::{Circumstances, Ephemeral};
 use super::events::MemoryEvent;
 use super::factories::Factories;
+use super::handle::{Location, MemoryHandle};
 use super::observer::Meters;
-use super::place::{Location, Place};
 use super::scope::{Durability, ScopeInfo};
 use super::search::{self, SearchHit};
 use super::stats::MemoryStats;
@@ -90,46 +90,40 @@ impl AgentRuntime {
         self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked)
     }
 
-    pub(super) fn ask_ephemeral(&self, actor: &Acting, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
-        self.ask_ephemeral_for(actor, &mut RequestSource::Request(request))
-    }
-
-    pub(super) fn ask_ephemeral_for(
+    /// Has a request decided by the ephemeral scopes.
+    pub(super) fn ask_ephemeral(
         &self,
         actor: &Acting,
-        asked: &mut RequestSource<AgentState>,
+        mut asked: RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
-        self.circumstances(actor, |circumstances| {
-            self.ephemeral.ask(&Circumstances { outside: self.slot.last_usage(), ..*circumstances }, asked)
-        })?
-    }
-
-    /// Hands out what a state in this process is written under, now.
-    pub(super) fn circumstances<R>(&self, actor: &Acting, write: impl FnOnce(&Circumstances<'_>) -> R) -> Result<R> {
         self.engine.check_usable()?;
         actor.check_token_in_memory()?;
         let now = self.engine.time();
-        Ok(write(&Circumstances {
+        let circumstances = Circumstances {
             agent: &self.id,
             actor,
             limits: &self.engine.options.limits,
-            outside: Usage::default(),
+            outside: self.slot.last_usage(),
             now,
             clock: &*self.engine.options.clock,
             first_id: ids::at(now),
             events: &self.events,
-        }))
+        };
+        self.ephemeral.ask(&circumstances, &mut asked)
+    }
+
+    fn ask_ephemeral_as_system(&self, command: AgentCommand) -> Result<Answer<AgentReply>> {
+        self.ask_ephemeral(&Actor::system().into(), RequestSource::Request(Request::new(command)))
     }
 
     pub(crate) fn expire_ephemeral(&self) {
         // A tick is never refused.
-        let _ = self.ask_ephemeral(&Actor::system().into(), Request::new(AgentCommand::Tick));
+        let _ = self.ask_ephemeral_as_system(AgentCommand::Tick);
     }
 
     /// Disposes an ephemeral scope and all below it. Nothing if it was disposed before.
     pub(super) fn dispose_ephemeral(&self, scope: ScopeId) -> Option<u64> {
-        let dispose = Request::new(AgentCommand::DisposeScope { scope });
-        match self.ask_ephemeral(&Actor::system().into(), dispose).ok()?.reply {
+        match self.ask_ephemeral_as_system(AgentCommand::DisposeScope { scope }).ok()?.reply {
             AgentReply::Cleared { entries } => Some(entries),
             _ => None,
         }
@@ -158,10 +152,7 @@ impl AgentRuntime {
 
     /// Disposes all ephemeral scopes. Returns how many entries went.
     pub(crate) fn dispose_ephemeral_scopes(&self) -> u64 {
-        match self
-            .ask_ephemeral(&Actor::system().into(), Request::new(AgentCommand::ClearAll))
-            .map(|answer| answer.reply)
-        {
+        match self.ask_ephemeral_as_system(AgentCommand::ClearAll).map(|answer| answer.reply) {
             Ok(AgentReply::Cleared { entries }) => entries,
             _ => 0,
         }
@@ -214,17 +205,17 @@ impl AgentMemory {
 
     /// Working memory: available in every tier.
     pub fn working(&self) -> WorkingMemory {
-        let place = Place { agent: self.runtime.clone(), actor: self.actor.clone(), location: Location::Root };
-        WorkingMemory { place }
+        let handle = MemoryHandle { agent: self.runtime.clone(), actor: self.actor.clone(), location: Location::Root };
+        WorkingMemory { handle }
     }
 
     /// A conversation's scratchpad. There is nothing in it until it is written to.
     pub fn conversation(&self, id: &str) -> Result<Conversation> {
         let id = ConversationId::new(id, &self.runtime.engine.options.limits)?;
-        let talk = self.runtime.talk(id);
+        let space = self.runtime.conversation_space(id);
         Ok(Conversation {
-            place: Place { location: Location::Conversation(talk.clone()), ..self.working().place },
-            talk,
+            handle: MemoryHandle { location: Location::Conversation(space.clone()), ..self.working().handle },
+            space,
         })
     }
 

@@ -5,10 +5,11 @@ use corkboard_core::{EntryMetadata, Key, Refusal, Request, ScopeState};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::place::{Place, content_of};
-use super::write::{Conditions, Future, request_conditions, unexpected};
-use crate::Result;
+use super::handle::{MemoryHandle, content_of};
+use super::write::{Future, unexpected};
+use crate::conditions::condition_methods;
 use crate::engine::{Answer, RequestSource};
+use crate::{Conditions, Result};
 
 /// Several changes in one revision: all of them, or none. Made by `batch`; answers the version that what it wrote has now.
 ///
@@ -25,19 +26,19 @@ use crate::engine::{Answer, RequestSource};
 /// ```
 #[must_use = "nothing is written until this is awaited"]
 pub struct Batch<'a> {
-    place: &'a Place,
-    changes: Result<Vec<EntryChange>>,
-    conditions: Conditions,
+    pub(super) handle: &'a MemoryHandle,
+    pub(super) changes: Result<Vec<EntryChange>>,
+    pub(super) conditions: Conditions,
 }
 
-request_conditions!(Batch);
+condition_methods!(impl['a] Batch<'a>: if_rev, idempotency_key, conditions);
 
 impl Batch<'_> {
     /// Stores a value, overwriting what is there.
     pub fn set<T: Serialize + ?Sized>(self, key: &str, value: &T) -> Self {
-        self.with(|place| {
+        self.with(|handle| {
             let type_name = std::any::type_name::<T>().into();
-            let (key, value) = (Key::new(key, place.limits())?, content_of(key, value)?);
+            let (key, value) = (Key::new(key, handle.limits())?, content_of(key, value)?);
             Ok(EntryChange::Set {
                 key,
                 value,
@@ -50,23 +51,23 @@ impl Batch<'_> {
 
     /// Adds text at the end of a text, or starts one.
     pub fn append(self, key: &str, text: &str) -> Self {
-        self.with(|place| {
-            let (key, text) = (Key::new(key, place.limits())?, text.into());
+        self.with(|handle| {
+            let (key, text) = (Key::new(key, handle.limits())?, text.into());
             Ok(EntryChange::Append { key, text, separator: Separator::None, if_version: None })
         })
     }
 
     /// Removes an entry, if it is there.
     pub fn remove(self, key: &str) -> Self {
-        self.with(|place| Ok(EntryChange::Remove { key: Key::new(key, place.limits())?, if_version: None }))
+        self.with(|handle| Ok(EntryChange::Remove { key: Key::new(key, handle.limits())?, if_version: None }))
     }
 
     /// Gives an entry another key. All that is known about it stays. It must be there
     /// ([`Refusal::NoEntry`](crate::Refusal::NoEntry)), and nothing may be under the other key
     /// ([`Refusal::Conflict`](crate::Refusal::Conflict)).
     pub fn rename(self, from: &str, to: &str) -> Self {
-        self.with(|place| {
-            let limits = place.limits();
+        self.with(|handle| {
+            let limits = handle.limits();
             Ok(EntryChange::Move { from: Key::new(from, limits)?, to: Key::new(to, limits)? })
         })
     }
@@ -77,9 +78,9 @@ impl Batch<'_> {
     }
 
     /// What is wrong with a change is said when the batch is awaited.
-    fn with(mut self, change: impl FnOnce(&Place) -> Result<EntryChange>) -> Self {
+    fn with(mut self, change: impl FnOnce(&MemoryHandle) -> Result<EntryChange>) -> Self {
         if let Ok(changes) = &mut self.changes {
-            match change(self.place) {
+            match change(self.handle) {
                 Ok(change) => changes.push(change),
                 Err(error) => self.changes = Err(error),
             }
@@ -94,19 +95,15 @@ impl<'a> IntoFuture for Batch<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Self { place, changes, conditions } = self;
-            let _timed = place.time_set();
-            let command = AgentCommand::Batch { scope: place.scope_id(), changes: changes? };
-            changed(place.ask(conditions.request(place, command)?).await?)
+            let Self { handle, changes, conditions } = self;
+            let _timed = handle.time_set();
+            let command = AgentCommand::Batch { scope: handle.scope_id(), changes: changes? };
+            changed(handle.submit(command, conditions).await?)
         })
     }
 }
 
-impl Place {
-    pub(super) fn batch(&self) -> Batch<'_> {
-        Batch { place: self, changes: Ok(Vec::new()), conditions: Conditions::default() }
-    }
-
+impl MemoryHandle {
     /// Changes this scope by a function of what is there. No other change comes between; the function may run again if
     /// someone was faster. Returns the version of what was written.
     pub(crate) async fn change<F>(&self, mut compute: F) -> Result<u64>
@@ -119,7 +116,7 @@ impl Place {
             let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?;
             Ok(Request::new(AgentCommand::Batch { scope, changes: compute(found, now)? }))
         };
-        changed(self.ask_for(RequestSource::Computed(Box::new(make))).await?)
+        changed(self.ask(RequestSource::Computed(Box::new(make))).await?)
     }
 }
 
@@ -133,7 +130,7 @@ fn changed(answer: Answer<AgentReply>) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::place::Location;
+    use crate::memory::handle::Location;
     use crate::{Content, Corkboard, Error};
 
     /// One more than what is there, under a key.
@@ -151,18 +148,18 @@ mod tests {
         let memory = corkboard.agent("a").unwrap().working();
         let short = memory.create_scope("short").await.unwrap();
         let long = memory.create_durable_scope("long").await.unwrap();
-        for place in [&memory.place, short.place(), long.place()] {
-            let tasks: Vec<_> = (0..100).map(|_| tokio::spawn(changed_once(place.clone()))).collect();
+        for handle in [&*memory, &short, &long] {
+            let tasks: Vec<_> = (0..100).map(|_| tokio::spawn(changed_once(handle.clone()))).collect();
             for task in tasks {
                 task.await.unwrap();
             }
-            let count = place.get::<u64>("n", crate::memory::place::Reach::Local).await.unwrap();
-            assert_eq!(count, Some(100), "{}", matches!(place.location, Location::Root));
+            let count = handle.get_local::<u64>("n").await.unwrap();
+            assert_eq!(count, Some(100), "{}", matches!(handle.location, Location::Root));
         }
     }
 
-    async fn changed_once(place: Place) {
-        place.change(one_more).await.unwrap();
+    async fn changed_once(handle: MemoryHandle) {
+        handle.change(one_more).await.unwrap();
     }
 
     #[tokio::test]
@@ -171,13 +168,13 @@ mod tests {
         let agent = corkboard.agent("a").unwrap();
         let memory = agent.working();
         let short = memory.create_scope("short").await.unwrap();
-        for place in [&memory.place, short.place()] {
-            let refused = place.change(|_, _| Err(Error::Closed)).await;
+        for handle in [&*memory, &short] {
+            let refused = handle.change(|_, _| Err(Error::Closed)).await;
             assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
-            let panicked = place.change(|_, _| panic!("no")).await;
+            let panicked = handle.change(|_, _| panic!("no")).await;
             assert!(matches!(panicked, Err(Error::Panicked { .. })), "{panicked:?}");
-            place.change(|_, _| Ok(Vec::new())).await.unwrap();
-            assert_eq!(place.len().await.unwrap(), 0);
+            handle.change(|_, _| Ok(Vec::new())).await.unwrap();
+            assert_eq!(handle.len().await.unwrap(), 0);
         }
         assert_eq!(agent.rev().await.unwrap(), 0);
     }

@@ -3,28 +3,28 @@
 //! `Options::conversations` says which store holds these spaces: the memory of this process, or the shared store. A client of a
 //! server reads and writes them there, as it does with all spaces.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Forget};
 use corkboard_core::{
-    Actor, Commit, ConversationId, Entry, Key, LimitName, Limits, Note, NoteId, Request, Revisioned, ScopeId,
-    ScopeState, Space, SpaceId, SpaceKind, Usage,
+    Actor, Commit, ConversationId, Entry, Key, LimitName, Limits, Note, Request, Revisioned, ScopeId, ScopeState,
+    Space, SpaceId, SpaceKind, Usage,
 };
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 use uuid::Builder;
 
 use super::agent::AgentRuntime;
-use super::batch::Batch;
-use super::place::{Place, Reach};
-use super::write::{AddNote, Append, Remove, Set, Write, unexpected};
+use super::handle::MemoryHandle;
+use super::write::unexpected;
 use super::{AgentView, MemoryEvent, observer};
 use crate::access::Acting;
 use crate::engine::{Answer, Engine, RequestSource, Slot};
+use crate::scratchpad::ScratchpadContents;
 use crate::store::ListedSpace;
-use crate::{Error, Options, Result, scratchpad};
+use crate::{Error, Options, Result};
 
 /// Spaces listed at a time.
 const PAGE: usize = 1000;
@@ -54,37 +54,37 @@ struct Summary {
 
 /// One conversation's space.
 #[derive(Clone)]
-pub(super) struct Talk {
+pub(super) struct ConversationSpace {
     pub(super) id: ConversationId,
     pub(super) scope: ScopeId,
     slot: Arc<Slot<AgentState>>,
 }
 
 impl AgentRuntime {
-    pub(super) fn talk(&self, id: ConversationId) -> Talk {
+    pub(super) fn conversation_space(&self, id: ConversationId) -> ConversationSpace {
         let slot = self.conversations.slot(&SpaceId::conversation(&self.id, &id));
-        Talk { scope: scope_of(&id), id, slot }
+        ConversationSpace { scope: scope_of(&id), id, slot }
     }
 
     /// Has a command decided in a conversation, which begins with it if need be.
     pub(super) async fn ask_conversation(
         &self,
         actor: &Acting,
-        talk: &Talk,
+        space: &ConversationSpace,
         asked: RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         let engine = &self.conversations;
         if engine.remote().is_none() {
-            self.check_conversation_limit(talk).await?;
+            self.check_conversation_limit(space).await?;
         }
-        engine.ask(&talk.slot, actor.clone(), Usage::default(), self.conversing(talk, asked)).await
+        engine.ask(&space.slot, actor.clone(), Usage::default(), self.conversing(space, asked)).await
     }
 
     /// A new conversation needs room among the others. Two that begin at the same instant may pass the limit together.
-    async fn check_conversation_limit(&self, talk: &Talk) -> Result<()> {
+    async fn check_conversation_limit(&self, space: &ConversationSpace) -> Result<()> {
         let engine = &self.conversations;
-        let current = engine.current(&talk.slot).await?;
-        if current.state.conversation(talk.scope, engine.now(&talk.slot, &current)).is_some() {
+        let current = engine.current(&space.slot).await?;
+        if current.state.conversation(space.scope, engine.now(&space.slot, &current)).is_some() {
             return Ok(());
         }
         let allowed = engine.options.limits.conversations_per_agent;
@@ -93,9 +93,9 @@ impl AgentRuntime {
     }
 
     /// What is asked of a conversation, so that it begins and is renewed with it. A server does that by itself.
-    fn conversing(&self, talk: &Talk, asked: RequestSource<AgentState>) -> RequestSource<AgentState> {
+    fn conversing(&self, space: &ConversationSpace, asked: RequestSource<AgentState>) -> RequestSource<AgentState> {
         let is_kept_here = self.conversations.remote().is_none();
-        let Talk { id, scope, .. } = talk.clone();
+        let ConversationSpace { id, scope, .. } = space.clone();
         let (idle_ms, conversation) = (self.idle_ms(), id.clone());
         let wrap = move |request: Request<AgentCommand>| match is_kept_here {
             true => {
@@ -120,15 +120,18 @@ impl AgentRuntime {
 
     /// A conversation's space as it is now, and the time in it. Reading is a use: it renews the conversation, at most 100 times
     /// within the idle time. Where a server keeps it, the server renews it.
-    pub(super) async fn conversation_now(&self, talk: &Talk) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
-        let (engine, slot) = (&self.conversations, &talk.slot);
+    pub(super) async fn conversation_now(
+        &self,
+        space: &ConversationSpace,
+    ) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
+        let (engine, slot) = (&self.conversations, &space.slot);
         let current = engine.current(slot).await?;
         let now = engine.now(slot, &current);
         let is_kept_here = engine.remote().is_none();
         let used = match current.state.idle_expiry().filter(|_| is_kept_here) {
             Some(idle) if idle.until <= now => end(engine, slot, &self.events, End::IfIdle).await.map(|_| ()),
             Some(idle) if idle.is_stale(now, self.idle_ms()) => {
-                let renew = self.conversing(talk, RequestSource::Request(Request::new(AgentCommand::Tick)));
+                let renew = self.conversing(space, RequestSource::Request(Request::new(AgentCommand::Tick)));
                 engine.ask(slot, Actor::system(), Usage::default(), renew).await.map(|_| ())
             }
             _ => return Ok((current, now)),
@@ -144,13 +147,13 @@ impl AgentRuntime {
     /// Hands a conversation's scope, as it is now, to `read`. One that has not begun is empty.
     pub(super) async fn view_conversation<R>(
         &self,
-        talk: &Talk,
+        space: &ConversationSpace,
         read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R,
     ) -> Result<R> {
-        let (current, now) = self.conversation_now(talk).await?;
-        let state = current.state.with_conversation(talk.scope, &talk.id, now);
+        let (current, now) = self.conversation_now(space).await?;
+        let state = current.state.with_conversation(space.scope, &space.id, now);
         let missing = || unexpected(AgentReply::Done);
-        Ok(read(&state, state.scope(talk.scope).ok_or_else(missing)?, now))
+        Ok(read(&state, state.scope(space.scope).ok_or_else(missing)?, now))
     }
 
     /// The agent's conversations, in the order of their ids.
@@ -280,13 +283,21 @@ fn scope_of(id: &ConversationId) -> ScopeId {
 /// [shared](crate::Conversations::Shared), with the process that keeps it. Reads never fall back to the agent's memory.
 #[derive(Clone)]
 pub struct Conversation {
-    pub(super) place: Place,
-    pub(super) talk: Talk,
+    pub(super) handle: MemoryHandle,
+    pub(super) space: ConversationSpace,
+}
+
+impl Deref for Conversation {
+    type Target = MemoryHandle;
+
+    fn deref(&self) -> &MemoryHandle {
+        &self.handle
+    }
 }
 
 /// What a conversation holds.
 #[derive(Default)]
-pub(crate) struct Remembered {
+pub(crate) struct EntriesAndNotes {
     /// By key.
     pub(crate) entries: Vec<(Key, Arc<Entry>)>,
     /// In the order they were added.
@@ -296,14 +307,14 @@ pub(crate) struct Remembered {
 impl Conversation {
     /// Its id.
     pub fn id(&self) -> &ConversationId {
-        &self.talk.id
+        &self.space.id
     }
 
     /// All of it, as a value that goes into a prompt.
-    pub async fn contents(&self) -> Result<scratchpad::WorkingMemory> {
-        self.place
-            .view(|_, scope, now| {
-                let mut contents = scratchpad::WorkingMemory::default();
+    pub async fn contents(&self) -> Result<ScratchpadContents> {
+        self.handle
+            .read_scope(|_, scope, now| {
+                let mut contents = ScratchpadContents::default();
                 for (key, entry) in scope.live_entries(now) {
                     let text = entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into());
                     contents.set(key.as_str(), text);
@@ -315,101 +326,40 @@ impl Conversation {
     }
 
     /// All of it, each with how far it may be trusted.
-    pub(crate) async fn remembered(&self) -> Result<Remembered> {
-        self.place
-            .view(|_, scope, now| Remembered {
+    pub(crate) async fn entries_and_notes(&self) -> Result<EntriesAndNotes> {
+        self.handle
+            .read_scope(|_, scope, now| EntriesAndNotes {
                 entries: scope.live_entries(now).map(|(key, entry)| (key.clone(), entry.clone())).collect(),
                 notes: scope.notes.values().cloned().collect(),
             })
             .await
     }
 
-    /// Stores a value, overwriting what is there.
-    pub fn set<'a, T: Serialize + ?Sized>(&'a self, key: &'a str, value: &T) -> Set<'a> {
-        self.place.set(key, value)
-    }
-
-    /// Adds text at the end of a text, or starts one.
-    pub fn append<'a>(&'a self, key: &'a str, text: &'a str) -> Append<'a> {
-        self.place.append(key, text)
-    }
-
-    /// The value under a key.
-    pub async fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
-        self.place.get(key, Reach::Local).await
-    }
-
-    /// The entry under a key.
-    pub async fn get_entry(&self, key: &str) -> Result<Option<Arc<Entry>>> {
-        self.place.entry(key, Reach::Local).await
-    }
-
-    /// Removes an entry; answers whether there was one.
-    pub fn remove<'a>(&'a self, key: &'a str) -> Remove<'a> {
-        self.place.remove(key)
-    }
-
-    /// Changes several entries in one revision: all of it, or nothing.
-    pub fn batch(&self) -> Batch<'_> {
-        self.place.batch()
-    }
-
-    /// All entries, by key.
-    pub async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>> {
-        self.place.entries().await
-    }
-
-    /// Adds a note; answers its number.
-    pub fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
-        self.place.add_note(text)
-    }
-
-    /// All notes, in the order they were added.
-    pub async fn notes(&self) -> Result<Vec<Note>> {
-        self.place.notes().await
-    }
-
-    /// Removes a note; answers whether there was one.
-    pub fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
-        self.place.remove_note(id)
-    }
-
-    /// Removes all entries and notes. Returns how many entries there were.
-    pub fn clear(&self) -> Write<'_, u64> {
-        self.place.clear()
-    }
-
-    /// The ID of its scope, in its own space.
-    pub fn scope_id(&self) -> ScopeId {
-        self.talk.scope
-    }
-
     /// All of it as it is now: several reads that agree with one another. A conversation is a space of its own: its revisions
     /// count its own changes. One that has never begun has no scope and is at revision 0.
     pub async fn view(&self) -> Result<AgentView> {
-        let agent = &self.place.agent;
-        let (current, now) = agent.conversation_now(&self.talk).await?;
-        Ok(AgentView::new(current, now, agent.engine.options.clone()))
+        let (current, now) = self.agent.conversation_now(&self.space).await?;
+        Ok(AgentView::new(current, now, self.agent.engine.options.clone()))
     }
 
     /// Ends the conversation and deletes its scratchpad. Returns whether there was one.
     pub async fn delete(&self) -> Result<bool> {
-        let Place { agent, actor, .. } = &self.place;
+        let MemoryHandle { agent, actor, .. } = &self.handle;
         actor.check_writes()?;
         actor.check_token().await?;
-        Ok(end(&agent.conversations, &self.talk.slot, &agent.events, End::Now).await?.is_some())
+        Ok(end(&agent.conversations, &self.space.slot, &agent.events, End::Now).await?.is_some())
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.place.agent.engine.options
+        &self.agent.engine.options
     }
 
     /// Has a command decided that came as text.
     pub(crate) async fn ask(&self, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
-        if request.command.changed_scope() != Some(self.talk.scope) {
-            let message = format!("a conversation takes changes of its own scope, {}", self.talk.scope);
+        if request.command.changed_scope() != Some(self.space.scope) {
+            let message = format!("a conversation takes changes of its own scope, {}", self.space.scope);
             return Err(Error::Command { message });
         }
-        self.place.ask(request).await
+        self.handle.ask(RequestSource::Request(request)).await
     }
 }

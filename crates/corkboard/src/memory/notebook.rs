@@ -14,12 +14,13 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::agent::{AgentMemory, AgentRuntime};
-use super::whole::ForgetForGood;
-use super::write::{Conditions, Future, Write, unexpected};
+use super::forget::ForgetForGood;
+use super::write::{Future, Write, unexpected};
 use crate::access::Acting;
+use crate::conditions::condition_methods;
 use crate::engine::{Answer, RequestSource, Step};
 use crate::store::StoreError;
-use crate::{Error, Result};
+use crate::{Conditions, Error, Result};
 
 /// A handle to one of an agent's notebooks: the progress of a task, what was learned, and what is kept word for word. It
 /// need not exist; the first update makes it.
@@ -151,8 +152,7 @@ impl AgentNotebook {
     /// A text with errors is [`Error::NotebookProblems`], and so is one that archives what is not there, unless
     /// [`Apply::ignore_unknown`] is asked for.
     pub fn apply<'a>(&'a self, text: &'a str) -> Apply<'a> {
-        let unknown_ids = UnknownIds::Refuse;
-        Apply { notebook: self, text, unknown_ids, if_version: None, if_rev: None, idempotency_key: None }
+        Apply { notebook: self, text, unknown_ids: UnknownIds::Refuse, conditions: Conditions::default() }
     }
 
     /// What was done to it, as far back as the log goes.
@@ -208,12 +208,12 @@ impl AgentNotebook {
         let then = self.at(rev).await?;
         let (notebook, content) = (self.name.clone(), Box::new(then.content(rev)));
         let command = AgentCommand::RestoreNotebook { notebook: notebook.clone(), content, if_version: None };
-        let Request { if_rev, idempotency, .. } = self.request(command.clone(), conditions)?;
+        let request = self.request(command, conditions)?;
         let before = Arc::new(Mutex::new(Arc::default()));
-        let (seen, name) = (before.clone(), idempotency.clone());
+        let (seen, name) = (before.clone(), request.idempotency.clone());
         let make = move |state: &AgentState, _: Timestamp| {
             *seen.lock() = state.notebook(notebook.as_str()).cloned().unwrap_or_default();
-            Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
+            Ok(request.clone())
         };
         let answer = self.runtime.ask(&self.actor, RequestSource::Computed(Box::new(make))).await?;
         let seen = before.lock().clone();
@@ -255,7 +255,7 @@ impl AgentNotebook {
     }
 
     fn request(&self, command: AgentCommand, conditions: Conditions) -> Result<Request<AgentCommand>> {
-        conditions.request_within(&self.memory.options().limits, command)
+        conditions.request(command, &self.memory.options().limits)
     }
 
     /// Forgets an item, or all that the notebook has or ever had, for good, as [`AgentMemory::forget`] does. An item is
@@ -283,10 +283,10 @@ pub struct Apply<'a> {
     notebook: &'a AgentNotebook,
     text: &'a str,
     unknown_ids: UnknownIds,
-    if_version: Option<u64>,
-    if_rev: Option<u64>,
-    idempotency_key: Option<String>,
+    conditions: Conditions,
 }
+
+condition_methods!(impl['a] Apply<'a>: if_rev, idempotency_key, conditions);
 
 impl Apply<'_> {
     /// Leaves out ids that the notebook does not have, instead of changing nothing.
@@ -297,24 +297,12 @@ impl Apply<'_> {
 
     /// Only if the notebook is at this version; 0 means that it was never written.
     pub fn if_version(mut self, version: u64) -> Self {
-        self.if_version = Some(version);
-        self
-    }
-
-    /// Only if the whole memory is at this revision.
-    pub fn if_rev(mut self, rev: u64) -> Self {
-        self.if_rev = Some(rev);
-        self
-    }
-
-    /// Names the request: the same again, within a day, gets the same answer and has no second effect.
-    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
-        self.idempotency_key = Some(key.into());
+        self.conditions.if_version = Some(version);
         self
     }
 
     async fn run(self) -> Result<Applied> {
-        let Self { notebook: handle, text, unknown_ids, if_version, if_rev, idempotency_key } = self;
+        let Self { notebook: handle, text, unknown_ids, mut conditions } = self;
         let limits = &handle.memory.options().limits;
         Limits::check(LimitName::CommandBytes, text.len() as u64, limits.command_bytes)?;
         let parsed = parse(text);
@@ -322,15 +310,16 @@ impl Apply<'_> {
             return Err(Error::NotebookProblems { problems: parsed.problems });
         }
         let (notebook, block) = (handle.name.clone(), Box::new(parsed.block.clone()));
+        let if_version = conditions.if_version.take();
         let command = AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version };
-        let idempotency = idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
-        let key = idempotency.clone();
+        let request = conditions.request(command, limits)?;
+        let key = request.idempotency.clone();
         // The notebook that the text is applied to: the last that is seen is the one.
         let before = Arc::new(Mutex::new(Arc::default()));
         let (seen, name) = (before.clone(), handle.name.clone());
         let make = move |state: &AgentState, _: Timestamp| {
             *seen.lock() = state.notebook(name.as_str()).cloned().unwrap_or_default();
-            Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
+            Ok(request.clone())
         };
         let answer = match handle.runtime.ask(&handle.actor, RequestSource::Computed(Box::new(make))).await {
             Err(Error::Refused(Refusal::UnknownItems { ids, .. })) => {

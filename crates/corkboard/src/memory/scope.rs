@@ -1,19 +1,18 @@
 //! A scope: memory of its own that falls back to its parent's.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, ParentLocation};
-use corkboard_core::{Entry, Key, Note, NoteId, Refusal, ScopeId, ScopeName};
+use corkboard_core::{Note, Refusal, ScopeId, ScopeName};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::batch::Batch;
-use super::place::{EphemeralScope, FoundEntry, Location, Place, Reach};
-use super::write::{AddNote, Append, Conditions, Remove, Set, Write, unexpected};
-use crate::engine::Answer;
-use crate::engine::joined;
-use crate::{Error, Result};
+use super::handle::{EphemeralScope, Location, MemoryHandle};
+use super::lookup::{FoundEntry, Reach};
+use super::write::{Write, unexpected};
+use crate::engine::{Answer, RequestSource, joined};
+use crate::{Conditions, Error, Result};
 
 /// How long a scope lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -66,16 +65,24 @@ impl ScopeInfo {
 /// answers [`Error::ScopeDisposed`].
 #[derive(Clone)]
 pub struct Scope {
-    place: Place,
+    handle: MemoryHandle,
+}
+
+impl Deref for Scope {
+    type Target = MemoryHandle;
+
+    fn deref(&self) -> &MemoryHandle {
+        &self.handle
+    }
 }
 
 impl Scope {
-    pub(super) fn create<'a>(parent: &'a Place, name: &'a str, durability: Durability) -> Write<'a, Self> {
+    pub(super) fn create<'a>(parent: &'a MemoryHandle, name: &'a str, durability: Durability) -> Write<'a, Self> {
         Write::new(move |conditions| Self::create_if(parent, name, durability, conditions))
     }
 
     async fn create_if(
-        parent: &Place,
+        parent: &MemoryHandle,
         name: &str,
         durability: Durability,
         conditions: Conditions,
@@ -83,7 +90,7 @@ impl Scope {
         let name = ScopeName::new(name, parent.limits())?;
         let parent_id = parent.scope_id();
         // The parent must be there, and the durable state loaded, so that its use counts against the limits.
-        parent.view(|_, _, _| ()).await?;
+        parent.read_scope(|_, _, _| ()).await?;
         if let Location::Ephemeral(_) = &parent.location {
             parent.agent.engine.current(&parent.agent.slot).await?;
         }
@@ -96,7 +103,7 @@ impl Scope {
         };
         let command =
             AgentCommand::CreateScope { name: name.clone(), parent: parent_id, parent_kept: kept_with_parent };
-        let request = conditions.request(parent, command)?;
+        let request = RequestSource::Request(conditions.request(command, parent.limits())?);
         let answer = match durability {
             Durability::Durable => parent.ask(request).await?,
             Durability::Ephemeral => parent.agent.ask_ephemeral(&parent.actor, request)?,
@@ -109,31 +116,38 @@ impl Scope {
                 Location::Ephemeral(Arc::new(EphemeralScope { id, name, agent, parent: parent.location.clone() }))
             }
         };
-        Ok((answer.rev, Self { place: Place { location, ..parent.clone() } }))
+        Ok((answer.rev, Self { handle: MemoryHandle { location, ..parent.clone() } }))
     }
 
-    pub(super) async fn open(root: &Place, id: ScopeId) -> Result<Option<Self>> {
+    pub(super) async fn open(root: &MemoryHandle, id: ScopeId) -> Result<Option<Self>> {
         let current = root.agent.engine.current(&root.agent.slot).await?;
         let scope = (!id.is_root()).then(|| current.state.scope(id)).flatten();
         Ok(scope.map(|scope| {
             let location = Location::Durable { id, name: scope.name.clone() };
-            Self { place: Place { location, ..root.clone() } }
+            Self { handle: MemoryHandle { location, ..root.clone() } }
         }))
     }
 
     /// Looks a key up in a scope, which may be the root. Refused if there is no such scope.
-    pub(super) async fn look_up(root: &Place, id: ScopeId, key: &str, reach: Reach) -> Result<Option<FoundEntry>> {
+    pub(super) async fn look_up(
+        root: &MemoryHandle,
+        id: ScopeId,
+        key: &str,
+        reach: Reach,
+    ) -> Result<Option<FoundEntry>> {
         if id.is_root() {
             return root.found(key, reach).await;
         }
         // The lookup itself reads what is current: what is in memory is enough to know the scope's name.
         let known = root.agent.slot.peek().and_then(|current| Some(current.state.scope(id)?.name.clone()));
         let scope = match known {
-            Some(name) => Some(Self { place: Place { location: Location::Durable { id, name }, ..root.clone() } }),
+            Some(name) => {
+                Some(Self { handle: MemoryHandle { location: Location::Durable { id, name }, ..root.clone() } })
+            }
             None => Self::open(root, id).await?,
         };
         let gone = || Error::from(Refusal::ScopeGone { scope: id });
-        match scope.ok_or_else(gone)?.place.found(key, reach).await {
+        match scope.ok_or_else(gone)?.found(key, reach).await {
             Err(Error::ScopeDisposed { .. }) => Err(gone()),
             found => found,
         }
@@ -141,17 +155,17 @@ impl Scope {
 
     /// What it is called.
     pub fn name(&self) -> ScopeName {
-        self.place.scope_name()
+        self.scope_name()
     }
 
     /// Its id.
     pub fn id(&self) -> ScopeId {
-        self.place.scope_id()
+        self.scope_id()
     }
 
     /// How long it lives.
     pub fn durability(&self) -> Durability {
-        match self.place.location {
+        match self.location {
             Location::Ephemeral(_) | Location::Conversation(_) => Durability::Ephemeral,
             Location::Root | Location::Durable { .. } => Durability::Durable,
         }
@@ -159,118 +173,17 @@ impl Scope {
 
     /// Whether it was disposed, as far as this process knows.
     pub fn is_disposed(&self) -> bool {
-        self.place.is_orphan() || self.place.agent.is_disposed(self.id(), self.durability())
-    }
-
-    /// How many entries it has of its own.
-    pub async fn local_len(&self) -> Result<usize> {
-        self.place.len().await
-    }
-
-    /// Stores a value in this scope; the parent's, if there is one under the key, is hidden.
-    pub fn set<'a, T: Serialize + ?Sized>(&'a self, key: &'a str, value: &T) -> Set<'a> {
-        self.place.set(key, value)
-    }
-
-    /// The value under a key: here, else in the parent, and so on to the root.
-    pub async fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
-        self.place.get(key, Reach::Fallback).await
-    }
-
-    /// The entry under a key: here, else in the parent, and so on to the root.
-    pub async fn get_entry(&self, key: &str) -> Result<Option<Arc<Entry>>> {
-        self.place.entry(key, Reach::Fallback).await
-    }
-
-    /// The value under a key in this scope alone.
-    pub async fn get_local<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
-        self.place.get(key, Reach::Local).await
-    }
-
-    /// The value under a key as [`Scope::get`] finds it, or else the one that the factory makes, stored here. As
-    /// [`WorkingMemory::get_or_set`](crate::WorkingMemory::get_or_set).
-    pub async fn get_or_set<T, E, F, Fut>(&self, key: &str, factory: F) -> Result<T>
-    where
-        T: Serialize + DeserializeOwned,
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        self.place.get_or_set(key, factory).await
-    }
-
-    /// Changes this scope's own value by a function of it. As [`WorkingMemory::update`](crate::WorkingMemory::update).
-    pub async fn update<T, F>(&self, key: &str, change: F) -> Result<T>
-    where
-        T: Serialize + DeserializeOwned + Send + 'static,
-        F: FnMut(Option<T>) -> T + Send + 'static,
-    {
-        self.place.update(key, change).await
-    }
-
-    /// Adds text at the end of this scope's own text, or starts one.
-    pub fn append<'a>(&'a self, key: &'a str, text: &'a str) -> Append<'a> {
-        self.place.append(key, text)
-    }
-
-    /// Whether there is an entry here, in the parent, and so on to the root.
-    pub async fn contains(&self, key: &str) -> Result<bool> {
-        self.place.contains(key, Reach::Fallback).await
-    }
-
-    /// Whether there is an entry in this scope.
-    pub async fn contains_local(&self, key: &str) -> Result<bool> {
-        self.place.contains(key, Reach::Local).await
-    }
-
-    /// Removes an entry of this scope; answers whether there was one. The parent's value shows again.
-    pub fn remove<'a>(&'a self, key: &'a str) -> Remove<'a> {
-        self.place.remove(key)
-    }
-
-    #[cfg(test)]
-    pub(super) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    /// Changes several of this scope's own entries in one revision: all of it, or nothing.
-    pub fn batch(&self) -> Batch<'_> {
-        self.place.batch()
-    }
-
-    /// This scope's own entries, by key.
-    pub async fn local_entries(&self) -> Result<Vec<(Key, Arc<Entry>)>> {
-        self.place.entries().await
-    }
-
-    /// Removes this scope's own entries and notes. Returns how many entries there were.
-    pub fn clear(&self) -> Write<'_, u64> {
-        self.place.clear()
-    }
-
-    /// Adds a note to this scope; answers its number.
-    pub fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
-        self.place.add_note(text)
-    }
-
-    /// This scope's own notes, in the order they were added.
-    pub async fn notes(&self) -> Result<Vec<Note>> {
-        self.place.notes().await
-    }
-
-    /// Removes a note of this scope; answers whether there was one.
-    pub fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
-        self.place.remove_note(id)
+        self.is_orphan() || self.agent.is_disposed(self.id(), self.durability())
     }
 
     /// Creates an ephemeral scope that falls back to this one.
     pub fn create_child_scope<'a>(&'a self, name: &'a str) -> Write<'a, Self> {
-        Self::create(&self.place, name, Durability::Ephemeral)
+        Self::create(&self.handle, name, Durability::Ephemeral)
     }
 
     /// Creates a durable scope that falls back to this one, which must be durable too.
     pub fn create_durable_child_scope<'a>(&'a self, name: &'a str) -> Write<'a, Self> {
-        Self::create(&self.place, name, Durability::Durable)
+        Self::create(&self.handle, name, Durability::Durable)
     }
 
     /// Copies this scope's entries to its parent and appends to the parent's notes those that it does not have yet. With
@@ -282,19 +195,20 @@ impl Scope {
 
     async fn merge_if(&self, overwrite: bool, conditions: Conditions) -> Result<(u64, u64)> {
         let merge = AgentCommand::MergeScope { scope: self.id(), overwrite };
-        let Location::Ephemeral(_) = &self.place.location else {
-            return merged(self.place.ask(conditions.request(&self.place, merge)?).await?);
+        let Location::Ephemeral(_) = &self.location else {
+            return merged(self.submit(merge, conditions).await?);
         };
         let (parent, parent_is_ephemeral) = self
-            .place
-            .view(|state, scope, _| (scope.parent, !scope.parent.is_root() && state.scope(scope.parent).is_some()))
+            .read_scope(|state, scope, _| {
+                (scope.parent, !scope.parent.is_root() && state.scope(scope.parent).is_some())
+            })
             .await?;
         if parent_is_ephemeral {
-            return merged(self.place.ask(conditions.request(&self.place, merge)?).await?);
+            return merged(self.submit(merge, conditions).await?);
         }
         // Two spaces: once the parent has them, the notes are marked. A task of its own sees to both, whoever waits.
-        let place = self.place.clone();
-        joined(tokio::spawn(async move { merge_to_durable(&place, parent, overwrite, conditions).await })).await
+        let handle = self.handle.clone();
+        joined(tokio::spawn(async move { merge_to_durable(&handle, parent, overwrite, conditions).await })).await
     }
 
     /// Disposes this scope and all below it: its entries and notes are gone. Returns how many entries it had of its own.
@@ -304,12 +218,13 @@ impl Scope {
     }
 
     async fn dispose_if(&self, conditions: Conditions) -> Result<(u64, u64)> {
-        let (id, Place { agent, actor, .. }) = (self.id(), &self.place);
-        let dispose = conditions.request(&self.place, AgentCommand::DisposeScope { scope: id })?;
+        let (id, MemoryHandle { agent, actor, .. }) = (self.id(), &self.handle);
+        let dispose = conditions.request(AgentCommand::DisposeScope { scope: id }, self.limits())?;
+        let dispose = RequestSource::Request(dispose);
         let answer = match self.durability() {
             // Whatever became of its parent.
             Durability::Ephemeral => agent.ask_ephemeral(actor, dispose),
-            Durability::Durable => self.place.ask(dispose).await,
+            Durability::Durable => self.ask(dispose).await,
         };
         let disposed = match answer {
             Ok(Answer { reply: AgentReply::Cleared { entries }, rev, .. }) => Some((rev, entries)),
@@ -331,34 +246,34 @@ impl Scope {
 }
 
 async fn merge_to_durable(
-    place: &Place,
+    handle: &MemoryHandle,
     parent: ScopeId,
     overwrite: bool,
     conditions: Conditions,
 ) -> Result<(u64, u64)> {
-    let scope = place.scope_id();
-    let one_at_a_time = place.agent.merging.lock().await;
-    let (entries, notes) = place
-        .view(|_, scope, now| {
+    let scope = handle.scope_id();
+    let one_at_a_time = handle.agent.merging.lock().await;
+    let (entries, notes) = handle
+        .read_scope(|_, scope, now| {
             let entries = scope.live_entries(now).map(|(key, entry)| (key.clone(), entry.data.clone()));
             let notes = scope.notes.values().filter(|note| note.id > scope.notes_merged);
             (entries.collect(), notes.cloned().collect::<Vec<Note>>())
         })
         .await?;
     let last = notes.last().map(|note| note.id);
-    let target = Place { location: Location::Root, ..place.clone() };
+    let target = MemoryHandle { location: Location::Root, ..handle.clone() };
     let absorb = AgentCommand::Absorb { scope: parent, entries, notes, overwrite };
-    let count = match target.ask(conditions.request(&target, absorb)?).await {
+    let count = match target.submit(absorb, conditions).await {
         Ok(answer) => merged(answer)?,
         // The parent went, and this scope with it.
         Err(Error::Refused(Refusal::ScopeGone { .. })) => {
-            place.agent.dispose_ephemeral(scope);
-            return Err(place.disposed());
+            handle.agent.dispose_ephemeral(scope);
+            return Err(handle.disposed());
         }
         Err(error) => return Err(error),
     };
     if let Some(notes) = last {
-        place.command(AgentCommand::MarkMerged { scope, notes }).await?;
+        handle.submit(AgentCommand::MarkMerged { scope, notes }, Conditions::default()).await?;
     }
     drop(one_at_a_time);
     Ok(count)

@@ -4,10 +4,11 @@ use std::pin::Pin;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, Limits, NoteId, Request};
+use corkboard_core::{Content, EntryMetadata, Key, NoteId};
 
-use super::place::Place;
-use crate::{Error, Result};
+use super::handle::MemoryHandle;
+use crate::conditions::condition_methods;
+use crate::{Conditions, Error, Result};
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -21,65 +22,10 @@ pub struct Written {
 
 pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
-/// What must hold for a write to happen.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Conditions {
-    if_version: Option<u64>,
-    pub(super) if_rev: Option<u64>,
-    pub(super) idempotency_key: Option<String>,
-}
-
-impl Conditions {
-    pub(super) fn request(self, place: &Place, command: AgentCommand) -> Result<Request<AgentCommand>> {
-        self.request_within(place.limits(), command)
-    }
-
-    pub(super) fn request_within(self, limits: &Limits, command: AgentCommand) -> Result<Request<AgentCommand>> {
-        let idempotency = self.idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
-        Ok(Request { command, if_rev: self.if_rev, idempotency })
-    }
-}
-
-macro_rules! request_conditions {
-    ($name:ident) => {
-        impl<'a> $name<'a> {
-            /// Only if the whole memory is at this revision.
-            pub fn if_rev(mut self, rev: u64) -> Self {
-                self.conditions.if_rev = Some(rev);
-                self
-            }
-
-            /// Sets the idempotency key: a repeat within a day gets the same answer and has no further effect. A request
-            /// that changed nothing is not remembered, and a repeat of it is decided again.
-            pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
-                self.conditions.idempotency_key = Some(key.into());
-                self
-            }
-        }
-    };
-}
-
-pub(super) use request_conditions;
-
-macro_rules! conditions {
-    ($name:ident) => {
-        impl<'a> $name<'a> {
-            /// Only if the entry is at this version; 0 means that it must not exist. Otherwise
-            /// [`Refusal::Conflict`](crate::Refusal::Conflict), with what is there.
-            pub fn if_version(mut self, version: u64) -> Self {
-                self.conditions.if_version = Some(version);
-                self
-            }
-        }
-
-        request_conditions!($name);
-    };
-}
-
 /// Stores a value. Made by `set`.
 #[must_use = "nothing is written until this is awaited"]
 pub struct Set<'a> {
-    pub(super) place: &'a Place,
+    pub(super) handle: &'a MemoryHandle,
     pub(super) key: &'a str,
     pub(super) value: Result<Content>,
     pub(super) type_name: &'static str,
@@ -87,7 +33,7 @@ pub struct Set<'a> {
     pub(super) conditions: Conditions,
 }
 
-conditions!(Set);
+condition_methods!(impl['a] Set<'a>: if_version, if_rev, idempotency_key, conditions);
 
 impl<'a> Set<'a> {
     /// What is to be known about the entry. It replaces what was known.
@@ -109,17 +55,17 @@ impl<'a> IntoFuture for Set<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Self { place, key, value, type_name, metadata, conditions } = self;
-            let _timed = place.time_set();
+            let Self { handle, key, value, type_name, metadata, mut conditions } = self;
+            let _timed = handle.time_set();
             let command = AgentCommand::Set {
-                scope: place.scope_id(),
-                key: Key::new(key, place.limits())?,
+                scope: handle.scope_id(),
+                key: Key::new(key, handle.limits())?,
                 value: value?,
                 type_name: type_name.into(),
                 metadata: Box::new(metadata),
-                if_version: conditions.if_version,
+                if_version: conditions.if_version.take(),
             };
-            let answer = place.ask(conditions.request(place, command)?).await?;
+            let answer = handle.submit(command, conditions).await?;
             written(answer.reply, answer.rev)
         })
     }
@@ -128,14 +74,14 @@ impl<'a> IntoFuture for Set<'a> {
 /// Adds text at the end of a text. Made by `append`.
 #[must_use = "nothing is written until this is awaited"]
 pub struct Append<'a> {
-    pub(super) place: &'a Place,
+    pub(super) handle: &'a MemoryHandle,
     pub(super) key: &'a str,
     pub(super) text: &'a str,
     pub(super) separator: Separator,
     pub(super) conditions: Conditions,
 }
 
-conditions!(Append);
+condition_methods!(impl['a] Append<'a>: if_version, if_rev, idempotency_key, conditions);
 
 impl<'a> Append<'a> {
     /// Starts a new line, unless the text is the first.
@@ -151,16 +97,16 @@ impl<'a> IntoFuture for Append<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Self { place, key, text, separator, conditions } = self;
-            let _timed = place.time_set();
+            let Self { handle, key, text, separator, mut conditions } = self;
+            let _timed = handle.time_set();
             let command = AgentCommand::Append {
-                scope: place.scope_id(),
-                key: Key::new(key, place.limits())?,
+                scope: handle.scope_id(),
+                key: Key::new(key, handle.limits())?,
                 text: text.into(),
                 separator,
-                if_version: conditions.if_version,
+                if_version: conditions.if_version.take(),
             };
-            let answer = place.ask(conditions.request(place, command)?).await?;
+            let answer = handle.submit(command, conditions).await?;
             written(answer.reply, answer.rev)
         })
     }
@@ -169,23 +115,23 @@ impl<'a> IntoFuture for Append<'a> {
 /// Removes an entry. Made by `remove`; answers whether there was one.
 #[must_use = "nothing is removed until this is awaited"]
 pub struct Remove<'a> {
-    pub(super) place: &'a Place,
+    pub(super) handle: &'a MemoryHandle,
     pub(super) key: &'a str,
     pub(super) conditions: Conditions,
 }
 
-conditions!(Remove);
+condition_methods!(impl['a] Remove<'a>: if_version, if_rev, idempotency_key, conditions);
 
 impl Remove<'_> {
     /// The same, with the revision that it is before the answer; where nothing changed, the one that the memory is at.
     pub async fn with_rev(self) -> Result<(u64, bool)> {
-        let Self { place, key, conditions } = self;
+        let Self { handle, key, mut conditions } = self;
         let command = AgentCommand::Remove {
-            scope: place.scope_id(),
-            key: Key::new(key, place.limits())?,
-            if_version: conditions.if_version,
+            scope: handle.scope_id(),
+            key: Key::new(key, handle.limits())?,
+            if_version: conditions.if_version.take(),
         };
-        let answer = place.ask(conditions.request(place, command)?).await?;
+        let answer = handle.submit(command, conditions).await?;
         Ok((answer.rev, answer.reply == AgentReply::Removed { existed: true }))
     }
 }
@@ -202,13 +148,13 @@ impl<'a> IntoFuture for Remove<'a> {
 /// Adds a note. Made by `add_note`; answers its number.
 #[must_use = "nothing is written until this is awaited"]
 pub struct AddNote<'a> {
-    pub(super) place: &'a Place,
+    pub(super) handle: &'a MemoryHandle,
     pub(super) text: &'a str,
     pub(super) trust: Option<Trust>,
     pub(super) conditions: Conditions,
 }
 
-request_conditions!(AddNote);
+condition_methods!(impl['a] AddNote<'a>: if_rev, idempotency_key, conditions);
 
 impl AddNote<'_> {
     /// Says how far it may be trusted: [`Trust::Outside`] for what came from a web page, a tool or a stranger. Nobody can give
@@ -225,9 +171,9 @@ impl AddNote<'_> {
 
     /// The same, with the revision that it is before the note's number.
     pub async fn with_rev(self) -> Result<(u64, NoteId)> {
-        let Self { place, text, trust, conditions } = self;
-        let command = AgentCommand::AddNote { scope: place.scope_id(), text: text.into(), trust };
-        let answer = place.ask(conditions.request(place, command)?).await?;
+        let Self { handle, text, trust, conditions } = self;
+        let command = AgentCommand::AddNote { scope: handle.scope_id(), text: text.into(), trust };
+        let answer = handle.submit(command, conditions).await?;
         match answer.reply {
             AgentReply::NoteAdded { id } => Ok((answer.rev, id)),
             other => Err(unexpected(other)),
@@ -252,25 +198,14 @@ pub struct Write<'a, T> {
     conditions: Conditions,
 }
 
+condition_methods!(impl['a, T] Write<'a, T>: if_rev, idempotency_key, conditions);
+
 impl<'a, T: 'a> Write<'a, T> {
     pub(super) fn new<F>(run: impl FnOnce(Conditions) -> F + Send + 'a) -> Self
     where
         F: std::future::Future<Output = Result<(u64, T)>> + Send + 'a,
     {
         Self { run: Box::new(|conditions| Box::pin(run(conditions))), conditions: Conditions::default() }
-    }
-
-    /// Only if the whole memory is at this revision.
-    pub fn if_rev(mut self, rev: u64) -> Self {
-        self.conditions.if_rev = Some(rev);
-        self
-    }
-
-    /// Sets the idempotency key: a repeat within a day gets the same answer and has no further effect. A request that changed
-    /// nothing is not remembered, and a repeat of it is decided again.
-    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
-        self.conditions.idempotency_key = Some(key.into());
-        self
     }
 
     /// The same, with the revision that it is before the answer; where nothing changed, the one that the memory is at.

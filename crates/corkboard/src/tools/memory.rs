@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
-use crate::memory::TextWrite;
 use crate::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
 
 tool!(
@@ -149,15 +148,12 @@ impl TypedTool for WriteMemoryTool {
         let is_outside = outside.unwrap_or_default();
         let (written, verb) = match mode.unwrap_or_default() {
             WriteMode::Replace => {
-                let written =
-                    memory.write_text_as(&key, content, TextWrite { is_outside, ..TextWrite::default() }).await?;
+                let written = memory.write_text(&key, content).outside(is_outside).await?;
                 (written, if written.is_update { "Replaced" } else { "Stored" })
             }
             // Of a text of which a line came from outside, all is held to have.
             WriteMode::Append if is_outside => {
-                let written = memory
-                    .write_text_as(&key, content, TextWrite { appends: true, is_outside, ..TextWrite::default() })
-                    .await?;
+                let written = memory.write_text(&key, content).on_new_line().from_outside().await?;
                 (written, if written.is_update { "Appended to" } else { "Stored" })
             }
             WriteMode::Append => {
@@ -186,10 +182,7 @@ impl TypedTool for WriteSessionHandoffTool {
             return Err(Self::invalid("content must not be blank"));
         }
         let memory = context.memory(&self.corkboard)?;
-        let written = match input.outside.unwrap_or_default() {
-            true => memory.write_handoff_from_outside(&input.content).await?,
-            false => memory.write_handoff(&input.content).await?,
-        };
+        let written = memory.write_handoff(&input.content).outside(input.outside.unwrap_or_default()).await?;
         let data = json!({"key": SESSION_HANDOFF_KEY, "version": written.version});
         Ok(ToolOutput::new("Handoff written: your next session reads it first.", data))
     }
@@ -213,17 +206,17 @@ impl TypedTool for ScratchNoteTool {
         let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));
         let (written, text) = match mode {
             ScratchMode::Replace => {
-                let how = TextWrite { is_outside, ..TextWrite::default() };
-                (memory.write_text_as(SCRATCHPAD_KEY, needed()?, how).await?, "Replaced the scratchpad.")
+                let write = memory.write_text(SCRATCHPAD_KEY, needed()?).outside(is_outside);
+                (write.await?, "Replaced the scratchpad.")
             }
             ScratchMode::Append if is_outside => {
-                let how = TextWrite { appends: true, is_outside, ..TextWrite::default() };
-                (memory.write_text_as(SCRATCHPAD_KEY, needed()?, how).await?, "Appended to the scratchpad.")
+                let write = memory.write_text(SCRATCHPAD_KEY, needed()?).on_new_line().from_outside();
+                (write.await?, "Appended to the scratchpad.")
             }
             ScratchMode::Append => {
                 (memory.append(SCRATCHPAD_KEY, &needed()?).on_new_line().await?, "Appended to the scratchpad.")
             }
-            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, String::new()).await?, "Cleared the scratchpad."),
+            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, "").await?, "Cleared the scratchpad."),
             ScratchMode::Read => {
                 let entry = memory.get_entry(SCRATCHPAD_KEY).await?;
                 let trust = entry.as_ref().map(|entry| entry.trust()).unwrap_or_default();

@@ -10,7 +10,7 @@ use super::definition::{TypedTool, tool};
 use super::record::trust_of;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
-use crate::memory::Remembered;
+use crate::memory::EntriesAndNotes;
 use crate::scratchpad;
 
 tool!(
@@ -67,7 +67,7 @@ impl TypedTool for MemoryReadTool {
         let scratchpad = context.scratchpad(&self.corkboard, Self::NAME)?;
         let Some(key) = input.key else {
             let data = json!(scratchpad.contents().await?);
-            return Ok(ToolOutput::new(all(&scratchpad.remembered().await?), data));
+            return Ok(ToolOutput::new(all(&scratchpad.entries_and_notes().await?), data));
         };
         Ok(match scratchpad.get_entry(&key).await? {
             Some(entry) => {
@@ -129,12 +129,12 @@ impl TypedTool for MemoryWriteTool {
 }
 
 /// Facts and notes as JSON; then what came from outside, each line with its mark.
-fn all(remembered: &Remembered) -> String {
-    let Remembered { entries, notes } = remembered;
+fn all(contents: &EntriesAndNotes) -> String {
+    let EntriesAndNotes { entries, notes } = contents;
     if entries.is_empty() && notes.is_empty() {
         return "The scratchpad is empty.".into();
     }
-    let (mut own, mut outside) = (scratchpad::WorkingMemory::default(), Vec::new());
+    let (mut own, mut outside) = (scratchpad::ScratchpadContents::default(), Vec::new());
     for (key, entry) in entries {
         match entry.trust() {
             Trust::Outside => outside.push(format!("{}: {}", escaped_line(key.as_str()), text_of(entry))),

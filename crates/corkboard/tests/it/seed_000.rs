@@ -39,7 +39,7 @@ impl Scratchpad {
     async fn list_keys(&self) -> Vec<String> {
         match self {
             Self::Root(memory) => memory.keys().await.unwrap().iter().map(|key| key.to_string()).collect(),
-            Self::Scope(scope) => scope.local_entries().await.unwrap().iter().map(|(key, _)| key.to_string()).collect(),
+            Self::Scope(scope) => scope.entries().await.unwrap().iter().map(|(key, _)| key.to_string()).collect(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Seed 000's skills, as a model calls them: every acceptance criterion and every test case, by name.
 
-use corkboard::scratchpad::WorkingMemory;
+use corkboard::scratchpad::ScratchpadContents;
 use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
 use corkboard::{ContextRequest, Corkboard, ErrorKind};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ async fn memory_read_without_a_key_returns_all_stored_data() {
         // Nothing, null, no key, and a key that is null, as strict clients send it.
         for input in [json!({}), Value::Null, json!({"key": null})] {
             let all = caller.read(input).await;
-            let expected: WorkingMemory = serde_json::from_value(all.data).unwrap();
+            let expected: ScratchpadContents = serde_json::from_value(all.data).unwrap();
             assert_eq!(
                 (expected.get("a"), expected.get("b"), expected.get_notes()),
                 (Some("1"), Some("2"), ["n".to_owned()].as_slice())
@@ -277,7 +277,7 @@ async fn what_a_model_is_shown_has_a_cap() {
 
 #[test]
 fn the_working_memory_struct_has_the_seeds_methods_and_goes_into_a_prompt_as_json() {
-    let mut memory = WorkingMemory::default();
+    let mut memory = ScratchpadContents::default();
     assert!(memory.is_empty());
     memory.set("user_name", "Alice");
     memory.set("b", "2");
@@ -286,9 +286,9 @@ fn the_working_memory_struct_has_the_seeds_methods_and_goes_into_a_prompt_as_jso
     assert_eq!(memory.list_keys(), ["b", "user_name"]);
     let json = serde_json::to_string(&memory).unwrap();
     assert_eq!(json, r#"{"entries":{"b":"2","user_name":"Alice"},"notes":["n"]}"#);
-    assert_eq!(serde_json::from_str::<WorkingMemory>(&json).unwrap(), memory);
+    assert_eq!(serde_json::from_str::<ScratchpadContents>(&json).unwrap(), memory);
     assert!(memory.delete("b") && !memory.delete("b"));
     assert_eq!(memory.get_notes(), ["n"]);
     memory.clear();
-    assert_eq!(memory, WorkingMemory::default());
+    assert_eq!(memory, ScratchpadContents::default());
 }

@@ -32,7 +32,7 @@ pub(crate) struct Fixture {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Contents {
     heads: Vec<(&'static str, String, Head)>,
-    conversation: scratchpad::WorkingMemory,
+    conversation: scratchpad::ScratchpadContents,
 }
 
 impl Contents {

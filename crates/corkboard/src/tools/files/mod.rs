@@ -67,7 +67,7 @@ impl MemoryFiles {
     }
 
     async fn said(&self, command: MemoryCommand) -> Result<Said> {
-        let limits = self.memory.place.limits().clone();
+        let limits = self.memory.limits().clone();
         let parse = |path: &str| FilePath::parse(path, &limits);
         let paths = match &command {
             MemoryCommand::Rename { old_path, new_path } => parse(old_path).and_then(|old| Ok((old, parse(new_path)?))),
@@ -84,7 +84,7 @@ impl MemoryFiles {
         match command {
             MemoryCommand::View { view_range, .. } => {
                 let view = |scope: &ScopeState, now| Files { scope, now }.view(&path, view_range);
-                self.memory.place.view(|_, scope, now| view(scope, now)).await
+                self.memory.read_scope(|_, scope, now| view(scope, now)).await
             }
             MemoryCommand::Create { file_text, .. } => {
                 self.edit(move |files| files.create(&path, &file_text, &limits)).await
@@ -112,7 +112,7 @@ impl MemoryFiles {
             *latest.lock() = answer;
             Ok(changes)
         };
-        match self.memory.place.change(change).await {
+        match self.memory.change(change).await {
             Ok(_) => Ok(said.lock().clone()),
             Err(Error::Refused(refusal)) => Ok(Err(what_to_do(&refusal))),
             Err(error) => Err(error),

@@ -24,7 +24,7 @@ async fn clearing_a_scope_leaves_the_scopes_above_and_below_as_they_are() {
             assert_eq!(texts(&scopes[0].notes().await.unwrap()), ["n"]);
             // The root's clear is for the root alone.
             assert_eq!(memory.clear().await.unwrap(), 1);
-            assert_eq!(scopes[2].local_len().await.unwrap(), 1);
+            assert_eq!(scopes[2].len().await.unwrap(), 1);
             scopes[0].dispose().await.unwrap();
         }
     })

@@ -17,10 +17,13 @@ fn calls(scope: &Scope) -> Vec<(&'static str, BoxFuture<'_, Result<()>>)> {
         };
     }
     calls![
-        local_len: scope.local_len(),
+        len: scope.len(),
+        is_empty: scope.is_empty(),
+        keys: scope.keys(),
         set: scope.set("k", &1),
         get: scope.get::<i32>("k"),
         get_entry: scope.get_entry("k"),
+        find: scope.find("k"),
         get_local: scope.get_local::<i32>("k"),
         get_or_set: scope.get_or_set("k", async || Ok::<_, Error>(1)),
         update: scope.update("k", |_: Option<i32>| 1),
@@ -29,7 +32,7 @@ fn calls(scope: &Scope) -> Vec<(&'static str, BoxFuture<'_, Result<()>>)> {
         contains_local: scope.contains_local("k"),
         remove: scope.remove("k"),
         batch: scope.batch().set("k", &1),
-        local_entries: scope.local_entries(),
+        entries: scope.entries(),
         clear: scope.clear(),
         add_note: scope.add_note("note"),
         notes: scope.notes(),
@@ -46,9 +49,9 @@ async fn the_list_of_a_scopes_methods_is_complete() {
     let scope = memory.create_scope("task").await.unwrap();
     let mut listed: BTreeSet<&str> = calls(&scope).into_iter().map(|(name, _)| name).collect();
     // What a disposed scope still answers.
-    listed.extend(["name", "id", "durability", "is_disposed", "dispose"]);
-    let source = include_str!("../../../src/memory/scope.rs");
-    let public = source.lines().filter_map(|line| {
+    listed.extend(["name", "id", "scope_id", "durability", "is_disposed", "dispose"]);
+    let sources = [include_str!("../../../src/memory/scope.rs"), include_str!("../../../src/memory/handle.rs")];
+    let public = sources.iter().flat_map(|source| source.lines()).filter_map(|line| {
         let line = line.strip_prefix("    pub ")?;
         let name = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ")?;
         name.split(['(', '<']).next()

@@ -44,8 +44,8 @@ async fn an_expired_entry_is_nowhere_to_be_seen_before_it_is_swept() {
                     scope.get_local::<i32>(key).await.unwrap().is_some(),
                     scope.contains(key).await.unwrap(),
                     scope.contains_local(key).await.unwrap(),
-                    scope.local_entries().await.unwrap().iter().any(|(found, _)| found.as_str() == key),
-                    scope.local_len().await.unwrap() == 3,
+                    scope.entries().await.unwrap().iter().any(|(found, _)| found.as_str() == key),
+                    scope.len().await.unwrap() == 3,
                     info.entries == 3,
                 ]);
             }
@@ -63,7 +63,7 @@ async fn an_expired_entry_is_nowhere_to_be_seen_before_it_is_swept() {
         assert_eq!((stats.total_entries_working, stats.active_working_scopes), (3, 2));
         assert_eq!(memory.len().await.unwrap(), 1);
         assert_eq!(agent.snapshot().await.unwrap().entry_count(), 2);
-        assert_eq!(scopes[0].local_len().await.unwrap(), 1);
+        assert_eq!(scopes[0].len().await.unwrap(), 1);
         // Nobody has swept: reading writes nothing.
         assert_eq!(agent.rev().await.unwrap(), rev);
     })

@@ -44,7 +44,7 @@ impl Parent<'_> {
     async fn content(&self) -> Vec<(String, String)> {
         let entries = match self {
             Self::Root(memory) => memory.entries().await.unwrap(),
-            Self::Scope(scope) => scope.local_entries().await.unwrap(),
+            Self::Scope(scope) => scope.entries().await.unwrap(),
         };
         entries.iter().map(|(key, entry)| (key.to_string(), entry.value.parse().unwrap())).collect()
     }
@@ -84,7 +84,7 @@ async fn merges(home: &Home, kinds: &str, overwrite: bool) {
     assert_eq!(parent.content().await, expected, "{case}");
     assert_eq!(parent.notes().await, ["parent's", "first", "second"], "{case}");
     // The scope keeps what it has.
-    assert_eq!(child.local_len().await.unwrap(), 2, "{case}");
+    assert_eq!(child.len().await.unwrap(), 2, "{case}");
     assert_eq!(child.get_local::<String>("both").await.unwrap().unwrap(), "child", "{case}");
     assert_eq!(texts(&child.notes().await.unwrap()), ["first", "second"], "{case}");
 

@@ -72,13 +72,13 @@ async fn local_reads_never_fall_back() {
             let scope = scopes.last().unwrap();
             assert_eq!(scope.get_local::<i32>("inherited").await.unwrap(), None, "{kinds}");
             assert!(!scope.contains_local("inherited").await.unwrap());
-            assert_eq!(scope.local_len().await.unwrap(), 0);
-            assert!(scope.local_entries().await.unwrap().is_empty());
+            assert_eq!(scope.len().await.unwrap(), 0);
+            assert!(scope.entries().await.unwrap().is_empty());
             assert!(scope.notes().await.unwrap().is_empty());
             scope.set("own", &2).await.unwrap();
             assert_eq!(scope.get_local::<i32>("own").await.unwrap(), Some(2));
             assert!(scope.contains_local("own").await.unwrap());
-            let entries = scope.local_entries().await.unwrap();
+            let entries = scope.entries().await.unwrap();
             assert_eq!((entries.len(), entries[0].0.as_str(), entries[0].1.value.as_json()), (1, "own", "2"));
             scopes[0].dispose().await.unwrap();
         }

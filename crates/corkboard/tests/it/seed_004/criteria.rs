@@ -83,7 +83,7 @@ async fn criterion_scope_isolation() {
             assert_eq!(memory.get::<i32>("new").await.unwrap(), None);
             assert_eq!(memory.len().await.unwrap(), 1);
             assert!(memory.notes().await.unwrap().is_empty());
-            assert_eq!(scope.local_len().await.unwrap(), 2);
+            assert_eq!(scope.len().await.unwrap(), 2);
         }
     })
     .await;
@@ -101,7 +101,7 @@ async fn criterion_parent_fallback() {
             assert_eq!(scope.get_entry("parent_key").await.unwrap().unwrap().version, memory_version(&memory).await);
             assert!(scope.contains("parent_key").await.unwrap());
             assert_eq!(scope.get::<usize>("nowhere").await.unwrap(), None);
-            assert_eq!(scope.local_len().await.unwrap(), 0);
+            assert_eq!(scope.len().await.unwrap(), 0);
         }
     })
     .await;

@@ -1,0 +1,93 @@
+//! Writing a text in place of another, or as another line of it.
+
+use corkboard_core::agent::{AgentCommand, AgentState};
+use corkboard_core::knowledge::Trust;
+use corkboard_core::{EntryMetadata, Key, Refusal, Request};
+use jiff::Timestamp;
+
+use super::handle::{MemoryHandle, content_of, kept_metadata, parse};
+use super::write::{Future, Written, written};
+use crate::conditions::condition_methods;
+use crate::engine::RequestSource;
+use crate::{Conditions, Result};
+
+/// Stores a text. The entry keeps its metadata, except for its trust: a text that replaces another is from outside only if
+/// [`WriteText::from_outside`] says so. Made by [`AgentMemory::write_handoff`](super::AgentMemory::write_handoff) and similar
+/// methods.
+#[must_use = "nothing is written until this is awaited"]
+pub struct WriteText {
+    handle: MemoryHandle,
+    key: String,
+    text: String,
+    appends: bool,
+    is_outside: bool,
+    conditions: Conditions,
+}
+
+condition_methods!(impl[] WriteText: if_version, if_rev);
+
+impl WriteText {
+    /// Marks the text as coming from a web page, a tool or a stranger. Models see the mark wherever they read it.
+    pub fn from_outside(self) -> Self {
+        self.outside(true)
+    }
+
+    pub(crate) fn outside(self, is_outside: bool) -> Self {
+        Self { is_outside, ..self }
+    }
+
+    /// Adds the text as another line of what is there. That stays from outside if it was.
+    pub(crate) fn on_new_line(self) -> Self {
+        Self { appends: true, ..self }
+    }
+
+    async fn run(self) -> Result<Written> {
+        let Self { handle, key, text, appends, is_outside, conditions } = self;
+        let _timed = handle.time_set();
+        let (key, scope) = (Key::new(&key, handle.limits())?, handle.scope_id());
+        let make = move |state: &AgentState, now: Timestamp| {
+            let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
+            let mut metadata = found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry));
+            if is_outside {
+                metadata.trust = Some(Trust::Outside);
+            } else if !appends {
+                metadata.trust = None;
+            }
+            let before = match found.filter(|_| appends) {
+                Some(entry) => Some(parse::<String>(&key, entry)?).filter(|text| !text.is_empty()),
+                None => None,
+            };
+            let value = match before {
+                Some(before) => content_of(key.as_str(), &[before.as_str(), &text].join("\n"))?,
+                None => content_of(key.as_str(), &text)?,
+            };
+            let command = AgentCommand::Set {
+                scope,
+                key: key.clone(),
+                value,
+                type_name: "text".into(),
+                metadata: Box::new(metadata),
+                if_version: conditions.if_version,
+            };
+            Ok(Request { command, if_rev: conditions.if_rev, idempotency: None })
+        };
+        let answer = handle.ask(RequestSource::Computed(Box::new(make))).await?;
+        written(answer.reply, answer.rev)
+    }
+}
+
+impl IntoFuture for WriteText {
+    type Output = Result<Written>;
+    type IntoFuture = Future<'static, Written>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl MemoryHandle {
+    pub(crate) fn write_text(&self, key: &str, text: impl Into<String>) -> WriteText {
+        let (handle, conditions) = (self.clone(), Conditions::default());
+        WriteText { handle, key: key.into(), text: text.into(), appends: false, is_outside: false, conditions }
+    }
+}
