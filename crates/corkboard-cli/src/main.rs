@@ -17,8 +17,8 @@ mod event_text;
 mod notebook_problems;
 mod open_files;
 mod output;
-mod place;
 mod progress;
+mod scope_argument;
 mod text_input;
 mod value_parsers;
 

@@ -2,62 +2,118 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::header::IF_NONE_MATCH;
+use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
+use corkboard::{Conditions, Core};
+use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::error::HttpError;
-use crate::extract::{Conditions, text};
+use crate::extract::{Query, text};
 
 /// The parameter that names the revision that a space must be at.
 pub(crate) const IF_REV: &str = "if_rev";
 
-impl Conditions {
-    /// The version and the revision, for what is the same when it is done twice and so takes no `Idempotency-Key`.
-    pub(crate) fn without_key(self) -> Result<(Option<u64>, Option<u64>), HttpError> {
-        match self.idempotency_key {
-            None => Ok((self.if_version, self.if_rev)),
+/// Conditions of a write to a single item that has a version.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ItemConditions(pub(crate) Conditions);
+
+impl ItemConditions {
+    /// The conditions, for what is the same when it is done twice and so takes no `Idempotency-Key`.
+    pub(crate) fn without_key(self) -> Result<Conditions, HttpError> {
+        match self.0.idempotency_key {
+            None => Ok(self.0),
             Some(_) => Err(not_taken("Idempotency-Key")),
+        }
+    }
+
+    /// The core as a whole, with these conditions on what is written to it.
+    pub(crate) fn on_whole_core(self, core: &Core) -> Result<Core, HttpError> {
+        match self.0.if_version {
+            Some(_) => {
+                Err(HttpError::invalid("if_match", "there is no one item whose version could be compared: give if_rev"))
+            }
+            None => Ok(core.conditions(self)),
         }
     }
 }
 
-impl IntoParams for Conditions {
+impl From<ItemConditions> for Conditions {
+    fn from(ItemConditions(conditions): ItemConditions) -> Self {
+        conditions
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ItemConditions {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        #[derive(Deserialize)]
+        struct IfRev {
+            if_rev: Option<u64>,
+        }
+        let Query(IfRev { if_rev }) = Query::from_request_parts(parts, state).await?;
+        let if_version = if_version(&parts.headers)?;
+        let idempotency_key = text(&parts.headers, "idempotency-key")?.map(Into::into);
+        Ok(Self(Conditions { if_version, if_rev, idempotency_key }))
+    }
+}
+
+/// The version that `If-Match` names; 0 for `If-None-Match: *`, which means that the item must not exist.
+fn if_version(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
+    let if_match = text(headers, IF_MATCH.as_str())?;
+    let if_none_match = text(headers, IF_NONE_MATCH.as_str())?;
+    match (if_match, if_none_match) {
+        (None, None) => Ok(None),
+        (None, Some("*")) => Ok(Some(0)),
+        (Some(tag), None) => {
+            let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok());
+            let wrong =
+                || HttpError::invalid("if_match", "If-Match takes one version in quotes, as ETag gives it: \"42\"");
+            version.map(Some).ok_or_else(wrong)
+        }
+        (None, Some(_)) => Err(HttpError::invalid("if_none_match", "If-None-Match takes * here: it must not exist")),
+        (Some(_), Some(_)) => Err(HttpError::invalid("if_match", "give If-Match or If-None-Match, not both")),
+    }
+}
+
+impl IntoParams for ItemConditions {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev(), idempotency_key()]
     }
 }
 
-/// What must hold for a write to happen that is about no single item with a version.
+/// Conditions of a write that is not about a single item: `if_version` is never set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SpaceConditions {
-    /// `?if_rev=`: the space's revision.
-    pub(crate) if_rev: Option<u64>,
-    /// `Idempotency-Key`.
-    pub(crate) idempotency_key: Option<String>,
+pub(crate) struct SpaceConditions(pub(crate) Conditions);
+
+impl From<SpaceConditions> for Conditions {
+    fn from(SpaceConditions(conditions): SpaceConditions) -> Self {
+        conditions
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        let Conditions { if_version, if_rev, idempotency_key } = Conditions::from_request_parts(parts, state).await?;
-        match if_version {
-            None => Ok(Self { if_rev, idempotency_key }),
+        let ItemConditions(conditions) = ItemConditions::from_request_parts(parts, state).await?;
+        match conditions.if_version {
+            None => Ok(Self(conditions)),
             Some(_) => Err(not_taken("If-Match and If-None-Match")),
         }
     }
 }
 
 impl SpaceConditions {
-    /// Nothing, for what they cannot be said of.
+    /// Refuses all conditions, for a write that they cannot be said of.
     pub(crate) fn nothing(&self, why: &str) -> Result<(), HttpError> {
-        match self {
-            Self { if_rev: None, idempotency_key: None } => Ok(()),
-            _ => Err(HttpError::invalid("condition", format!("{why}: nothing was done"))),
+        match self.0 == Conditions::default() {
+            true => Ok(()),
+            false => Err(HttpError::invalid("condition", format!("{why}: nothing was done"))),
         }
     }
 }
@@ -88,9 +144,11 @@ impl<S: Send + Sync> FromRequestParts<S> for RevCondition {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        match SpaceConditions::from_request_parts(parts, state).await? {
-            SpaceConditions { if_rev, idempotency_key: None } => Ok(Self { if_rev }),
-            SpaceConditions { idempotency_key: Some(_), .. } => Err(not_taken("Idempotency-Key")),
+        let SpaceConditions(Conditions { if_rev, idempotency_key, .. }) =
+            SpaceConditions::from_request_parts(parts, state).await?;
+        match idempotency_key {
+            None => Ok(Self { if_rev }),
+            Some(_) => Err(not_taken("Idempotency-Key")),
         }
     }
 }
@@ -109,7 +167,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         // A revision is refused where no parameter of that name is described.
-        match SpaceConditions::from_request_parts(parts, state).await?.idempotency_key {
+        match SpaceConditions::from_request_parts(parts, state).await?.0.idempotency_key {
             None => Ok(Self),
             Some(_) => Err(not_taken("Idempotency-Key")),
         }

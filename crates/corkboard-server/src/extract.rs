@@ -2,11 +2,10 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use corkboard::{Core, Strict};
-use serde::Deserialize;
+use corkboard::Strict;
 use serde::de::DeserializeOwned;
 
 use crate::caller::Caller;
@@ -136,77 +135,6 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         let axum::extract::Query(query) = axum::extract::Query::from_request_parts(parts, state).await?;
         Ok(Self(query))
-    }
-}
-
-/// What must hold for a write to happen.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Conditions {
-    /// `If-Match`: the item's version; `If-None-Match: *` is 0, which stands for "must not exist".
-    pub(crate) if_version: Option<u64>,
-    /// `?if_rev=`: the space's revision.
-    pub(crate) if_rev: Option<u64>,
-    /// `Idempotency-Key`.
-    pub(crate) idempotency_key: Option<String>,
-}
-
-impl Conditions {
-    /// The core as a whole, with these conditions on what is written to it.
-    pub(crate) fn on_whole_core(self, core: &Core) -> Result<Core, HttpError> {
-        match self.if_version {
-            Some(_) => {
-                Err(HttpError::invalid("if_match", "there is no one item whose version could be compared: give if_rev"))
-            }
-            None => Ok(self.on_core(core)),
-        }
-    }
-
-    /// The core, with these conditions on what is written to an entry of it.
-    pub(crate) fn on_core(self, core: &Core) -> Core {
-        let mut core = core.clone();
-        if let Some(version) = self.if_version {
-            core = core.if_version(version);
-        }
-        if let Some(rev) = self.if_rev {
-            core = core.if_rev(rev);
-        }
-        if let Some(key) = self.idempotency_key {
-            core = core.idempotency_key(key);
-        }
-        core
-    }
-}
-
-#[derive(Deserialize)]
-struct IfRev {
-    if_rev: Option<u64>,
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Conditions {
-    type Rejection = HttpError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        let Query(IfRev { if_rev }) = Query::from_request_parts(parts, state).await?;
-        let if_version = if_version(&parts.headers)?;
-        let idempotency_key = text(&parts.headers, "idempotency-key")?.map(Into::into);
-        Ok(Self { if_version, if_rev, idempotency_key })
-    }
-}
-
-fn if_version(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
-    let if_match = text(headers, IF_MATCH.as_str())?;
-    let if_none_match = text(headers, IF_NONE_MATCH.as_str())?;
-    match (if_match, if_none_match) {
-        (None, None) => Ok(None),
-        (None, Some("*")) => Ok(Some(0)),
-        (Some(tag), None) => {
-            let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok());
-            let wrong =
-                || HttpError::invalid("if_match", "If-Match takes one version in quotes, as ETag gives it: \"42\"");
-            version.map(Some).ok_or_else(wrong)
-        }
-        (None, Some(_)) => Err(HttpError::invalid("if_none_match", "If-None-Match takes * here: it must not exist")),
-        (Some(_), Some(_)) => Err(HttpError::invalid("if_match", "give If-Match or If-None-Match, not both")),
     }
 }
 

@@ -19,7 +19,6 @@ mod observe;
 mod openapi;
 mod parameters;
 mod peer;
-mod place;
 mod rate;
 mod request_body;
 mod response;

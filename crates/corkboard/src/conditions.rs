@@ -60,8 +60,8 @@ macro_rules! condition_methods {
     };
     (conditions) => {
         /// Sets all conditions, replacing those set before.
-        pub fn conditions(mut self, conditions: $crate::Conditions) -> Self {
-            self.conditions = conditions;
+        pub fn conditions(mut self, conditions: impl Into<$crate::Conditions>) -> Self {
+            self.conditions = conditions.into();
             self
         }
     };

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Rest, age, count, entry_table, fields, note_table, now, one_line, table, time};
-use crate::place::find_scope;
+use crate::scope_argument::find_scope;
 
 /// Create, look at, merge and dispose scopes
 ///

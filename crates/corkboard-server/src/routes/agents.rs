@@ -7,13 +7,13 @@ use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemorySta
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::entries_and_notes::ClearedBody;
 use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
 use crate::cursor::{Cursor, MOST, page, size};
 use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::openapi::Problems;
-use crate::place::{ClearedBody, under};
 use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
@@ -192,7 +192,7 @@ async fn clear(
         conditions.nothing("conditions are about working memory, which is not to be cleared")?;
     }
     let memory = caller.agent(&agent)?;
-    let (rev, entries) = under!(conditions, memory.clear(ClearOptions { working, long_term })).with_rev().await?;
+    let (rev, entries) = memory.clear(ClearOptions { working, long_term }).conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(ClearedBody { entries }, rev))
 }
 

@@ -5,12 +5,12 @@ use corkboard::scratchpad::ScratchpadContents;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::entries_and_notes::{ClearedBody, clear};
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
 use crate::error::HttpError;
 use crate::extract::Path;
 use crate::openapi::Problems;
-use crate::place::{ClearedBody, Place};
 use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
@@ -139,5 +139,6 @@ async fn clear_conversation(
     Path(path): Path<ConversationPath>,
     conditions: SpaceConditions,
 ) -> Result<RevResponse<ClearedBody>, HttpError> {
-    Place::conversation(&caller, &path.agent, &path.conversation)?.clear(conditions).await
+    let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
+    clear(&conversation, conditions).await
 }

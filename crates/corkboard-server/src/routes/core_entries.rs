@@ -9,7 +9,7 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::cores::CorePath;
-use crate::extract::Conditions;
+use crate::condition::ItemConditions;
 use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
@@ -194,7 +194,7 @@ async fn list_core_entries(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries",
-    params(CorePath, Conditions),
+    params(CorePath, ItemConditions),
     request_body(content = AddBody, examples(
         ("one" = (value = json!({"content": "Deployments go out on Tuesdays", "tags": ["release"], "importance": 0.8}))),
         ("several" = (value = json!({"entries": [{"content": "Test first"}, {"content": "Then ship"}]})))
@@ -204,7 +204,7 @@ async fn list_core_entries(
 async fn add(
     caller: Caller,
     Path(path): Path<CorePath>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(body): Body<AddBody>,
 ) -> RevResult<AddedBody> {
     let core = caller.core(&path.core)?;
@@ -239,17 +239,17 @@ async fn get(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreE
 #[utoipa::path(
     patch,
     path = "/v1/cores/{core}/entries/{id}",
-    params(EntryPath, Conditions),
+    params(EntryPath, ItemConditions),
     request_body(content = CoreEdit, example = json!({"content": "Deployments go out on Fridays", "importance": 0.9})),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
 )]
 async fn edit(
     caller: Caller,
     Path(path): Path<EntryPath>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(body): Body<CoreEdit>,
 ) -> RevResult<ChangedBody> {
-    let core = conditions.on_core(&caller.core(&path.core)?);
+    let core = caller.core(&path.core)?.conditions(conditions);
     Ok(changed(core.edit(path.id, body).await?))
 }
 
@@ -257,17 +257,17 @@ async fn edit(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/forget",
-    params(EntryPath, Conditions),
+    params(EntryPath, ItemConditions),
     request_body(content = ForgetBody, example = json!({"reason": "now on Fridays"})),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
 )]
 async fn forget_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(body): Body<ForgetBody>,
 ) -> RevResult<ChangedBody> {
-    let core = conditions.on_core(&caller.core(&path.core)?);
+    let core = caller.core(&path.core)?.conditions(conditions);
     Ok(changed(core.forget(path.id, body.reason.as_deref()).await?))
 }
 
@@ -275,15 +275,15 @@ async fn forget_core_entry(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/restore",
-    params(EntryPath, Conditions),
+    params(EntryPath, ItemConditions),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
 )]
 async fn restore_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
-    conditions: Conditions,
+    conditions: ItemConditions,
 ) -> RevResult<ChangedBody> {
-    let core = conditions.on_core(&caller.core(&path.core)?);
+    let core = caller.core(&path.core)?.conditions(conditions);
     Ok(changed(core.restore(path.id).await?))
 }
 

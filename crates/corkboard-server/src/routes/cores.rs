@@ -3,8 +3,7 @@
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
 use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 
-use crate::condition::Unconditional;
-use crate::extract::Conditions;
+use crate::condition::{ItemConditions, Unconditional};
 use crate::routes::prelude::*;
 
 /// The most cores of one answer.
@@ -152,14 +151,14 @@ async fn core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/withdraw",
-    params(CorePath, Conditions),
+    params(CorePath, ItemConditions),
     request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
     responses((status = 200, body = WithRev<Withdrawn>), Problems)
 )]
 async fn withdraw(
     caller: Caller,
     Path(path): Path<CorePath>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(body): Body<WithdrawBody>,
 ) -> RevResult<Withdrawn> {
     let core = caller.core(&path.core)?;
@@ -171,10 +170,10 @@ async fn withdraw(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/clear",
-    params(CorePath, Conditions),
+    params(CorePath, ItemConditions),
     responses((status = 200, body = WithRev<ClearedBody>), Problems)
 )]
-async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: Conditions) -> RevResult<ClearedBody> {
+async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: ItemConditions) -> RevResult<ClearedBody> {
     let core = caller.core(&path.core)?;
     let removed = conditions.on_whole_core(&core)?.clear().await?;
     Ok(RevResponse::new(ClearedBody { removed }, core.rev().await?))
@@ -210,7 +209,7 @@ struct ReplaceBody {
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/replace",
-    params(CorePath, Conditions),
+    params(CorePath, ItemConditions),
     request_body(content = ReplaceBody, example = json!({
         "entries": [{
             "id": "E-1",
@@ -229,7 +228,7 @@ struct ReplaceBody {
 async fn replace(
     caller: Caller,
     Path(path): Path<CorePath>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(ReplaceBody { entries, last, .. }): Body<ReplaceBody>,
 ) -> RevResult<ReplacedBody> {
     let core = conditions.on_whole_core(&caller.core(&path.core)?)?;

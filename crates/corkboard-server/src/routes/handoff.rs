@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::entries_and_notes::{RemovedBody, remove_entry, written};
 use crate::caller::Caller;
-use crate::condition::{PutConditions, Seen};
+use crate::condition::{ItemConditions, PutConditions, Seen};
 use crate::error::HttpError;
-use crate::extract::{Body, Conditions, Path};
+use crate::extract::{Body, Path};
 use crate::openapi::Problems;
-use crate::place::{Place, RemovedBody, of_written};
 use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
@@ -89,7 +89,7 @@ async fn get_handoff(
 async fn put_handoff(
     caller: Caller,
     Path(agent): Path<String>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(body): Body<TextBody>,
 ) -> Result<RevResponse<Written>, HttpError> {
     write(caller.agent(&agent)?.write_handoff(&body.text), &body, conditions).await
@@ -131,7 +131,7 @@ async fn get_scratchpad(
 async fn put_scratchpad(
     caller: Caller,
     Path(agent): Path<String>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Body(body): Body<TextBody>,
 ) -> Result<RevResponse<Written>, HttpError> {
     write(caller.agent(&agent)?.write_scratchpad(&body.text), &body, conditions).await
@@ -142,15 +142,15 @@ async fn put_scratchpad(
     delete,
     path = "/v1/agents/{agent}/scratchpad",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), Conditions),
+    params(("agent" = String, Path, description = "Whose memory"), ItemConditions),
     responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
 )]
 async fn delete_scratchpad(
     caller: Caller,
     Path(agent): Path<String>,
-    conditions: Conditions,
+    conditions: ItemConditions,
 ) -> Result<RevResponse<RemovedBody>, HttpError> {
-    Place::memory(&caller, &agent)?.remove(SCRATCHPAD_KEY, conditions).await
+    remove_entry(&caller.agent(&agent)?.working(), SCRATCHPAD_KEY, conditions).await
 }
 
 async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<RevResponse<StoredText>, HttpError> {
@@ -166,10 +166,11 @@ async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<
     Ok(RevResponse::new(body, rev).version(entry.version).unless(seen))
 }
 
-async fn write(write: WriteText, body: &TextBody, conditions: Conditions) -> Result<RevResponse<Written>, HttpError> {
-    let (if_version, if_rev) = conditions.without_key()?;
+async fn write(
+    write: WriteText,
+    body: &TextBody,
+    conditions: ItemConditions,
+) -> Result<RevResponse<Written>, HttpError> {
     let write = if body.outside { write.from_outside() } else { write };
-    let write = if let Some(version) = if_version { write.if_version(version) } else { write };
-    let write = if let Some(rev) = if_rev { write.if_rev(rev) } else { write };
-    Ok(of_written(write.await?))
+    Ok(written(write.conditions(conditions.without_key()?).await?))
 }

@@ -2,21 +2,18 @@
 
 mod agents;
 mod boards;
-mod conversation_entries;
 mod conversations;
 mod core_entries;
 mod cores;
-mod entries;
+mod entries_and_notes;
 mod events;
 mod handoff;
 mod notebook;
 mod notebook_update;
-mod notes;
 mod operations;
 mod prelude;
 mod recall;
 mod reference;
-mod scope_entries;
 mod scopes;
 mod snapshot;
 mod spaces;
@@ -48,13 +45,10 @@ fn described() -> Routes {
     Routes::new()
         .merge(operations::routes())
         .merge(agents::routes())
-        .merge(entries::routes())
+        .merge(entries_and_notes::routes())
         .merge(events::routes())
         .merge(cores::routes())
         .merge(core_entries::routes())
-        .merge(scope_entries::routes())
-        .merge(conversation_entries::routes())
-        .merge(notes::routes())
         .merge(handoff::routes())
         .merge(scopes::routes())
         .merge(conversations::routes())

@@ -9,11 +9,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::notebook::main_notebook;
 use crate::caller::Caller;
-use crate::condition::{RevCondition, SpaceConditions};
+use crate::condition::{ItemConditions, RevCondition, SpaceConditions};
 use crate::error::HttpError;
-use crate::extract::{Body, Conditions, OptionalBody, Path, Query, Text};
+use crate::extract::{Body, OptionalBody, Path, Query, Text};
 use crate::openapi::Problems;
-use crate::place::under;
 use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
@@ -85,7 +84,7 @@ struct ForgetItemBody {
     post,
     path = "/v1/agents/{agent}/notebook/updates",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), UpdateQuery, Conditions),
+    params(("agent" = String, Path, description = "Whose memory"), UpdateQuery, ItemConditions),
     request_body(
         content = String,
         content_type = "text/plain",
@@ -97,13 +96,13 @@ async fn update(
     caller: Caller,
     Path(agent): Path<String>,
     Query(UpdateQuery { name, ignore_unknown }): Query<UpdateQuery>,
-    conditions: Conditions,
+    conditions: ItemConditions,
     Text(text): Text,
 ) -> Result<Response, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let apply = notebook.apply(&text);
     let apply = if ignore_unknown { apply.ignore_unknown() } else { apply };
-    let applied = under!(version conditions, apply).await?;
+    let applied = apply.conditions(conditions).await?;
     let rev = applied.rev;
     Ok(RevResponse::new(Json(applied), rev).whole())
 }
@@ -127,7 +126,7 @@ async fn restore_notebook(
     Body(RestoreNotebookBody { to }): Body<RestoreNotebookBody>,
 ) -> Result<RevResponse<RestoredNotebookBody>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
-    let (rev, changes) = under!(conditions, notebook.restore(to)).await?;
+    let (rev, changes) = notebook.restore(to).conditions(conditions).await?;
     Ok(RevResponse::new(RestoredNotebookBody { changes }, rev))
 }
 
@@ -148,7 +147,7 @@ async fn clear_notebook(
     conditions: SpaceConditions,
 ) -> Result<RevResponse<ClearedNotebookBody>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
-    let (rev, items) = under!(conditions, notebook.clear()).with_rev().await?;
+    let (rev, items) = notebook.clear().conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(ClearedNotebookBody { items }, rev))
 }
 

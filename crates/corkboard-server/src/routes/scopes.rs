@@ -4,12 +4,12 @@ use corkboard::{ScopeId, ScopeInfo};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::entries_and_notes::{ClearedBody, clear, no_scope, open_scope};
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
 use crate::error::HttpError;
 use crate::extract::{Body, Path};
 use crate::openapi::Problems;
-use crate::place::{ClearedBody, Place, no_scope, under};
 use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
@@ -112,7 +112,7 @@ async fn create_scope(
         Some(parent) => parent.create_durable_child_scope(&name),
         None => memory.create_durable_scope(&name),
     };
-    let (rev, scope) = under!(conditions, create).with_rev().await?;
+    let (rev, scope) = create.conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(CreatedBody { id: scope.id(), name: scope.name().to_string() }, rev).created())
 }
 
@@ -145,9 +145,8 @@ async fn dispose_scope(
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
 ) -> Result<RevResponse<ClearedBody>, HttpError> {
-    let memory = caller.agent(&path.agent)?.working();
-    let scope = memory.scope(path.scope).await?.ok_or_else(|| no_scope(path.scope))?;
-    let (rev, entries) = under!(conditions, scope.dispose()).with_rev().await?;
+    let scope = open_scope(&caller, &path.agent, path.scope).await?;
+    let (rev, entries) = scope.dispose().conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(ClearedBody { entries }, rev))
 }
 
@@ -168,9 +167,8 @@ async fn merge_scope(
     conditions: SpaceConditions,
     Body(MergeBody { overwrite }): Body<MergeBody>,
 ) -> Result<RevResponse<MergedBody>, HttpError> {
-    let memory = caller.agent(&path.agent)?.working();
-    let scope = memory.scope(path.scope).await?.ok_or_else(|| no_scope(path.scope))?;
-    let (rev, merged) = under!(conditions, scope.merge_to_parent(overwrite)).with_rev().await?;
+    let scope = open_scope(&caller, &path.agent, path.scope).await?;
+    let (rev, merged) = scope.merge_to_parent(overwrite).conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(MergedBody { merged }, rev))
 }
 
@@ -187,5 +185,6 @@ async fn clear_scope(
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
 ) -> Result<RevResponse<ClearedBody>, HttpError> {
-    Place::scope(&caller, &path.agent, path.scope).await?.clear(conditions).await
+    let scope = open_scope(&caller, &path.agent, path.scope).await?;
+    clear(&scope, conditions).await
 }

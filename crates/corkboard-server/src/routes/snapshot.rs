@@ -23,7 +23,6 @@ use crate::condition::{SpaceConditions, Unconditional};
 use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Raw};
 use crate::openapi::Problems;
-use crate::place::under;
 use crate::request_body::RequestBody;
 use crate::response::{RevResponse, WithRev};
 use crate::routing::{Routes, routes};
@@ -187,7 +186,7 @@ async fn restore(
     }
     let read = move || MemorySnapshot::from_bytes(&bytes, &seal, &limits).map_err(sent);
     let snapshot = in_turn(&server, read).await?;
-    let rev = under!(conditions, memory.restore(snapshot)).await.map_err(sent)?;
+    let rev = memory.restore(snapshot).conditions(conditions).await.map_err(sent)?;
     Ok(RevResponse::new(RestoredBody { restored: true }, rev))
 }
 

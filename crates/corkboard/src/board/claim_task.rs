@@ -224,7 +224,7 @@ fn claimed(answer: Result<Answer<BoardReply>>) -> Result<Option<Claimed>> {
 impl Drop for Asking {
     fn drop(&mut self) {
         let Sending::Sent(waiting) = std::mem::replace(&mut self.claim, Sending::Answered) else { return };
-        if self.board.idempotency_key.is_some() {
+        if self.board.conditions.idempotency_key.is_some() {
             return;
         }
         let board = self.board.unconditional();

@@ -9,7 +9,7 @@ use super::claim_task::Future;
 use super::cores::Prepared;
 use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern, UnreadablePattern};
-use crate::{Corkboard, Error, Refusal, Result};
+use crate::{Conditions, Corkboard, Error, Refusal, Result};
 
 /// Makes a board. Made by [`Corkboard::create_board`].
 #[must_use = "nothing is made until this is awaited"]
@@ -120,7 +120,8 @@ impl CreateBoard {
         let Self { corkboard, board, id, id_prefix, actor, idempotency_key, pattern } = self;
         let may_be_there = id.is_some() || idempotency_key.is_some();
         let id = id.unwrap_or_else(|| new_id(&id_prefix, &board.name, &actor, idempotency_key.as_deref()));
-        let made = Board { idempotency_key, ..corkboard.board(&id)?.acting_as(actor) };
+        let conditions = Conditions { idempotency_key, ..Conditions::default() };
+        let made = corkboard.board(&id)?.acting_as(actor).conditions(conditions);
         let asked = BoardCommand::Create(board.clone());
         // Before anything is read there: what is wrong with it is nobody's business to whom it is not open.
         made.check_granted(&asked).await?;
@@ -164,7 +165,8 @@ impl IntoFuture for CreateBoard {
 impl Board {
     /// Sends the command that makes this board.
     pub(super) async fn make(&self, command: BoardCommand, idempotency_key: Option<String>) -> Result<()> {
-        Self { idempotency_key, ..self.unconditional() }.ask(command).await.map(|_| ())
+        let conditions = Conditions { idempotency_key, ..Conditions::default() };
+        self.unconditional().conditions(conditions).ask(command).await.map(|_| ())
     }
 
     async fn is_there(&self) -> Result<bool> {

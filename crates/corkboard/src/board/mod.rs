@@ -39,7 +39,7 @@ use crate::engine::{Answer, Engine, PendingAnswer, RequestSource, Slot, Watch};
 use crate::knowledge::Core;
 use crate::log::InEngine;
 use crate::options::Options;
-use crate::{Error, Result};
+use crate::{Conditions, Error, Result};
 
 pub use artifact::{NoChecksum, RecordArtifact, RecordedArtifact};
 pub use claim::Claim;
@@ -74,8 +74,7 @@ pub struct Board {
     slot: Arc<Slot<BoardState>>,
     /// The memory cores of the same store.
     cores: Arc<Engine<CoreState>>,
-    if_rev: Option<u64>,
-    idempotency_key: Option<String>,
+    conditions: Conditions,
     /// The epoch of the orchestrator's role that its commands are sent under.
     orchestrator: Option<u64>,
     /// The task and the epoch of the claim that its commands are sent under.
@@ -104,8 +103,7 @@ impl Board {
             engine,
             slot,
             cores,
-            if_rev: None,
-            idempotency_key: None,
+            conditions: Conditions::default(),
             orchestrator: None,
             claim: None,
             seen: Arc::default(),
@@ -131,13 +129,21 @@ impl Board {
 
     /// The same board; what is written by this handle is refused unless the board is at this revision.
     pub fn if_rev(&self, rev: u64) -> Self {
-        Self { if_rev: Some(rev), ..self.clone() }
+        let conditions = Conditions { if_rev: Some(rev), ..self.conditions.clone() };
+        self.conditions(conditions)
     }
 
     /// The same board; what is written by this handle has this name: the same again, within a day, gets the same answer and
     /// has no second effect.
     pub fn idempotency_key(&self, key: impl Into<String>) -> Self {
-        Self { idempotency_key: Some(key.into()), ..self.clone() }
+        let conditions = Conditions { idempotency_key: Some(key.into()), ..self.conditions.clone() };
+        self.conditions(conditions)
+    }
+
+    /// The same board; what is written by this handle is written under these conditions. A board as a whole has no version:
+    /// `if_version` is passed over.
+    pub fn conditions(&self, conditions: impl Into<Conditions>) -> Self {
+        Self { conditions: conditions.into(), ..self.clone() }
     }
 
     /// The same board; what is written by this handle is refused as fenced unless its actor is the orchestrator by this
@@ -153,7 +159,7 @@ impl Board {
 
     /// The same board, without the conditions of this handle.
     fn unconditional(&self) -> Self {
-        Self { if_rev: None, idempotency_key: None, orchestrator: None, claim: None, ..self.clone() }
+        Self { conditions: Conditions::default(), orchestrator: None, claim: None, ..self.clone() }
     }
 
     /// The last revision that this handle, or one made from it, read or wrote: whoever writes by a handle of their own has
@@ -217,7 +223,7 @@ impl Board {
     /// The name of a request by this handle, if it has one, with what is asked.
     fn name_of(&self, asked: &impl Serialize) -> Result<Option<IdempotencyKey>> {
         let limits = &self.engine.options.limits;
-        let key = self.idempotency_key.as_deref();
+        let key = self.conditions.idempotency_key.as_deref();
         Ok(key.map(|key| IdempotencyKey::new(key, asked, limits)).transpose()?)
     }
 
@@ -231,7 +237,7 @@ impl Board {
             Some(epoch) => BoardCommand::AsOrchestrator { epoch, command: Box::new(command) },
             None => command,
         };
-        Request { command, if_rev: self.if_rev, idempotency }
+        Request { command, if_rev: self.conditions.if_rev, idempotency }
     }
 }
 

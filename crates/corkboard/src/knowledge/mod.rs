@@ -13,13 +13,13 @@ use corkboard_core::knowledge::{
     Added, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, NewCoreEntry,
     Withdrawal,
 };
-use corkboard_core::{Actor, CoreId, IdempotencyKey, Request, Revisioned, Space, SpaceId, Usage};
+use corkboard_core::{Actor, CoreId, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::access::Acting;
 use crate::engine::{Answer, Engine, RequestSource, Slot, Watch};
-use crate::{Error, Result};
+use crate::{Conditions, Error, Result};
 
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
@@ -37,9 +37,7 @@ pub struct Core {
     actor: Acting,
     engine: Arc<Engine<CoreState>>,
     slot: Arc<Slot<CoreState>>,
-    if_rev: Option<u64>,
-    if_version: Option<u64>,
-    idempotency_key: Option<String>,
+    conditions: Conditions,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -82,7 +80,7 @@ impl Core {
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::core(&id));
-        Self { id, actor, engine, slot, if_rev: None, if_version: None, idempotency_key: None, _corkboard: corkboard }
+        Self { id, actor, engine, slot, conditions: Conditions::default(), _corkboard: corkboard }
     }
 
     /// The core's name.
@@ -102,19 +100,28 @@ impl Core {
 
     /// The same core; what is written by this handle is refused unless the core is at this revision.
     pub fn if_rev(&self, rev: u64) -> Self {
-        Self { if_rev: Some(rev), ..self.clone() }
+        let conditions = Conditions { if_rev: Some(rev), ..self.conditions.clone() };
+        self.conditions(conditions)
     }
 
     /// The same core; this handle edits, forgets and restores only an entry that is at this version. Otherwise
     /// [`Refusal::CoreConflict`](crate::Refusal::CoreConflict), with what is there.
     pub fn if_version(&self, version: u64) -> Self {
-        Self { if_version: Some(version), ..self.clone() }
+        let conditions = Conditions { if_version: Some(version), ..self.conditions.clone() };
+        self.conditions(conditions)
     }
 
     /// The same core; what is written by this handle has this name: the same again, within a day, gets the same answer and
     /// has no second effect.
     pub fn idempotency_key(&self, key: impl Into<String>) -> Self {
-        Self { idempotency_key: Some(key.into()), ..self.clone() }
+        let conditions = Conditions { idempotency_key: Some(key.into()), ..self.conditions.clone() };
+        self.conditions(conditions)
+    }
+
+    /// The same core; what is written by this handle is written under these conditions. Only edits, forgetting and restoring
+    /// of an entry compare its version.
+    pub fn conditions(&self, conditions: impl Into<Conditions>) -> Self {
+        Self { conditions: conditions.into(), ..self.clone() }
     }
 
     /// Adds an entry. If one says the same already, it takes in what is new about it.
@@ -159,19 +166,19 @@ impl Core {
 
     /// Changes an entry. Returns its version then.
     pub async fn edit(&self, entry: CoreEntryId, edit: CoreEdit) -> Result<u64> {
-        let if_version = self.if_version;
+        let if_version = self.conditions.if_version;
         self.change(CoreCommand::Edit { entry, edit: Box::new(edit), if_version }).await
     }
 
     /// Forgets an entry: it is neither listed nor found until it is restored, or learned again. Returns its version then.
     pub async fn forget(&self, entry: CoreEntryId, reason: Option<&str>) -> Result<u64> {
-        let (reason, if_version) = (reason.map(Into::into), self.if_version);
+        let (reason, if_version) = (reason.map(Into::into), self.conditions.if_version);
         self.change(CoreCommand::Forget { entry, reason, if_version }).await
     }
 
     /// Brings back an entry that was forgotten. Returns its version then.
     pub async fn restore(&self, entry: CoreEntryId) -> Result<u64> {
-        self.change(CoreCommand::Restore { entry, if_version: self.if_version }).await
+        self.change(CoreCommand::Restore { entry, if_version: self.conditions.if_version }).await
     }
 
     /// Takes out all that came from somewhere, in one revision. What came from elsewhere as well stays, without that
@@ -250,10 +257,9 @@ impl Core {
     }
 
     async fn ask(&self, command: CoreCommand) -> Result<Answer<CoreReply>> {
-        let limits = &self.engine.options.limits;
-        let key = self.idempotency_key.as_deref();
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
-        let request = Request { command, if_rev: self.if_rev, idempotency };
+        // A command that compares a version has it already.
+        let conditions = Conditions { if_version: None, ..self.conditions.clone() };
+        let request = conditions.request(command, &self.engine.options.limits)?;
         self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), RequestSource::Request(request)).await
     }
 }

@@ -19,7 +19,7 @@ use uuid::Builder;
 use super::agent::AgentRuntime;
 use super::handle::MemoryHandle;
 use super::write::unexpected;
-use super::{AgentView, MemoryEvent, observer};
+use super::{MemoryEvent, observer};
 use crate::access::Acting;
 use crate::engine::{Answer, Engine, RequestSource, Slot};
 use crate::scratchpad::ScratchpadContents;
@@ -333,13 +333,6 @@ impl Conversation {
                 notes: scope.notes.values().cloned().collect(),
             })
             .await
-    }
-
-    /// All of it as it is now: several reads that agree with one another. A conversation is a space of its own: its revisions
-    /// count its own changes. One that has never begun has no scope and is at revision 0.
-    pub async fn view(&self) -> Result<AgentView> {
-        let (current, now) = self.agent.conversation_now(&self.space).await?;
-        Ok(AgentView::new(current, now, self.agent.engine.options.clone()))
     }
 
     /// Ends the conversation and deletes its scratchpad. Returns whether there was one.

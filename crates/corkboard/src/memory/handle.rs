@@ -18,6 +18,8 @@ use super::agent::AgentRuntime;
 use super::batch::Batch;
 use super::conversation::ConversationSpace;
 use super::lookup::{FoundEntry, Reach};
+use super::scope::Durability;
+use super::view::AgentView;
 use super::write::{AddNote, Append, Remove, Set, Write, unexpected};
 use crate::access::Acting;
 use crate::engine::{Answer, RequestSource};
@@ -78,6 +80,40 @@ impl MemoryHandle {
             Location::Ephemeral(scope) => scope.id,
             Location::Conversation(space) => space.scope,
         }
+    }
+
+    /// What the scope is called; the root is called `root`.
+    pub fn scope_name(&self) -> ScopeName {
+        match &self.location {
+            Location::Root => ScopeName::root(),
+            Location::Durable { name, .. } => name.clone(),
+            Location::Ephemeral(scope) => scope.name.clone(),
+            Location::Conversation(space) => (&space.id).into(),
+        }
+    }
+
+    /// The space that the scope is in, as it is now: several reads that agree with one another. A conversation is a space of
+    /// its own, and its revisions count its own changes. One that has never begun has no scope and is at revision 0.
+    pub async fn view(&self) -> Result<AgentView> {
+        let AgentRuntime { engine, slot, ephemeral, .. } = &*self.agent;
+        let (current, now, durability) = match &self.location {
+            Location::Conversation(space) => {
+                let (current, now) = self.agent.conversation_now(space).await?;
+                return Ok(AgentView::new(current, now, Durability::Durable, engine.options.clone()));
+            }
+            Location::Ephemeral(_) if self.is_orphan() => return Err(self.disposed()),
+            Location::Ephemeral(_) => {
+                let now = ephemeral.now(engine.time(), &*engine.options.clock);
+                (ephemeral.shared(), now, Durability::Ephemeral)
+            }
+            Location::Root | Location::Durable { .. } => {
+                let current = engine.current(slot).await?;
+                let now = engine.now(slot, &current);
+                (current, now, Durability::Durable)
+            }
+        };
+        current.state.scope(self.scope_id()).ok_or_else(|| self.disposed())?;
+        Ok(AgentView::new(current, now, durability, engine.options.clone()))
     }
 
     /// How many entries the scope has.
@@ -255,15 +291,6 @@ impl MemoryHandle {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.agent.engine.options.limits
-    }
-
-    pub(super) fn scope_name(&self) -> ScopeName {
-        match &self.location {
-            Location::Root => ScopeName::root(),
-            Location::Durable { name, .. } => name.clone(),
-            Location::Ephemeral(scope) => scope.name.clone(),
-            Location::Conversation(space) => (&space.id).into(),
-        }
     }
 
     pub(super) fn disposed(&self) -> Error {

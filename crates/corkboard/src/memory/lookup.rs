@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use corkboard_core::agent::AgentState;
-use corkboard_core::{Entry, Key, Revisioned, ScopeId, ScopeState};
+use corkboard_core::{Entry, Key, Revisioned, ScopeId};
 use jiff::Timestamp;
 
 use super::handle::{Location, MemoryHandle};
@@ -65,10 +65,10 @@ impl MemoryHandle {
                 }
             }
             Location::Conversation(space) => {
-                let read = |_: &AgentState, scope: &ScopeState, now| {
-                    scope.get(key, now).and_then(|entry| found(entry, self.scope_id(), entry.version))
-                };
-                self.agent.view_conversation(space, read).await?
+                let (current, now) = self.agent.conversation_now(space).await?;
+                let scope = current.state.conversation(space.scope, now);
+                let entry = scope.and_then(|scope| scope.get(key, now));
+                entry.and_then(|entry| found(entry, space.scope, current.head.rev))
             }
             Location::Root | Location::Durable { .. } => {
                 self.find_durable(self.scope_id(), key, reach, &mut found).await?

@@ -17,6 +17,7 @@ use crate::{Options, Result};
 pub struct AgentView {
     current: Arc<Revisioned<AgentState>>,
     now: Timestamp,
+    durability: Durability,
     options: Arc<Options>,
 }
 
@@ -24,13 +25,18 @@ impl AgentMemory {
     /// The memory as it is now. Ephemeral scopes and conversations are not part of it.
     pub async fn view(&self) -> Result<AgentView> {
         let (current, now) = self.current().await?;
-        Ok(AgentView { current, now, options: self.shared_options() })
+        Ok(AgentView::new(current, now, Durability::Durable, self.shared_options()))
     }
 }
 
 impl AgentView {
-    pub(super) fn new(current: Arc<Revisioned<AgentState>>, now: Timestamp, options: Arc<Options>) -> Self {
-        Self { current, now, options }
+    pub(super) fn new(
+        current: Arc<Revisioned<AgentState>>,
+        now: Timestamp,
+        durability: Durability,
+        options: Arc<Options>,
+    ) -> Self {
+        Self { current, now, durability, options }
     }
 
     /// The revision.
@@ -73,12 +79,12 @@ impl AgentView {
         self.current.state.scope(scope).into_iter().flat_map(|scope| scope.notes.values())
     }
 
-    /// The durable scopes besides the root, in the order of their ids.
+    /// The scopes besides the root, in the order of their ids.
     pub fn scopes(&self) -> impl Iterator<Item = ScopeInfo> {
-        ScopeInfo::all(&self.current.state, Durability::Durable, self.now)
+        ScopeInfo::all(&self.current.state, self.durability, self.now)
     }
 
-    /// A durable scope, if it is there.
+    /// A scope besides the root, if it is there.
     pub fn scope(&self, id: ScopeId) -> Option<ScopeInfo> {
         self.scopes().find(|scope| scope.id == id)
     }

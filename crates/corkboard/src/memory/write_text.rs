@@ -9,7 +9,7 @@ use super::handle::{MemoryHandle, content_of, kept_metadata, parse};
 use super::write::{Future, Written, written};
 use crate::conditions::condition_methods;
 use crate::engine::RequestSource;
-use crate::{Conditions, Result};
+use crate::{Conditions, Error, Result};
 
 /// Stores a text. The entry keeps its metadata, except for its trust: a text that replaces another is from outside only if
 /// [`WriteText::from_outside`] says so. Made by [`AgentMemory::write_handoff`](super::AgentMemory::write_handoff) and similar
@@ -24,7 +24,7 @@ pub struct WriteText {
     conditions: Conditions,
 }
 
-condition_methods!(impl[] WriteText: if_version, if_rev);
+condition_methods!(impl[] WriteText: if_version, if_rev, conditions);
 
 impl WriteText {
     /// Marks the text as coming from a web page, a tool or a stranger. Models see the mark wherever they read it.
@@ -44,6 +44,9 @@ impl WriteText {
     async fn run(self) -> Result<Written> {
         let Self { handle, key, text, appends, is_outside, conditions } = self;
         let _timed = handle.time_set();
+        if conditions.idempotency_key.is_some() {
+            return Err(Error::Command { message: "this write takes no idempotency key".into() });
+        }
         let (key, scope) = (Key::new(&key, handle.limits())?, handle.scope_id());
         let make = move |state: &AgentState, now: Timestamp| {
             let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);

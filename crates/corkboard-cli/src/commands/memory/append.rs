@@ -4,9 +4,9 @@ use clap::Args;
 
 use super::set::tell;
 use crate::command_session::Session;
-use crate::conditions::{EntryConditions, under};
+use crate::conditions::EntryConditions;
 use crate::error::CliError;
-use crate::place::ScopeArgument;
+use crate::scope_argument::ScopeArgument;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
@@ -40,13 +40,13 @@ pub(crate) struct Append {
 
 impl Append {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let place = self.scope.find(session).await?;
+        let memory = self.scope.find(session).await?;
         let text = text_or_stdin(self.text)?;
-        let mut append = place.append(&self.key, &text);
+        let mut append = memory.append(&self.key, &text);
         if self.line {
             append = append.on_new_line();
         }
-        let written = under!(entry: self.conditions, append).await?;
+        let written = append.conditions(self.conditions).await?;
         tell(session, &self.key, written)
     }
 }

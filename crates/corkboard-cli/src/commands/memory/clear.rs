@@ -8,7 +8,7 @@ use crate::command_session::Session;
 use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
 use crate::output::count;
-use crate::place::ScopeArgument;
+use crate::scope_argument::{ScopeArgument, describe};
 
 /// Remove all entries and notes of the root scope, or of one scope
 ///
@@ -46,10 +46,10 @@ impl Clear {
             confirm(consent, &format!("remove {what}, and {scopes}, of agent {}", session.agent.agent_id()))?;
             session.agent.clear(ClearOptions::default()).await?
         } else {
-            let place = self.scope.find(session).await?;
-            let what = held(place.entries().await?.len() as u64, place.notes().await?.len() as u64);
-            confirm(consent, &format!("remove {what} of {}", place.describe(session)))?;
-            place.clear().await?
+            let memory = self.scope.find(session).await?;
+            let what = held(memory.entries().await?.len() as u64, memory.notes().await?.len() as u64);
+            confirm(consent, &format!("remove {what} of {}", describe(session, &memory)))?;
+            memory.clear().await?
         };
         session.output.answer(&Answer { entries }, || format!("cleared {}", count(entries, "entry", "entries")))
     }

@@ -6,7 +6,7 @@ use corkboard::{EntryDocument, Key};
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{shown, value_text};
-use crate::place::ScopeArgument;
+use crate::scope_argument::{ScopeArgument, no_entry};
 
 /// Print the value under a key
 ///
@@ -31,14 +31,14 @@ pub(crate) struct Get {
 
 impl Get {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let place = self.scope.find(session).await?;
+        let memory = self.scope.find(session).await?;
         let limits = &session.corkboard.options().limits;
         let key = Key::new(&self.key, limits).map_err(corkboard::Error::from)?;
         let found = match self.local {
-            false => place.get_entry(&self.key).await?,
-            true => place.entries().await?.into_iter().find(|(found, _)| *found == key).map(|(_, entry)| entry),
+            false => memory.get_entry(&self.key).await?,
+            true => memory.entries().await?.into_iter().find(|(found, _)| *found == key).map(|(_, entry)| entry),
         };
-        let Some(entry) = found else { return Err(place.no_entry(session, &self.key)) };
+        let Some(entry) = found else { return Err(no_entry(session, &memory, &self.key)) };
         session.output.answer(&EntryDocument::new(&key, &entry), || shown(&value_text(&entry.value)))
     }
 }

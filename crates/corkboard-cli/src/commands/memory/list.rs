@@ -7,7 +7,7 @@ use corkboard::EntryDocument;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::entry_table;
-use crate::place::ScopeArgument;
+use crate::scope_argument::{ScopeArgument, describe};
 
 /// List entries by key, with their values
 ///
@@ -38,8 +38,8 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let place = self.scope.find(session).await?;
-        let mut entries = place.entries().await?;
+        let memory = self.scope.find(session).await?;
+        let mut entries = memory.entries().await?;
         if let Some(prefix) = &self.prefix {
             entries.retain(|(key, _)| key.as_str().starts_with(prefix));
         }
@@ -56,7 +56,7 @@ impl List {
         session.output.answer(&views, || match (views.is_empty(), is_filtered) {
             (false, _) => entry_table(&views),
             (true, true) => "no such entries".into(),
-            (true, false) => format!("{} has no entries", place.describe(session)),
+            (true, false) => format!("{} has no entries", describe(session, &memory)),
         })
     }
 }

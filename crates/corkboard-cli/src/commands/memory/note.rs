@@ -5,11 +5,11 @@ use corkboard::NoteId;
 use serde::Serialize;
 
 use crate::command_session::Session;
-use crate::conditions::{RequestConditions, under};
+use crate::conditions::RequestConditions;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::output::note_table;
-use crate::place::ScopeArgument;
+use crate::scope_argument::{ScopeArgument, describe};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
@@ -90,23 +90,23 @@ impl Add {
         struct Answer {
             id: NoteId,
         }
-        let place = self.scope.find(session).await?;
+        let memory = self.scope.find(session).await?;
         let text = text_or_stdin(self.text)?;
-        let mut add = place.add_note(&text);
+        let mut add = memory.add_note(&text);
         if let Some(trust) = self.trust.said() {
             add = add.trust(trust);
         }
-        let id = under!(request: self.conditions, add).await?;
+        let id = add.conditions(self.conditions).await?;
         session.output.answer(&Answer { id }, || format!("note {id}"))
     }
 }
 
 impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
-        let place = self.scope.find(session).await?;
-        let notes = place.notes().await?;
+        let memory = self.scope.find(session).await?;
+        let notes = memory.notes().await?;
         session.output.answer(&notes, || match notes.is_empty() {
-            true => format!("{} has no notes", place.describe(session)),
+            true => format!("{} has no notes", describe(session, &memory)),
             false => note_table(&notes),
         })
     }
@@ -119,9 +119,9 @@ impl Remove {
             id: u64,
             removed: bool,
         }
-        let place = self.scope.find(session).await?;
-        if !place.remove_note(NoteId(self.id)).await? {
-            let message = format!("{} has no note {}", place.describe(session), self.id);
+        let memory = self.scope.find(session).await?;
+        if !memory.remove_note(NoteId(self.id)).await? {
+            let message = format!("{} has no note {}", describe(session, &memory), self.id);
             return Err(CliError::not_found(message).hint("`cork memory note list` shows what is there"));
         }
         session.output.answer(&Answer { id: self.id, removed: true }, || format!("removed note {}", self.id))

@@ -4,9 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::command_session::Session;
-use crate::conditions::{EntryConditions, under};
+use crate::conditions::EntryConditions;
 use crate::error::CliError;
-use crate::place::ScopeArgument;
+use crate::scope_argument::{ScopeArgument, no_entry};
 
 /// Remove an entry
 ///
@@ -34,9 +34,9 @@ impl Remove {
             key: &'a str,
             removed: bool,
         }
-        let place = self.scope.find(session).await?;
-        if !under!(entry: self.conditions, place.remove(&self.key)).await? {
-            return Err(place.no_entry(session, &self.key));
+        let memory = self.scope.find(session).await?;
+        if !memory.remove(&self.key).conditions(self.conditions).await? {
+            return Err(no_entry(session, &memory, &self.key));
         }
         session.output.answer(&Answer { key: &self.key, removed: true }, || format!("removed {}", self.key))
     }

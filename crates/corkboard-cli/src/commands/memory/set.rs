@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::command_session::Session;
-use crate::conditions::{EntryConditions, under};
+use crate::conditions::EntryConditions;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::output::compact;
-use crate::place::ScopeArgument;
+use crate::scope_argument::ScopeArgument;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{memory_kind, object_argument, text_argument, time_argument};
 
@@ -113,11 +113,11 @@ impl From<Metadata> for EntryMetadata {
 
 impl Set {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let place = self.scope.find(session).await?;
+        let memory = self.scope.find(session).await?;
         let text = text_or_stdin(self.value)?;
         let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
-        let set = place.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
-        let written = under!(entry: self.conditions, set).await?;
+        let set = memory.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
+        let written = set.conditions(self.conditions).await?;
         let warning = if self.string { None } else { invalid_json(&text) };
         if let Some(warning) = &warning {
             session.output.warn(&format!("warning: {warning}"));

@@ -20,14 +20,14 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use corkboard::boards::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, LearningId, NudgeId, TaskId, TaskStatus};
-use corkboard::{Board, BoardView, Refusal};
+use corkboard::{Board, BoardView, Conditions, Refusal};
 use serde::de::DeserializeOwned;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 
 use crate::Server;
-use crate::condition::Seen;
-use crate::extract::{Conditions, text};
+use crate::condition::{ItemConditions, Seen};
+use crate::extract::text;
 use crate::routes::prelude::*;
 
 /// The header that names the epoch by which the caller is the orchestrator.
@@ -240,21 +240,15 @@ impl WriteConditions {
     }
 
     fn versioned(&self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), HttpError> {
-        let Self { conditions: Conditions { if_version, if_rev, idempotency_key }, orchestrator, claim } = self;
-        let mut board = caller.board(board)?;
-        if let Some(rev) = if_rev {
-            board = board.if_rev(*rev);
-        }
-        if let Some(key) = idempotency_key {
-            board = board.idempotency_key(key);
-        }
+        let Self { conditions, orchestrator, claim } = self;
+        let mut board = caller.board(board)?.conditions(conditions.clone());
         if let Some(epoch) = orchestrator {
             board = board.as_orchestrator(*epoch);
         }
         if let Some((task, epoch)) = claim {
             board = board.under_claim(*task, *epoch);
         }
-        Ok((board, *if_version))
+        Ok((board, conditions.if_version))
     }
 
     /// The name of the request alone, where there is no board yet that anything else could be said of.
@@ -282,7 +276,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WriteConditions {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        let conditions = Conditions::from_request_parts(parts, state).await?;
+        let ItemConditions(conditions) = ItemConditions::from_request_parts(parts, state).await?;
         let no_epoch = || HttpError::invalid("orchestrator", "Cork-Orchestrator takes an epoch, a number");
         let no_claim = || HttpError::invalid("claim", "Cork-Claim takes a task and an epoch: T-3@7");
         let orchestrator = text(&parts.headers, ORCHESTRATOR)?.map(|epoch| epoch.parse().map_err(|_| no_epoch()));

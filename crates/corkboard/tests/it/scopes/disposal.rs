@@ -17,6 +17,7 @@ fn calls(scope: &Scope) -> Vec<(&'static str, BoxFuture<'_, Result<()>>)> {
         };
     }
     calls![
+        view: scope.view(),
         len: scope.len(),
         is_empty: scope.is_empty(),
         keys: scope.keys(),
@@ -49,7 +50,7 @@ async fn the_list_of_a_scopes_methods_is_complete() {
     let scope = memory.create_scope("task").await.unwrap();
     let mut listed: BTreeSet<&str> = calls(&scope).into_iter().map(|(name, _)| name).collect();
     // What a disposed scope still answers.
-    listed.extend(["name", "id", "scope_id", "durability", "is_disposed", "dispose"]);
+    listed.extend(["name", "id", "scope_id", "scope_name", "durability", "is_disposed", "dispose"]);
     let sources = [include_str!("../../../src/memory/scope.rs"), include_str!("../../../src/memory/handle.rs")];
     let public = sources.iter().flat_map(|source| source.lines()).filter_map(|line| {
         let line = line.strip_prefix("    pub ")?;

@@ -1,4 +1,4 @@
-//! What is sent to a place, and what is answered.
+//! Bodies of requests and answers.
 
 use corkboard::cores::Trust;
 use corkboard::{Content, EntryMetadata, NoteId, Separator};
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// What is to be stored.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct EntryBody {
+pub(in crate::routes) struct EntryBody {
     /// Any JSON value.
     pub(super) value: Content,
     /// What is to be known about it. It replaces what was known.
@@ -19,7 +19,7 @@ pub(crate) struct EntryBody {
 /// Text to be added at the end of a text.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AppendBody {
+pub(in crate::routes) struct AppendBody {
     /// The text.
     pub(super) text: String,
     /// What stands between the two: `none`, or `line` for a new line unless the text is the first.
@@ -30,7 +30,7 @@ pub(crate) struct AppendBody {
 /// A note to be added.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NoteBody {
+pub(in crate::routes) struct NoteBody {
     /// What it says.
     pub(super) text: String,
     /// How far it may be trusted: `outside` for what came from a web page, a tool or a stranger. Nobody can give more than
@@ -41,14 +41,14 @@ pub(crate) struct NoteBody {
 /// What adding a note did.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlaceAddedBody)]
-pub(crate) struct AddedBody {
+pub(in crate::routes) struct AddedBody {
     /// The note's number.
     pub(super) id: NoteId,
 }
 
 /// What a removal did.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct RemovedBody {
+pub(in crate::routes) struct RemovedBody {
     /// Whether there was something to remove.
     pub(super) removed: bool,
 }
@@ -56,15 +56,15 @@ pub(crate) struct RemovedBody {
 /// What clearing did.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlaceClearedBody)]
-pub(crate) struct ClearedBody {
+pub(in crate::routes) struct ClearedBody {
     /// How many entries went.
-    pub(crate) entries: u64,
+    pub(in crate::routes) entries: u64,
 }
 
 /// What a batch did.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlaceChangedBody)]
-pub(crate) struct ChangedBody {
+pub(in crate::routes) struct ChangedBody {
     /// The version that what it wrote has now.
     pub(super) version: u64,
     /// How many changes there were.

@@ -13,7 +13,7 @@ use crate::extract::{Raw, from_json, text};
 /// Changes of entries, in order: each is decided on the result of those before.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct BatchBody {
+pub(super) struct BatchBody {
     /// The changes.
     entries: Vec<BatchLine>,
 }
@@ -80,18 +80,18 @@ impl BatchLine {
 }
 
 /// The changes of a request.
-pub(crate) struct Batch {
+pub(super) struct EntryBatch {
     lines: Vec<BatchLine>,
 }
 
-impl Batch {
+impl EntryBatch {
     /// The changes as the library takes them.
-    pub(crate) fn changes(self, limits: &Limits) -> Result<Vec<EntryChange>, HttpError> {
+    pub(super) fn changes(self, limits: &Limits) -> Result<Vec<EntryChange>, HttpError> {
         self.lines.into_iter().map(|line| line.change(limits)).collect()
     }
 }
 
-impl<S: Send + Sync> FromRequest<S> for Batch {
+impl<S: Send + Sync> FromRequest<S> for EntryBatch {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {

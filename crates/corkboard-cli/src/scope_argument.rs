@@ -1,0 +1,84 @@
+//! The scope that a command works in: the root, or the one that `--scope` names.
+
+use clap::Args;
+use corkboard::{MemoryHandle, Scope, ScopeInfo, WorkingMemory};
+
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::one_line;
+
+/// The shortest part of an id that may stand for it.
+const SHORTEST_ID: usize = 4;
+
+#[derive(Args)]
+pub(crate) struct ScopeArgument {
+    /// In this scope instead of the root: its id, the beginning of it, or its name
+    #[arg(long, value_name = "ID")]
+    scope: Option<String>,
+}
+
+impl ScopeArgument {
+    pub(crate) async fn find(&self, session: &Session) -> Result<MemoryHandle, CliError> {
+        let memory = session.memory();
+        match self.scope.as_deref() {
+            None | Some("root") => Ok(MemoryHandle::clone(&memory)),
+            Some(given) => {
+                let scope = find_scope(&memory, given).await?;
+                Ok(MemoryHandle::clone(&scope))
+            }
+        }
+    }
+}
+
+/// The scope with that id, the beginning of one, or that name.
+pub(crate) async fn find_scope(memory: &WorkingMemory, given: &str) -> Result<Scope, CliError> {
+    let scopes = memory.active_scopes().await?;
+    let info = pick(&scopes, given)?;
+    let gone = || no_such_scope(given);
+    memory.scope(info.id).await?.ok_or_else(gone)
+}
+
+fn pick<'a>(scopes: &'a [ScopeInfo], given: &str) -> Result<&'a ScopeInfo, CliError> {
+    let beginning = given.to_ascii_lowercase();
+    let is_meant = |scope: &&ScopeInfo| {
+        let by_id = given.len() >= SHORTEST_ID && scope.id.to_string().starts_with(&beginning);
+        by_id || scope.name.as_str() == given
+    };
+    let found: Vec<&ScopeInfo> = scopes.iter().filter(is_meant).collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => Err(no_such_scope(given)),
+        several => {
+            let lines = several.iter().map(|scope| format!("\n  {}  {}", scope.id, one_line(scope.name.as_str())));
+            let message = format!("{given:?} may be any of these scopes:{}", lines.collect::<String>());
+            Err(CliError::invalid("ambiguous_scope", message).hint("give more of the id"))
+        }
+    }
+}
+
+fn no_such_scope(given: &str) -> CliError {
+    let failure = CliError::not_found(format!("there is no scope {given:?}"));
+    if given.len() < SHORTEST_ID {
+        return failure.hint(format!("an id may be cut to its first {SHORTEST_ID} characters, not to fewer"));
+    }
+    failure.hint("`cork scope list` shows the scopes there are")
+}
+
+/// The error for a key that has no entry.
+pub(crate) fn no_entry(session: &Session, memory: &MemoryHandle, key: &str) -> CliError {
+    let shown_by = match memory.scope_id() {
+        root if root.is_root() => "`cork memory list`".into(),
+        scope => format!("`cork scope show {scope}`"),
+    };
+    let message = format!("{} has no entry {key:?}", describe(session, memory));
+    CliError::not_found(message).hint(format!("{shown_by} shows what is there"))
+}
+
+/// The memory in words: "agent default", "scope task-1 of agent default".
+pub(crate) fn describe(session: &Session, memory: &MemoryHandle) -> String {
+    let agent = one_line(session.agent.agent_id().as_str());
+    match memory.scope_id().is_root() {
+        true => format!("agent {agent}"),
+        false => format!("scope {} of agent {agent}", one_line(memory.scope_name().as_str())),
+    }
+}

@@ -1,0 +1,47 @@
+//! Entries and notes of an agent's memory itself.
+
+use corkboard::{EntryDocument, NoteId, Written};
+
+use super::batch::{BatchBody, EntryBatch};
+use super::body::{AddedBody, AppendBody, ChangedBody, EntryBody, NoteBody, RemovedBody};
+use super::read::{self, EntriesBody, EntriesQuery, NotesBody, NotesQuery};
+use super::{memory_routes, write};
+use crate::condition::{ItemConditions, Seen, SpaceConditions};
+use crate::routes::prelude::*;
+
+memory_routes! {
+    path: "/v1/agents/{agent}" {
+        /// Whose memory.
+        agent: String,
+    },
+    open: |caller, path| caller.agent(&path.agent)?.working(),
+    entries: "entries" {
+        list_entries: "List an agent's entries.",
+        get: get_entry,
+        put_entry: "Store an entry.",
+        delete_entry: "Remove an entry.";
+        append_to_entry,
+        change_entries,
+    },
+    notes: "notes" {
+        list_notes: "List an agent's notes.",
+        add_note: "Add a note.",
+        remove_note: "Remove a note.",
+    },
+}
+
+/// Read an entry.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/entries/{key}",
+    tag = "entries",
+    params(EntryPath, Seen),
+    responses(
+        (status = 200, description = "The entry; `ETag` is its version", body = WithRev<EntryDocument>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_entry(caller: Caller, Path(path): Path<EntryPath>, seen: Seen) -> RevResult<EntryDocument> {
+    read::entry(&caller.agent(&path.agent)?.working(), &path.key, &seen).await
+}
