@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::access::{Acting, Granted, Looks, TokensObserver};
+use crate::access::{AllowedSpaces, AuthenticatedActor, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
 use crate::engine::{Budget, Deletion, Engine, RemoteEngine, RequestSource, Slot};
 use crate::knowledge::{Core, CoreObserver};
@@ -34,8 +34,8 @@ const DUE_PAGE: usize = 256;
 #[derive(Clone)]
 pub struct Corkboard {
     inner: Arc<Inner>,
-    actor: Acting,
-    granted: Granted,
+    actor: AuthenticatedActor,
+    allowed_spaces: AllowedSpaces,
 }
 
 struct Inner {
@@ -182,8 +182,11 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let corkboard =
-            Self { inner: Arc::new(inner), actor: options.actor.clone().into(), granted: Granted::default() };
+        let corkboard = Self {
+            inner: Arc::new(inner),
+            actor: options.actor.clone().into(),
+            allowed_spaces: AllowedSpaces::default(),
+        };
         let ticker = repeat(&corkboard, options.tick_interval, |corkboard| async move {
             if let Err(error) = corkboard.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
@@ -205,7 +208,7 @@ impl Corkboard {
 
     /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        self.with_acting(self.actor.by_same_token(actor))
+        self.with_authenticated_actor(self.actor.by_same_token(actor))
     }
 
     /// In whose name its handles act.
@@ -213,37 +216,44 @@ impl Corkboard {
         &self.actor
     }
 
-    pub(crate) fn acting(&self) -> &Acting {
+    pub(crate) fn authenticated_actor(&self) -> &AuthenticatedActor {
         &self.actor
     }
 
-    pub(crate) fn with_acting(&self, actor: Acting) -> Self {
+    pub(crate) fn with_authenticated_actor(&self, actor: AuthenticatedActor) -> Self {
         Self { actor, ..self.clone() }
     }
 
-    pub(crate) fn granted(&self) -> &Granted {
-        &self.granted
+    pub(crate) fn allowed_spaces(&self) -> &AllowedSpaces {
+        &self.allowed_spaces
     }
 
-    pub(crate) fn with_granted(&self, granted: Granted) -> Self {
-        Self { granted, ..self.clone() }
+    pub(crate) fn with_allowed_spaces(&self, allowed_spaces: AllowedSpaces) -> Self {
+        Self { allowed_spaces, ..self.clone() }
     }
 
     /// An agent's memory. Nothing is read until it is used.
     pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
-        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone(), self.granted.clone()))
+        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone(), self.allowed_spaces.clone()))
     }
 
     /// A board. Nothing is read until it is used, and it need not be there.
     pub fn board(&self, board_id: &str) -> Result<Board> {
         let id = BoardId::new(board_id, &self.inner.options.limits)?;
-        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
+        self.allowed_spaces.check(&self.actor, SpaceKind::Board, id.as_str())?;
         Ok(self.board_of(id))
     }
 
     pub(crate) fn board_of(&self, id: BoardId) -> Board {
         let Inner { boards, cores, .. } = &*self.inner;
-        Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), self.inner.clone(), self.granted.clone())
+        Board::new(
+            id,
+            self.actor.clone(),
+            boards.clone(),
+            cores.clone(),
+            self.inner.clone(),
+            self.allowed_spaces.clone(),
+        )
     }
 
     /// The boards in this store, in the order of their ids, after the given one.
@@ -289,7 +299,7 @@ impl Corkboard {
 
     fn runtime(&self, agent_id: &str) -> Result<Arc<AgentRuntime>> {
         let id = AgentId::new(agent_id, &self.inner.options.limits)?;
-        self.granted.check(&self.actor, SpaceKind::Agent, id.as_str())?;
+        self.allowed_spaces.check(&self.actor, SpaceKind::Agent, id.as_str())?;
         let mut runtimes = self.inner.runtimes.lock();
         let known = runtimes.get(&id);
         if let Some(runtime) = known.and_then(Weak::upgrade) {
@@ -586,8 +596,8 @@ where
             tokio::time::sleep(interval).await;
             match weak.upgrade() {
                 Some(inner) => {
-                    let (actor, granted) = (inner.options.actor.clone().into(), Granted::default());
-                    work(Corkboard { inner, actor, granted }).await;
+                    let (actor, allowed_spaces) = (inner.options.actor.clone().into(), AllowedSpaces::default());
+                    work(Corkboard { inner, actor, allowed_spaces }).await;
                 }
                 None => return,
             }

@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::access::Acting;
+use crate::access::AuthenticatedActor;
 use crate::corkboard::check_space_tier;
 use crate::engine::{Answer, Engine, Followed, Following, RequestSource, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
@@ -263,7 +263,7 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 /// else is, in the name of the handle's actor.
 pub struct SpaceLog {
     id: SpaceId,
-    actor: Acting,
+    actor: AuthenticatedActor,
     board: Option<Board>,
     agent: Option<AgentMemory>,
     conversation: Option<Conversation>,
@@ -292,10 +292,10 @@ impl Corkboard {
                 SpaceId::conversation(&agent, &ConversationId::new(conversation.as_str(), limits)?)
             }
         };
-        self.granted().check(self.actor(), kind, id.name())?;
+        self.allowed_spaces().check(self.actor(), kind, id.name())?;
         check_space_tier(self.options(), &id)?;
         let (log, corkboard) = self.logged(&id, kind);
-        let (actor, board) = (self.acting().clone(), id.as_board().map(|board| self.board_of(board)));
+        let (actor, board) = (self.authenticated_actor().clone(), id.as_board().map(|board| self.board_of(board)));
         let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
         let conversation =
             id.as_conversation().map(|(agent, id)| self.agent(agent.as_str())?.conversation(id.as_str()));
@@ -366,7 +366,7 @@ impl SpaceLog {
         if let Some(board) = &self.board {
             let mut asked: CommandDocument<BoardCommand> = read_command(json)?;
             board.read_source(&mut asked.command).await?;
-            board.check_granted(&asked.command).await?;
+            board.check_allowed_spaces(&asked.command).await?;
             return board.in_engine().ask(&self.actor, Usage::default(), asked).await;
         }
         if let Some(conversation) = &self.conversation {
@@ -376,7 +376,7 @@ impl SpaceLog {
         }
         if let Some((corkboard, core)) = &self.promoting {
             let asked: CommandDocument<CoreCommand> = read_command(json)?;
-            corkboard.check_promoted(core, &asked.command).await?;
+            corkboard.check_promotion(core, &asked.command).await?;
         }
         // An agent's ephemeral scopes are in no log, and count.
         let outside = self.agent.as_ref().map(AgentMemory::ephemeral_usage).unwrap_or_default();
@@ -540,7 +540,7 @@ pub(crate) trait Logged: Send + Sync {
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
     fn command<'a>(
         &'a self,
-        actor: &'a Acting,
+        actor: &'a AuthenticatedActor,
         outside: Usage,
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>>;
@@ -560,7 +560,12 @@ impl<S: Space> InEngine<S> {
         Self { engine: engine.clone(), slot: engine.slot(id) }
     }
 
-    async fn ask(&self, actor: &Acting, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
+    async fn ask(
+        &self,
+        actor: &AuthenticatedActor,
+        outside: Usage,
+        asked: CommandDocument<S::Command>,
+    ) -> Result<AnswerDocument> {
         let asked = RequestSource::Request(request_of::<S>(&self.engine.options.limits, actor, asked)?);
         AnswerDocument::of(self.engine.ask(&self.slot, actor.clone(), outside, asked).await?)
     }
@@ -633,7 +638,7 @@ impl<S: Space> Logged for InEngine<S> {
 
     fn command<'a>(
         &'a self,
-        actor: &'a Acting,
+        actor: &'a AuthenticatedActor,
         outside: Usage,
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>> {

@@ -1,15 +1,14 @@
-//! Who reaches a Corkboard from outside: `tokens.rs` whom a secret stands for, `granted.rs` what is open to them,
-//! `acting.rs` whether their token can still be used,
-//! `promoted.rs` what they cannot say for a board. What they may do with what is open is said by their role, in the core's
-//! tables.
+//! Access from outside: `tokens.rs` finds the token of a secret, `allowed_spaces.rs` holds which spaces it opens,
+//! `authenticated_actor.rs` checks that the token can still be used, and `promotion_check.rs` refuses entries that claim a
+//! promotion which their board has not begun. The core's tables say what each role may do.
 
-mod acting;
-mod granted;
-mod promoted;
+mod allowed_spaces;
+mod authenticated_actor;
+mod promotion_check;
 mod tokens;
 
-pub(crate) use acting::Acting;
-pub(crate) use granted::Granted;
+pub(crate) use allowed_spaces::AllowedSpaces;
+pub(crate) use authenticated_actor::AuthenticatedActor;
 pub(crate) use tokens::{Looks, TokensObserver};
 
 pub use tokens::{CreatedToken, TokenDocument, TokenRequest, Tokens};

@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::Acting;
+use super::AuthenticatedActor;
 use crate::engine::{Engine, Observer, RequestSource, Slot, again, joined};
 use crate::{Corkboard, Error, Result, ids};
 
@@ -29,7 +29,7 @@ const LOOKS_APART: Duration = Duration::from_millis(200);
 /// The tokens of a store.
 #[derive(Clone)]
 pub struct Tokens {
-    actor: Acting,
+    actor: AuthenticatedActor,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
     looks: Arc<Looks>,
@@ -100,7 +100,7 @@ impl Corkboard {
     pub fn tokens(&self) -> Tokens {
         let (engine, looks, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        Tokens { actor: self.acting().clone(), engine, slot, looks, _corkboard: corkboard }
+        Tokens { actor: self.authenticated_actor().clone(), engine, slot, looks, _corkboard: corkboard }
     }
 }
 

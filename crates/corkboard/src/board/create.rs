@@ -124,9 +124,9 @@ impl CreateBoard {
         let made = corkboard.board(&id)?.acting_as(actor).conditions(conditions);
         let asked = BoardCommand::Create(board.clone());
         // Before anything is read there: what is wrong with it is nobody's business to whom it is not open.
-        made.check_granted(&asked).await?;
+        made.check_allowed_spaces(&asked).await?;
         if let Some(TaskPattern::Entry(entry)) = &pattern {
-            made.granted.check(&made.actor, SpaceKind::Core, entry.core.as_str())?;
+            made.allowed_spaces.check(&made.actor, SpaceKind::Core, entry.core.as_str())?;
         }
         // What is found in the cores is no part of what is asked: the same again may find something else.
         let name = match &pattern {
@@ -180,7 +180,7 @@ impl Board {
     /// Another board of the same Corkboard, in the same name.
     pub(super) fn sibling(&self, id: &str) -> Result<Self> {
         let id = BoardId::new(id, &self.options().limits)?;
-        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
+        self.allowed_spaces.check(&self.actor, SpaceKind::Board, id.as_str())?;
         let slot = self.engine.slot(&SpaceId::board(&id));
         Ok(Self { id, slot, seen: Arc::default(), ..self.unconditional() })
     }

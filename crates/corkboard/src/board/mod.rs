@@ -34,7 +34,7 @@ use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 use serde::Serialize;
 
-use crate::access::{Acting, Granted};
+use crate::access::{AllowedSpaces, AuthenticatedActor};
 use crate::engine::{Answer, Engine, PendingAnswer, RequestSource, Slot, Watch};
 use crate::knowledge::Core;
 use crate::log::InEngine;
@@ -69,7 +69,7 @@ pub type BoardWatch = Watch<BoardState>;
 #[derive(Clone)]
 pub struct Board {
     id: BoardId,
-    actor: Acting,
+    actor: AuthenticatedActor,
     engine: Arc<Engine<BoardState>>,
     slot: Arc<Slot<BoardState>>,
     /// The memory cores of the same store.
@@ -84,17 +84,17 @@ pub struct Board {
     /// What ticks and flushes goes on for as long as there are handles.
     corkboard: Arc<dyn Any + Send + Sync>,
     /// What else this handle opens.
-    granted: Granted,
+    allowed_spaces: AllowedSpaces,
 }
 
 impl Board {
     pub(crate) fn new(
         id: BoardId,
-        actor: Acting,
+        actor: AuthenticatedActor,
         engine: Arc<Engine<BoardState>>,
         cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
-        granted: Granted,
+        allowed_spaces: AllowedSpaces,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
         Self {
@@ -108,7 +108,7 @@ impl Board {
             claim: None,
             seen: Arc::default(),
             corkboard,
-            granted,
+            allowed_spaces,
         }
     }
 
@@ -198,15 +198,15 @@ impl Board {
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
         // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
         let name = self.name_of(&command)?;
-        self.check_granted(&command).await?;
+        self.check_allowed_spaces(&command).await?;
         let answer = self.send(command, name).await?;
         self.saw(answer.rev);
         Ok(answer)
     }
 
     /// Refuses a command that reaches into memory cores that are not open to this handle.
-    pub(crate) async fn check_granted(&self, command: &BoardCommand) -> Result<()> {
-        self.granted.check_command(&self.actor, command, (&self.engine, &self.slot)).await
+    pub(crate) async fn check_allowed_spaces(&self, command: &BoardCommand) -> Result<()> {
+        self.allowed_spaces.check_command(&self.actor, command, (&self.engine, &self.slot)).await
     }
 
     /// The log of this board.

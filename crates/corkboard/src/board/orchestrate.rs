@@ -17,7 +17,7 @@ impl Board {
     /// even those that it has, the best of what they know about its name and goal is drawn anew, in the same revision.
     pub async fn edit(&self, edit: BoardEdit, if_version: Option<u64>) -> Result<u64> {
         let asked = BoardCommand::Edit { edit: edit.clone(), if_version };
-        self.check_granted(&asked).await?;
+        self.check_allowed_spaces(&asked).await?;
         // What is found in the cores is no part of what is asked: the same again may find something else.
         let name = self.name_of(&asked)?;
         let command = match edit.memory_core_refs.is_some() && edit.drawn.is_none() {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::lead::Leader;
 use super::{Engine, Slot};
-use crate::access::Acting;
+use crate::access::AuthenticatedActor;
 use crate::store::StoreError;
 use crate::{Error, Result, ids};
 
@@ -45,7 +45,7 @@ pub(crate) struct Proposal<S: Space> {
     /// The id that its revision will have, however often it is tried: by it a lost answer is found.
     pub(super) commit: CommitId,
     pub(super) first_id: Uuid,
-    pub(super) actor: Acting,
+    pub(super) actor: AuthenticatedActor,
     pub(super) outside: Usage,
     pub(super) asked: RequestSource<S>,
     /// None once it is answered.
@@ -93,7 +93,7 @@ impl<S: Space> Engine<S> {
     pub(crate) fn ask(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
-        actor: impl Into<Acting>,
+        actor: impl Into<AuthenticatedActor>,
         outside: Usage,
         asked: RequestSource<S>,
     ) -> PendingAnswer<S::Reply> {

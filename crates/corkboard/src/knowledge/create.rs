@@ -23,7 +23,7 @@ impl Corkboard {
     /// the first entry. An agent's own is its [`long_term`](crate::AgentMemory::long_term) memory.
     pub fn core(&self, name: &str) -> Result<Core> {
         let id = CoreId::new(name, &self.options().limits)?;
-        self.granted().check(self.actor(), SpaceKind::Core, id.as_str())?;
+        self.allowed_spaces().check(self.actor(), SpaceKind::Core, id.as_str())?;
         Ok(self.core_of(id))
     }
 

@@ -17,7 +17,7 @@ use corkboard_core::{Actor, CoreId, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::access::Acting;
+use crate::access::AuthenticatedActor;
 use crate::engine::{Answer, Engine, RequestSource, Slot, Watch};
 use crate::{Conditions, Error, Result};
 
@@ -34,7 +34,7 @@ pub type CoreWatch = Watch<CoreState>;
 #[derive(Clone)]
 pub struct Core {
     id: CoreId,
-    actor: Acting,
+    actor: AuthenticatedActor,
     engine: Arc<Engine<CoreState>>,
     slot: Arc<Slot<CoreState>>,
     conditions: Conditions,
@@ -75,7 +75,7 @@ pub struct Withdrawn {
 impl Core {
     pub(crate) fn new(
         id: CoreId,
-        actor: Acting,
+        actor: AuthenticatedActor,
         engine: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {

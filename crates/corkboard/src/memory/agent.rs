@@ -23,7 +23,7 @@ use super::scope::{Durability, ScopeInfo};
 use super::search::{self, SearchHit};
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
-use crate::access::{Acting, Granted};
+use crate::access::{AllowedSpaces, AuthenticatedActor};
 use crate::board::Board;
 use crate::context::ContextRequest;
 use crate::engine::{Answer, Engine, PendingAnswer, RequestSource, Slot, Watch};
@@ -86,14 +86,18 @@ impl AgentRuntime {
         &self.id
     }
 
-    pub(super) fn ask(&self, actor: &Acting, asked: RequestSource<AgentState>) -> PendingAnswer<AgentReply> {
+    pub(super) fn ask(
+        &self,
+        actor: &AuthenticatedActor,
+        asked: RequestSource<AgentState>,
+    ) -> PendingAnswer<AgentReply> {
         self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked)
     }
 
     /// Has a request decided by the ephemeral scopes.
     pub(super) fn ask_ephemeral(
         &self,
-        actor: &Acting,
+        actor: &AuthenticatedActor,
         mut asked: RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         self.engine.check_usable()?;
@@ -183,14 +187,14 @@ pub type AgentWatch = Watch<AgentState>;
 #[derive(Clone)]
 pub struct AgentMemory {
     runtime: Arc<AgentRuntime>,
-    actor: Acting,
+    actor: AuthenticatedActor,
     /// What else this handle opens.
-    granted: Granted,
+    allowed_spaces: AllowedSpaces,
 }
 
 impl AgentMemory {
-    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: Acting, granted: Granted) -> Self {
-        Self { runtime, actor, granted }
+    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: AuthenticatedActor, allowed_spaces: AllowedSpaces) -> Self {
+        Self { runtime, actor, allowed_spaces }
     }
 
     /// Whose memory this is.
@@ -251,9 +255,9 @@ impl AgentMemory {
     pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
         let AgentRuntime { engine, boards, cores, corkboard, .. } = &*self.runtime;
         let id = BoardId::new(board_id, &engine.options.limits)?;
-        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
-        let granted = self.granted.clone();
-        Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone(), granted))
+        self.allowed_spaces.check(&self.actor, SpaceKind::Board, id.as_str())?;
+        let allowed_spaces = self.allowed_spaces.clone();
+        Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone(), allowed_spaces))
     }
 
     /// What this process keeps of the memory beside its log.
@@ -262,7 +266,7 @@ impl AgentMemory {
     }
 
     /// What a handle to a part of the memory needs.
-    pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Acting) {
+    pub(super) fn parts(&self) -> (Arc<AgentRuntime>, AuthenticatedActor) {
         (self.runtime.clone(), self.actor.clone())
     }
 

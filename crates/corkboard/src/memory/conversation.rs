@@ -20,7 +20,7 @@ use super::agent::AgentRuntime;
 use super::handle::MemoryHandle;
 use super::write::unexpected;
 use super::{MemoryEvent, observer};
-use crate::access::Acting;
+use crate::access::AuthenticatedActor;
 use crate::engine::{Answer, Engine, RequestSource, Slot};
 use crate::scratchpad::ScratchpadContents;
 use crate::store::ListedSpace;
@@ -69,7 +69,7 @@ impl AgentRuntime {
     /// Has a command decided in a conversation, which begins with it if need be.
     pub(super) async fn ask_conversation(
         &self,
-        actor: &Acting,
+        actor: &AuthenticatedActor,
         space: &ConversationSpace,
         asked: RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
@@ -203,7 +203,7 @@ impl AgentRuntime {
     }
 
     /// Forgets something in all conversations of the agent, for good. Returns how much went.
-    pub(super) async fn forget_in_conversations(&self, actor: &Acting, forget: &Forget) -> Result<u64> {
+    pub(super) async fn forget_in_conversations(&self, actor: &AuthenticatedActor, forget: &Forget) -> Result<u64> {
         let mut removed = 0;
         for engine in self.conversation_engines() {
             for listed in self.listed_conversations(engine, usize::MAX).await? {

@@ -21,7 +21,7 @@ use super::lookup::{FoundEntry, Reach};
 use super::scope::Durability;
 use super::view::AgentView;
 use super::write::{AddNote, Append, Remove, Set, Write, unexpected};
-use crate::access::Acting;
+use crate::access::AuthenticatedActor;
 use crate::engine::{Answer, RequestSource};
 use crate::{Conditions, Error, Result};
 
@@ -33,7 +33,7 @@ use crate::{Conditions, Error, Result};
 #[derive(Clone)]
 pub struct MemoryHandle {
     pub(super) agent: Arc<AgentRuntime>,
-    pub(super) actor: Acting,
+    pub(super) actor: AuthenticatedActor,
     pub(super) location: Location,
 }
 

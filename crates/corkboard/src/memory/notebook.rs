@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::agent::{AgentMemory, AgentRuntime};
 use super::forget::ForgetForGood;
 use super::write::{Future, Write, unexpected};
-use crate::access::Acting;
+use crate::access::AuthenticatedActor;
 use crate::conditions::condition_methods;
 use crate::engine::{Answer, RequestSource, Step};
 use crate::store::StoreError;
@@ -41,7 +41,7 @@ use crate::{Conditions, Error, Result};
 pub struct AgentNotebook {
     memory: AgentMemory,
     runtime: Arc<AgentRuntime>,
-    actor: Acting,
+    actor: AuthenticatedActor,
     name: NotebookName,
 }
 

@@ -9,7 +9,7 @@ use crate::{Corkboard, Result};
 impl Corkboard {
     /// Refuses an entry that says which promotion brings it, unless its board has begun that one, with that text, for this
     /// core. A core takes what a promotion brings once: another text in its place would keep it out.
-    pub(crate) async fn check_promoted(&self, core: &CoreId, command: &CoreCommand) -> Result<()> {
+    pub(crate) async fn check_promotion(&self, core: &CoreId, command: &CoreCommand) -> Result<()> {
         let CoreCommand::Add { entries } = command else { return Ok(()) };
         for new in entries {
             let Some(board_rev) = new.board_rev else { continue };

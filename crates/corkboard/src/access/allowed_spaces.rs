@@ -12,9 +12,9 @@ use crate::{Corkboard, Error, Result};
 
 /// What a handle opens.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Granted(Option<Arc<Grants>>);
+pub(crate) struct AllowedSpaces(Option<Arc<Grants>>);
 
-impl Granted {
+impl AllowedSpaces {
     /// Whether there is anything that is not open.
     pub(crate) fn is_limited(&self) -> bool {
         self.0.is_some()
@@ -67,12 +67,12 @@ impl Corkboard {
     /// pattern, promotes what it taught or rolls that back must be granted the cores. Lists, and what is done to the whole
     /// store, are not limited.
     pub fn limited_to(&self, grants: impl Into<Arc<Grants>>) -> Self {
-        self.with_granted(Granted(Some(grants.into())))
+        self.with_allowed_spaces(AllowedSpaces(Some(grants.into())))
     }
 
     /// Whether this handle opens the space of that name, and the tier has it.
     pub fn opens(&self, kind: SpaceKind, name: &str) -> bool {
         let is_in_tier = check_space_tier(self.options(), &SpaceId::of(kind, name)).is_ok();
-        is_in_tier && self.granted().opens(kind, name)
+        is_in_tier && self.allowed_spaces().opens(kind, name)
     }
 }

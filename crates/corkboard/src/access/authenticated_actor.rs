@@ -18,7 +18,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// An actor, with the token that lets it act if there is one.
 #[derive(Clone)]
-pub(crate) struct Acting {
+pub(crate) struct AuthenticatedActor {
     actor: Actor,
     token: Option<Arc<HeldToken>>,
 }
@@ -32,7 +32,7 @@ struct HeldToken {
     looks: Arc<Looks>,
 }
 
-impl Acting {
+impl AuthenticatedActor {
     /// Another actor by the same token.
     pub(crate) fn by_same_token(&self, actor: Actor) -> Self {
         Self { actor, token: self.token.clone() }
@@ -87,7 +87,7 @@ impl HeldToken {
     }
 }
 
-impl Deref for Acting {
+impl Deref for AuthenticatedActor {
     type Target = Actor;
 
     fn deref(&self) -> &Actor {
@@ -95,13 +95,13 @@ impl Deref for Acting {
     }
 }
 
-impl From<Actor> for Acting {
+impl From<Actor> for AuthenticatedActor {
     fn from(actor: Actor) -> Self {
         Self { actor, token: None }
     }
 }
 
-impl std::fmt::Debug for Acting {
+impl std::fmt::Debug for AuthenticatedActor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.actor.fmt(f)
     }
@@ -114,23 +114,23 @@ impl Corkboard {
         let (engine, looks, _) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
         let held_token = HeldToken { token: token.id, expires_at: token.expires_at, engine, slot, looks };
-        let acting = Acting { actor: self.actor().clone(), token: Some(Arc::new(held_token)) };
-        self.with_acting(acting)
+        let actor = AuthenticatedActor { actor: self.actor().clone(), token: Some(Arc::new(held_token)) };
+        self.with_authenticated_actor(actor)
     }
 
     /// Refuses with [`Error::TokenEnded`] if the token of [`Corkboard::with_token`] can no longer be used. A revocation by
     /// another process is seen within a second.
     pub async fn check_token(&self) -> Result<()> {
-        self.acting().check_token().await
+        self.authenticated_actor().check_token().await
     }
 
     /// Does what [`Corkboard::check_token`] does, by what this process knows already.
     pub fn check_token_in_memory(&self) -> Result<()> {
-        self.acting().check_token_in_memory()
+        self.authenticated_actor().check_token_in_memory()
     }
 
     /// Completes when the token of [`Corkboard::with_token`] can no longer be used; without a token, never.
     pub async fn token_ended(&self) {
-        self.acting().token_ended().await;
+        self.authenticated_actor().token_ended().await;
     }
 }
