@@ -34,7 +34,7 @@ pub(crate) struct Slot<S: Space> {
     pub(super) used_at: AtomicU64,
     /// When the state was last known to be current, in milliseconds since the engine began. 0: never.
     pub(super) current_at: AtomicU64,
-    pub(super) log: LogSize,
+    pub(super) log: LogGrowth,
     pub(super) usage: LastUsage,
     pub(super) index: IndexPlace,
     pub(super) clock: SpaceClock,
@@ -63,7 +63,7 @@ impl<S: Space> Slot<S> {
             snapshotting: AtomicBool::new(false),
             used_at: AtomicU64::new(0),
             current_at: AtomicU64::new(0),
-            log: LogSize::default(),
+            log: LogGrowth::default(),
             usage: LastUsage::default(),
             index: IndexPlace::default(),
             clock: SpaceClock::default(),
@@ -90,12 +90,12 @@ impl<S: Space> Slot<S> {
 
 /// How much log there is since the last snapshot.
 #[derive(Debug, Default)]
-pub(super) struct LogSize {
+pub(super) struct LogGrowth {
     events: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl LogSize {
+impl LogGrowth {
     pub(super) fn reset(&self, events: u64, bytes: u64) {
         self.events.store(events, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);

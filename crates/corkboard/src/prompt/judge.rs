@@ -10,21 +10,21 @@ use crate::model::{ModelAnswer, StopReason};
 /// More problems than this are not quoted.
 const QUOTED: usize = 12;
 
-pub(super) struct Verdict {
+pub(super) struct AnswerVerdict {
     pub(super) block: Block,
     pub(super) problems: Vec<AttemptProblem>,
     /// Whether ids that the notebook does not have are all that is wrong.
     pub(super) only_unknown_ids: bool,
 }
 
-impl Verdict {
+impl AnswerVerdict {
     pub(super) fn is_right(&self) -> bool {
         self.problems.iter().all(|problem| problem.warning)
     }
 }
 
 /// Judges an answer by the notebook that the model was shown.
-pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebook, limits: &Limits) -> Verdict {
+pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebook, limits: &Limits) -> AnswerVerdict {
     let parsed = parse(&answer.text);
     let mut problems: Vec<AttemptProblem> = Vec::new();
     match answer.stop {
@@ -47,7 +47,7 @@ pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebo
             Err(refusal) => problems.push(AttemptProblem::whole(refusal.to_string())),
         }
     }
-    Verdict { block: parsed.block, problems, only_unknown_ids }
+    AnswerVerdict { block: parsed.block, problems, only_unknown_ids }
 }
 
 /// What a model is told about an answer that was not right.

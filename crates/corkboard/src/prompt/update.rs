@@ -4,7 +4,7 @@
 use corkboard_core::Refusal;
 use corkboard_core::notebook::{Notebook, UnknownIds};
 
-use super::judge::{Verdict, complaint, judge};
+use super::judge::{AnswerVerdict, complaint, judge};
 use super::report::{Attempt, AttemptProblem, UpdateOutcome, UpdateReport};
 use super::{NotebookPrompt, PromptSources, notebook_prompt};
 use crate::context::tokens;
@@ -199,7 +199,7 @@ impl AgentNotebook {
         Ok(ModelRequest::new(data).system(instructions).max_tokens(max_tokens))
     }
 
-    fn preview(&self, verdict: &Verdict, before: &Notebook, report: &mut UpdateReport) {
+    fn preview(&self, verdict: &AnswerVerdict, before: &Notebook, report: &mut UpdateReport) {
         let limits = &self.memory().options().limits;
         let decided = before.decide(self.name(), &verdict.block, UnknownIds::Skip, limits);
         let (update, skipped) = decided.unwrap_or_default();

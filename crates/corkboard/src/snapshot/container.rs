@@ -81,12 +81,12 @@ impl Lock {
     }
 }
 
-pub(super) struct Header {
+pub(super) struct ContainerHeader {
     pub(super) lock: Lock,
     pub(super) json_bytes: u64,
 }
 
-impl Header {
+impl ContainerHeader {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let sealing = match self.lock {
@@ -132,7 +132,7 @@ impl Header {
 }
 
 pub(super) struct Container<'a> {
-    pub(super) header: Header,
+    pub(super) header: ContainerHeader,
     /// The header as it stands: what the seal vouches for besides the content.
     pub(super) header_bytes: &'a [u8],
     /// The content: compressed, and encrypted if it is sealed.
@@ -159,7 +159,7 @@ impl<'a> Container<'a> {
             0 => return Err(SnapshotError::Damaged("it says that it is of version 0").into()),
             _ => return Err(SnapshotError::Newer { found: version.into() }.into()),
         }
-        let header = Header::read(&mut rest)?;
+        let header = ContainerHeader::read(&mut rest)?;
         let (header_bytes, body) = content.split_at(content.len() - rest.len());
         Ok(Some(Self { header, header_bytes, body }))
     }

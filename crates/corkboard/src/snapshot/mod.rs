@@ -26,7 +26,7 @@ use corkboard_core::agent::MemorySnapshot;
 use corkboard_core::{FormatError, Limits};
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 
-use self::container::{Container, Header};
+use self::container::{Container, ContainerHeader};
 use crate::{Error, Result};
 
 pub use self::container::{SNAPSHOT_VERSION, Sealing, SnapshotForm};
@@ -69,7 +69,7 @@ pub trait SnapshotBytes: Sized {
 impl SnapshotBytes for MemorySnapshot {
     fn to_bytes(&self, seal: &Seal) -> Result<Vec<u8>> {
         let json = serde_json::to_vec(self).map_err(|error| Error::NotASnapshot(error.to_string()))?;
-        let header = Header { lock: seal.new_lock()?, json_bytes: json.len() as u64 };
+        let header = ContainerHeader { lock: seal.new_lock()?, json_bytes: json.len() as u64 };
         let mut bytes = header.encode();
         let mut body = miniz_oxide::deflate::compress_to_vec(&json, COMPRESSION_LEVEL);
         if let Some(cipher) = seal.cipher(&header.lock)? {
@@ -131,7 +131,7 @@ fn check_size(bytes: u64, limits: &Limits) -> Result<(), SnapshotError> {
 }
 
 /// The JSON, which must be as long as the header says: what goes on is stopped there.
-fn inflate(body: &[u8], header: &Header) -> Result<Vec<u8>, SnapshotError> {
+fn inflate(body: &[u8], header: &ContainerHeader) -> Result<Vec<u8>, SnapshotError> {
     let expected = usize::try_from(header.json_bytes)
         .map_err(|_| SnapshotError::TooLarge { bytes: header.json_bytes, allowed: usize::MAX as u64 })?;
     match decompress_to_vec_with_limit(body, expected) {

@@ -38,6 +38,8 @@ pub use url::{StoreUrl, open};
 
 use crate::options::Retention;
 
+pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// What a store's method gives.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 

@@ -7,9 +7,7 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Append, Appended, ChangeNotifier, Import, Rewrite, Snapshot, StoreError, StoreFuture, Trim};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use super::{Append, Appended, ChangeNotifier, Import, Result, Rewrite, Snapshot, StoreError, StoreFuture, Trim};
 
 /// The most jobs in one batch: enough to share an fsync, few enough to answer soon.
 pub(super) const BATCH: usize = 512;

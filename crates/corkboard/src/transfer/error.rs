@@ -58,7 +58,7 @@ pub enum TransferError {
     NewerVersion { found: u64 },
     /// A line is not what belongs there. Nothing of its space was written.
     #[error("line {line}: {message}")]
-    Line { line: u64, message: String },
+    ExportLine { line: u64, message: String },
     /// A line is longer than any that an export writes.
     #[error("line {line} has more than {} bytes", format::LINE_BYTES)]
     LineTooLong { line: u64 },
@@ -110,7 +110,7 @@ impl TransferError {
             Self::NoSuchSpace { .. } => ("not_found", Gone),
             Self::NotAnExport(_) => ("not_an_export", Invalid),
             Self::NewerVersion { .. } => ("newer_format", Damaged),
-            Self::Line { .. } => ("malformed", Damaged),
+            Self::ExportLine { .. } => ("malformed", Damaged),
             Self::LineTooLong { .. } => ("line_too_long", Limit),
             Self::Checksum { .. } => ("checksum", Damaged),
             Self::Truncated { .. } => ("truncated", Damaged),

@@ -3,7 +3,9 @@
 use corkboard_core::{Head, SpaceId};
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 
-use super::format::{EndLine, FORMAT, Header, Line, RecordLine, SnapshotLine, SpaceLine, TotalLine, VERSION, embed};
+use super::format::{
+    EndLine, ExportLine, FORMAT, FileHeader, RecordLine, SnapshotLine, SpaceLine, TotalLine, VERSION, embed,
+};
 use super::log::{Listing, LogReader, count, find, oldest};
 use super::migrate::{cut_off, is_covered};
 use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, Tokens, TransferError};
@@ -87,7 +89,8 @@ struct Written {
 impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
     async fn header(&mut self, spaces: u64) -> Result<(), TransferError> {
         let (format, store) = (FORMAT.into(), self.store.info().kind.into());
-        self.write(&Line::Export(Header { format, version: VERSION, at: SystemClock.now(), store, spaces })).await
+        self.write(&ExportLine::Export(FileHeader { format, version: VERSION, at: SystemClock.now(), store, spaces }))
+            .await
     }
 
     async fn space(&mut self, listed: ListedSpace) -> Result<(), TransferError> {
@@ -133,12 +136,12 @@ impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
         let (summary, summary_base64) = embed(bytes);
         let (head, next_due) = (*head, *next_due);
         let id = space.as_str().into();
-        self.write(&Line::Space(SpaceLine { id, born, head, next_due, summary, summary_base64 })).await?;
+        self.write(&ExportLine::Space(SpaceLine { id, born, head, next_due, summary, summary_base64 })).await?;
         written.checksum.space(space.as_str(), born, head, next_due, bytes);
         if let Some(snapshot) = snapshot {
             let (body, base64) = embed(&snapshot.body);
             let Head { rev, commit } = snapshot.head;
-            self.write(&Line::Snapshot(SnapshotLine { rev, commit, body, base64 })).await?;
+            self.write(&ExportLine::Snapshot(SnapshotLine { rev, commit, body, base64 })).await?;
             written.checksum.snapshot(&snapshot);
             written.bytes += snapshot.body.len() as u64;
         }
@@ -147,14 +150,14 @@ impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
                 Ok(Some(record)) => self.record(&record, &mut written).await?,
                 Ok(None) => break,
                 Err(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. }) => {
-                    self.write(&Line::Void {}).await?;
+                    self.write(&ExportLine::Void {}).await?;
                     return Ok(false);
                 }
                 Err(error) => return Err(TransferError::Source(error)),
             }
         }
         let Written { records, bytes, checksum } = written;
-        self.write(&Line::End(EndLine { records, bytes, checksum })).await?;
+        self.write(&ExportLine::End(EndLine { records, bytes, checksum })).await?;
         self.total.spaces += 1;
         self.total.records += records;
         self.total.bytes += bytes;
@@ -165,7 +168,7 @@ impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
     async fn record(&mut self, record: &Record, written: &mut Written) -> Result<(), TransferError> {
         let Record { rev, commit, at, body: bytes } = record;
         let (body, base64) = embed(bytes);
-        self.write(&Line::Record(RecordLine { rev: *rev, commit: *commit, at: *at, body, base64 })).await?;
+        self.write(&ExportLine::Record(RecordLine { rev: *rev, commit: *commit, at: *at, body, base64 })).await?;
         written.checksum.record(record);
         written.records += 1;
         written.bytes += bytes.len() as u64;
@@ -175,12 +178,12 @@ impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
 
     async fn finish(mut self) -> Result<Exported, TransferError> {
         let TotalLine { spaces, records: revisions, bytes, .. } = self.total;
-        self.write(&Line::Total(self.total)).await?;
+        self.write(&ExportLine::Total(self.total)).await?;
         self.writer.flush().await.map_err(TransferError::Write)?;
         Ok(Exported { spaces, revisions, bytes })
     }
 
-    async fn write(&mut self, line: &Line<'_>) -> Result<(), TransferError> {
+    async fn write(&mut self, line: &ExportLine<'_>) -> Result<(), TransferError> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, line).map_err(|error| TransferError::Write(error.into()))?;
         self.line.push(b'\n');

@@ -40,9 +40,9 @@ pub const LINE_BYTES: usize = 256 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line<'a> {
+pub(super) enum ExportLine<'a> {
     #[serde(borrow)]
-    Export(Header<'a>),
+    Export(FileHeader<'a>),
     #[serde(borrow)]
     Space(SpaceLine<'a>),
     #[serde(borrow)]
@@ -56,7 +56,7 @@ pub(super) enum Line<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Header<'a> {
+pub(super) struct FileHeader<'a> {
     #[serde(borrow)]
     pub(super) format: Cow<'a, str>,
     pub(super) version: u64,
@@ -181,9 +181,9 @@ mod tests {
             let (body, base64) = embed(bytes);
             assert_eq!(body.is_some(), is_json, "{bytes:?}");
             let line = RecordLine { rev: 1, commit: CommitId::NONE, at: Timestamp::UNIX_EPOCH, body, base64 };
-            let written = serde_json::to_vec(&Line::Record(line)).unwrap();
+            let written = serde_json::to_vec(&ExportLine::Record(line)).unwrap();
             assert!(!written.contains(&b'\n'));
-            let Ok(Line::Record(read)) = serde_json::from_slice(&written) else { panic!("{written:?}") };
+            let Ok(ExportLine::Record(read)) = serde_json::from_slice(&written) else { panic!("{written:?}") };
             assert_eq!(extract(read.body, read.base64.as_deref()).as_deref(), Ok(bytes));
         }
         let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();

@@ -3,7 +3,7 @@
 use corkboard_core::SpaceId;
 use tokio::io::AsyncBufRead;
 
-use super::format::{AnyHeader, FORMAT, Line, SpaceLine, TotalLine, VERSION};
+use super::format::{AnyHeader, ExportLine, FORMAT, SpaceLine, TotalLine, VERSION};
 use super::lines::{FoundLine, LineReader};
 use super::space_lines::{Misfit, SpaceLines, shown};
 use super::write_space::{ImportOutcome, write_space};
@@ -125,7 +125,7 @@ async fn read(
         return Ok(importer.imported);
     }
     let message = "something follows the end of the export".into();
-    importer.problem(None, TransferError::Line { line: lines.number(), message });
+    importer.problem(None, TransferError::ExportLine { line: lines.number(), message });
     Ok(importer.imported)
 }
 
@@ -147,7 +147,7 @@ fn expect_header(line: Result<Option<FoundLine<'_>>, TransferError>) -> Result<u
         Err(error) => return not_an_export(&reason(&error)),
     }
     match serde_json::from_slice(line.bytes) {
-        Ok(Line::Export(header)) => Ok(header.spaces),
+        Ok(ExportLine::Export(header)) => Ok(header.spaces),
         Ok(_) => not_an_export("it has no header"),
         Err(error) => not_an_export(&reason(&error)),
     }
@@ -187,28 +187,28 @@ impl Importer<'_> {
                 self.cut_off(number);
                 return Ok(());
             }
-            Err(error) => return self.damaged(TransferError::Line { line: number, message: reason(&error) }),
+            Err(error) => return self.damaged(TransferError::ExportLine { line: number, message: reason(&error) }),
         };
         let misplaced =
-            |what: &str| TransferError::Line { line: number, message: format!("{what} does not belong here") };
+            |what: &str| TransferError::ExportLine { line: number, message: format!("{what} does not belong here") };
         match (&mut self.state, line) {
-            (State::Inside(_), Line::Space(line)) => {
+            (State::Inside(_), ExportLine::Space(line)) => {
                 self.damaged(misplaced("the beginning of a space"))?;
                 self.begin(number, &line)
             }
-            (_, Line::Space(line)) => self.begin(number, &line),
-            (State::Inside(lines), Line::Snapshot(line)) => {
+            (_, ExportLine::Space(line)) => self.begin(number, &line),
+            (State::Inside(lines), ExportLine::Snapshot(line)) => {
                 let taken = lines.snapshot(&line, found.bytes);
                 self.expect(number, taken)
             }
-            (State::Inside(lines), Line::Record(line)) => {
+            (State::Inside(lines), ExportLine::Record(line)) => {
                 let before = lines.amount();
                 let taken = lines.record(&line, found.bytes);
                 let after = lines.amount();
                 self.meter.revisions(after.0 - before.0, after.1 - before.1);
                 self.expect(number, taken)
             }
-            (State::Inside(lines), Line::End(line)) => match lines.end(&line) {
+            (State::Inside(lines), ExportLine::End(line)) => match lines.end(&line) {
                 Ok(()) => self.write_space().await,
                 Err(misfit) => {
                     self.expect(number, Err(misfit))?;
@@ -216,12 +216,12 @@ impl Importer<'_> {
                     Ok(())
                 }
             },
-            (State::Inside(_) | State::Lost, Line::Void {}) | (State::Lost, Line::End(_)) => {
+            (State::Inside(_) | State::Lost, ExportLine::Void {}) | (State::Lost, ExportLine::End(_)) => {
                 self.state = State::Between;
                 Ok(())
             }
-            (State::Lost, Line::Snapshot(_) | Line::Record(_)) => Ok(()),
-            (State::Between, Line::Total(total)) => {
+            (State::Lost, ExportLine::Snapshot(_) | ExportLine::Record(_)) => Ok(()),
+            (State::Between, ExportLine::Total(total)) => {
                 if total != self.seen && self.imported.problems.iter().all(|problem| problem.error.concerns_one_space())
                 {
                     self.problem(None, TransferError::Totals { line: number });
@@ -229,15 +229,15 @@ impl Importer<'_> {
                 self.state = State::Done;
                 Ok(())
             }
-            (_, Line::Total(_)) => {
+            (_, ExportLine::Total(_)) => {
                 if self.state != State::Lost {
                     self.damaged(misplaced("the total"))?;
                 }
                 self.state = State::Done;
                 Ok(())
             }
-            (_, Line::Export(_)) => self.damaged(misplaced("a header")),
-            (_, Line::Snapshot(_) | Line::Record(_) | Line::End(_) | Line::Void {}) => {
+            (_, ExportLine::Export(_)) => self.damaged(misplaced("a header")),
+            (_, ExportLine::Snapshot(_) | ExportLine::Record(_) | ExportLine::End(_) | ExportLine::Void {}) => {
                 self.damaged(misplaced("a line of a space that did not begin"))
             }
         }
@@ -263,7 +263,7 @@ impl Importer<'_> {
                 self.damaged(TransferError::Checksum { line, space })
             }
             (Err(Misfit::Checksum), _) => Ok(()),
-            (Err(Misfit::Line(message)), _) => self.damaged(TransferError::Line { line, message }),
+            (Err(Misfit::ExportLine(message)), _) => self.damaged(TransferError::ExportLine { line, message }),
         }
     }
 
@@ -305,7 +305,7 @@ impl Importer<'_> {
     /// Nothing is taken from here to the next space.
     fn damaged(&mut self, error: TransferError) -> Result<(), TransferError> {
         let line = match &error {
-            TransferError::Line { line, .. }
+            TransferError::ExportLine { line, .. }
             | TransferError::LineTooLong { line }
             | TransferError::Checksum { line, .. } => *line,
             _ => 0,

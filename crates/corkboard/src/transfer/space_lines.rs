@@ -6,7 +6,7 @@ use corkboard_core::{Head, SpaceId};
 use jiff::Timestamp;
 use tempfile::SpooledTempFile;
 
-use super::format::{EndLine, Line, RecordLine, SnapshotLine, SpaceLine, extract};
+use super::format::{EndLine, ExportLine, RecordLine, SnapshotLine, SpaceLine, extract};
 use super::{Checksum, TransferError};
 use crate::store::{Append, Record, Snapshot};
 
@@ -37,20 +37,20 @@ pub(super) struct SpaceLines {
 
 /// Why a line does not belong where it stands, or that the temporary file failed.
 pub(super) enum Misfit {
-    Line(String),
+    ExportLine(String),
     Checksum,
     Spool(std::io::Error),
 }
 
 impl From<String> for Misfit {
     fn from(message: String) -> Self {
-        Self::Line(message)
+        Self::ExportLine(message)
     }
 }
 
 impl From<&str> for Misfit {
     fn from(message: &str) -> Self {
-        Self::Line(message.into())
+        Self::ExportLine(message.into())
     }
 }
 
@@ -154,7 +154,7 @@ impl SpaceLines {
         let mut kept = KeptLines { reader: BufReader::new(&mut self.spool), line: Vec::new(), snapshot: None };
         if self.snapshot.is_some() {
             kept.snapshot = Some(kept.next_line(|line| match line {
-                Line::Snapshot(line) => snapshot_of(line).ok(),
+                ExportLine::Snapshot(line) => snapshot_of(line).ok(),
                 _ => None,
             })?);
         }
@@ -178,15 +178,15 @@ impl KeptLines<'_> {
         if self.reader.fill_buf().map_err(TransferError::Spool)?.is_empty() {
             return Ok(None);
         }
-        let record = |line: &Line<'_>| match line {
-            Line::Record(line) => record_of(line).ok(),
+        let record = |line: &ExportLine<'_>| match line {
+            ExportLine::Record(line) => record_of(line).ok(),
             _ => None,
         };
         self.next_line(record).map(Some)
     }
 
     /// What the next line holds. It was read before, so only a failing disk can have changed it.
-    fn next_line<T>(&mut self, read: impl Fn(&Line<'_>) -> Option<T>) -> Result<T, TransferError> {
+    fn next_line<T>(&mut self, read: impl Fn(&ExportLine<'_>) -> Option<T>) -> Result<T, TransferError> {
         self.line.clear();
         self.reader.read_until(b'\n', &mut self.line).map_err(TransferError::Spool)?;
         let line = serde_json::from_slice(&self.line).ok();

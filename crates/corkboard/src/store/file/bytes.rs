@@ -8,7 +8,7 @@ use crate::store::Record;
 
 /// How bytes stand in a line: as one of three fields.
 #[derive(Debug, Default)]
-pub(super) struct Form<'a> {
+pub(super) struct ReadableBytes<'a> {
     /// They are one line of JSON, as everything that Corkboard writes.
     pub(super) json: Option<&'a RawValue>,
     /// They are text.
@@ -17,7 +17,7 @@ pub(super) struct Form<'a> {
     pub(super) hex: Option<Cow<'a, str>>,
 }
 
-impl<'a> Form<'a> {
+impl<'a> ReadableBytes<'a> {
     /// The most readable form.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         match as_json(bytes) {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn form(bytes: &[u8]) -> &'static str {
-        let form = Form::of(bytes);
+        let form = ReadableBytes::of(bytes);
         assert_eq!(form.bytes().unwrap().unwrap(), bytes);
         match (form.json, form.text, form.hex) {
             (Some(_), None, None) => "json",
@@ -141,7 +141,7 @@ mod tests {
             (vec![0xff; length + 1], 3),
             (quotes.into_bytes(), 4),
         ] {
-            let parts = Form::parts(&bytes);
+            let parts = ReadableBytes::parts(&bytes);
             assert_eq!(parts.len(), count);
             let mut whole = Vec::new();
             for part in &parts {
@@ -152,7 +152,7 @@ mod tests {
             assert!(whole == bytes);
         }
         for wrong in ["0g", "012", "ä"] {
-            assert!(Form { hex: Some(wrong.into()), ..Form::default() }.bytes().is_err(), "{wrong}");
+            assert!(ReadableBytes { hex: Some(wrong.into()), ..ReadableBytes::default() }.bytes().is_err(), "{wrong}");
         }
     }
 }

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::disk::{self, HEAD, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
-use super::line::{Ending, Header, Line, LineChecksum, SEAL_BYTES};
+use super::line::{AppendEnd, LineChecksum, LogHeader, LogLine, SEAL_BYTES};
 use super::log::cannot_read;
-use super::names::{self, Named};
-use super::space::{self, Opened, SpaceFiles};
+use super::names::{self, FolderName};
+use super::space::{self, OpenedLog, SpaceFiles};
 use crate::store::{ListedSpace, Record, StoreError};
 
 /// What is read of the end of a log at first: the last line, nearly always.
@@ -23,24 +23,24 @@ const TAIL: u64 = 4096;
 /// All spaces of a store.
 #[derive(Default)]
 pub(super) struct Catalogue {
-    facts: Mutex<Facts>,
+    facts: Mutex<CatalogueFacts>,
     /// Folders of logs that nobody can tell the space of: its name is too long for a folder, and the log is damaged.
     nameless: Vec<PathBuf>,
 }
 
 #[derive(Default)]
-struct Facts {
-    spaces: BTreeMap<SpaceId, Entry>,
+struct CatalogueFacts {
+    spaces: BTreeMap<SpaceId, CatalogueEntry>,
     due: BTreeSet<(Timestamp, SpaceId)>,
 }
 
 /// With its files and its place in the map, some 400 bytes.
-struct Entry {
+struct CatalogueEntry {
     files: Arc<SpaceFiles>,
     head: Head,
     /// Whether there is anything since it was born.
     lives: bool,
-    ending: Ending,
+    ending: AppendEnd,
 }
 
 impl Catalogue {
@@ -51,15 +51,15 @@ impl Catalogue {
         for (kind, path) in folders(root)? {
             for (name, folder) in folders(&path)? {
                 let space = match names::space(&kind, &name) {
-                    Named::Space(space) => space,
-                    Named::Cut => match name_in_log(&folder) {
+                    FolderName::Space(space) => space,
+                    FolderName::Cut => match name_in_log(&folder) {
                         Some(space) if root.join(names::folder(&space)) == folder => space,
                         _ => {
                             catalogue.add_nameless(folder)?;
                             continue;
                         }
                     },
-                    Named::Other => continue,
+                    FolderName::Other => continue,
                 };
                 catalogue.add(space, folder)?;
             }
@@ -81,20 +81,20 @@ impl Catalogue {
         let is_settled = is_missing(&folder.join(NEXT_SNAPSHOT));
         let files = Arc::new(SpaceFiles::unread(space, folder));
         match tail {
-            Ok(Some(Tail::Record { head, ending })) if is_settled => self.set(&files, head, true, ending),
-            Ok(Some(Tail::Header { born })) if is_settled && is_missing(&files.file(SNAPSHOT)) => {
-                self.set(&files, born, false, Ending::default());
+            Ok(Some(LastLine::Record { head, ending })) if is_settled => self.set(&files, head, true, ending),
+            Ok(Some(LastLine::Header { born })) if is_settled && is_missing(&files.file(SNAPSHOT)) => {
+                self.set(&files, born, false, AppendEnd::default());
             }
             // Torn, damaged, interrupted, or unreadable: a closer look tells.
             _ => match space::open(files.folder(), files.space()) {
-                Ok(Opened { index, ending }) => {
+                Ok(OpenedLog { index, ending }) => {
                     let (head, lives) = (index.head, index.head != index.header.born);
                     self.set(&files, head, lives, ending);
                 }
                 // It is listed, so that nobody thinks it was deleted. Whoever uses it is told.
                 Err(error @ (StoreError::Corrupt(_) | StoreError::NewerFormat { .. } | StoreError::Unavailable(_))) => {
                     tracing::info!(space = %files.space(), %error, "the space cannot be used");
-                    self.set(&files, Head::EMPTY, true, Ending::default());
+                    self.set(&files, Head::EMPTY, true, AppendEnd::default());
                 }
                 Err(error) => return Err(error),
             },
@@ -131,7 +131,7 @@ impl Catalogue {
         let mut facts = self.facts.lock();
         let entry = facts.spaces.entry(space.clone()).or_insert_with(|| {
             let files = self.new_files(root, space);
-            Entry { files, head: Head::EMPTY, lives: false, ending: Ending::default() }
+            CatalogueEntry { files, head: Head::EMPTY, lives: false, ending: AppendEnd::default() }
         });
         entry.files.clone()
     }
@@ -153,10 +153,10 @@ impl Catalogue {
     }
 
     /// Keeps what a space's log says now.
-    pub(super) fn set(&self, files: &Arc<SpaceFiles>, head: Head, lives: bool, ending: Ending) {
+    pub(super) fn set(&self, files: &Arc<SpaceFiles>, head: Head, lives: bool, ending: AppendEnd) {
         let mut facts = self.facts.lock();
         let (space, next_due) = (files.space().clone(), ending.next_due);
-        let entry = Entry { files: files.clone(), head, lives, ending };
+        let entry = CatalogueEntry { files: files.clone(), head, lives, ending };
         let before = facts.spaces.insert(space.clone(), entry).and_then(|before| before.ending.next_due);
         if before != next_due {
             if let Some(before) = before {
@@ -218,13 +218,13 @@ fn folders(path: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
 }
 
 /// The last line of a log that is as it should be.
-enum Tail {
-    Record { head: Head, ending: Ending },
+enum LastLine {
+    Record { head: Head, ending: AppendEnd },
     Header { born: Head },
 }
 
 /// Reads a log's last line. Nothing: the log must be read whole to tell what it is.
-fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<Tail>> {
+fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<LastLine>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut window = TAIL;
@@ -247,8 +247,8 @@ fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<Tail>> {
             None if start > 0 && window < 4 * Record::PART_BYTES as u64 => window *= 8,
             None if start > 0 => return Ok(None),
             None => {
-                let header = Header::read(line).ok().filter(|header| header.space == space.as_str());
-                return Ok(header.map(|header| Tail::Header { born: header.born }));
+                let header = LogHeader::read(line).ok().filter(|header| header.space == space.as_str());
+                return Ok(header.map(|header| LastLine::Header { born: header.born }));
             }
             Some(before) => return Ok(last_record(before, line)),
         }
@@ -256,11 +256,11 @@ fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<Tail>> {
 }
 
 /// The last line as a record. The first one that a trimmed log holds does not follow the line before it, so it is not told.
-fn last_record(before: &[u8], line: &[u8]) -> Option<Tail> {
+fn last_record(before: &[u8], line: &[u8]) -> Option<LastLine> {
     let before = LineChecksum::written_in(before)?;
-    let mut line = Line::read(line, before).ok()?;
+    let mut line = LogLine::read(line, before).ok()?;
     let ending = line.take_ending().ok()??;
-    Some(Tail::Record { head: line.head(), ending })
+    Some(LastLine::Record { head: line.head(), ending })
 }
 
 /// The id in the first line of a log, for a folder that has only a part of it.
@@ -268,6 +268,6 @@ fn name_in_log(folder: &Path) -> Option<SpaceId> {
     let mut line = Vec::new();
     let log = File::open(folder.join(LOG)).ok()?;
     BufReader::new(log).take(Record::PART_BYTES as u64).read_until(b'\n', &mut line).ok()?;
-    let header = Header::read(line.strip_suffix(b"\n").unwrap_or(&line)).ok()?;
+    let header = LogHeader::read(line.strip_suffix(b"\n").unwrap_or(&line)).ok()?;
     Some(SpaceId::from_stored(&header.space))
 }

@@ -18,7 +18,7 @@ const LONGEST: u64 = 1024;
 
 /// The file's one line.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct HeadLine {
     format: u32,
     head: Head,
 }
@@ -26,7 +26,7 @@ struct Line {
 pub(super) fn write(folder: &Path, head: Head) {
     let write = || {
         let mut line = Vec::new();
-        seal(&Line { format: FORMAT, head }, LineChecksum::NONE, &mut line).map_err(std::io::Error::other)?;
+        seal(&HeadLine { format: FORMAT, head }, LineChecksum::NONE, &mut line).map_err(std::io::Error::other)?;
         // In one write, over the one before: a head only ever gets longer.
         let mut options = permissions::options();
         options.write(true).create(true).truncate(false).open(folder.join(HEAD))?.write_all(&line)
@@ -47,7 +47,7 @@ fn read(folder: &Path) -> Result<Option<Head>, StoreError> {
     };
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_whole = check_seal(line, LineChecksum::NONE).is_ok();
-    let line: Option<Line> = serde_json::from_slice(line).ok().filter(|_| is_whole);
+    let line: Option<HeadLine> = serde_json::from_slice(line).ok().filter(|_| is_whole);
     Ok(line.map(|line| line.head))
 }
 

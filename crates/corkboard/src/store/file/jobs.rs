@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::catalogue::Catalogue;
 use super::disk::{self, AppendError, HEAD, LOG, Root, SNAPSHOT, TORN, sync_folder, sync_parents};
 use super::head;
-use super::line::{Ending, Header, LineChecksum, Position, Trimmed, write_record};
+use super::line::{AppendEnd, LineChecksum, LogHeader, Position, TrimPoint, write_record};
 use super::log::{Records, cannot_read};
 use super::replace::{NewLog, NewSnapshot, replace};
 use super::snapshot;
@@ -123,7 +123,7 @@ impl DataFolder {
                 answers.push(Appended::Conflict { head });
                 continue;
             }
-            let own = Ending { next_due: append.next_due, summary: append.summary.clone() };
+            let own = AppendEnd { next_due: append.next_due, summary: append.summary.clone() };
             for record in &append.records {
                 places.push((record.rev, position));
                 let is_last = record.rev == append.new_head().rev;
@@ -165,10 +165,10 @@ impl DataFolder {
             return Ok(Appended::Conflict { head });
         }
         let born = Head { rev: expected.rev + 1, commit: tombstone };
-        let header = Header::new(files.space().as_str(), born, edition + 1);
+        let header = LogHeader::new(files.space().as_str(), born, edition + 1);
         let log = NewLog::begin(&self.root, &header)?.finish()?;
         replace(&self.root, files, log, None, &[SNAPSHOT, TORN])?;
-        self.catalogue.set(files, born, false, Ending::default());
+        self.catalogue.set(files, born, false, AppendEnd::default());
         Ok(Appended::Committed)
     }
 
@@ -177,15 +177,15 @@ impl DataFolder {
         if head != Head::EMPTY {
             return Ok(Appended::Conflict { head });
         }
-        let mut header = Header::new(files.space().as_str(), import.born, edition + 1);
+        let mut header = LogHeader::new(files.space().as_str(), import.born, edition + 1);
         let first = import.records.first().map_or(import.born.rev + 1, |record| record.rev);
         if first <= import.born.rev {
             return Err(StoreError::Unavailable("the records begin before the space was born".into()).into());
         }
         if first > import.born.rev + 1 {
-            header.trimmed = Some(Trimmed { rev: first - 1, sum: LineChecksum::NONE });
+            header.trimmed = Some(TrimPoint { rev: first - 1, sum: LineChecksum::NONE });
         }
-        let ending = Ending { next_due: import.next_due, summary: import.summary.clone() };
+        let ending = AppendEnd { next_due: import.next_due, summary: import.summary.clone() };
         let mut log = NewLog::begin(&self.root, &header)?;
         for record in &import.records {
             let is_last = record.rev == import.head().rev;
@@ -294,14 +294,14 @@ fn last_to_go(
     records: &mut Records,
     up_to: u64,
     trim: Trim,
-) -> std::result::Result<Option<(Trimmed, Position)>, StoreError> {
+) -> std::result::Result<Option<(TrimPoint, Position)>, StoreError> {
     let mut last = None;
     while let Some((record, _)) = records.next()? {
         if record.rev > up_to || trim.older_than.is_some_and(|time| record.at >= time) {
             break;
         }
         let position = records.position();
-        last = Some((Trimmed { rev: record.rev, sum: position.sum }, position));
+        last = Some((TrimPoint { rev: record.rev, sum: position.sum }, position));
     }
     Ok(last)
 }

@@ -1,6 +1,6 @@
 //! The lines of a log: how they are written, sealed and read.
 //!
-//! A log is JSON, a line each: first a [`Header`], then the records. Every line ends with a checksum over itself and the
+//! A log is JSON, a line each: first a [`LogHeader`], then the records. Every line ends with a checksum over itself and the
 //! checksum of the line before, so that a changed, moved or missing line is found. All lines of one append but the last
 //! say that there is `more`: without the last one, none of them counts.
 
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::bytes::Form;
+use super::bytes::ReadableBytes;
 use crate::store::{Record, StoreError};
 
 /// The version of the lines and of the folder that this code writes.
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for LineChecksum {
 
 /// The first line of a log, and the facts that no record has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct LogHeader {
     pub(super) format: u32,
     pub(super) space: String,
     /// Where this life of the space began, if it is not the first.
@@ -87,18 +87,18 @@ pub(super) struct Header {
     pub(super) edition: u64,
     /// What the first record here follows, if it is not the first of this life.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) trimmed: Option<Trimmed>,
+    pub(super) trimmed: Option<TrimPoint>,
 }
 
 /// The end of what is held no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Trimmed {
+pub(super) struct TrimPoint {
     pub(super) rev: u64,
     /// So that the lines that stay need not be sealed anew.
     pub(super) sum: LineChecksum,
 }
 
-impl Header {
+impl LogHeader {
     pub(super) fn new(space: &str, born: Head, edition: u64) -> Self {
         Self { format: FORMAT, space: space.into(), born, edition, trimmed: None }
     }
@@ -163,14 +163,14 @@ fn is_zero(number: &u64) -> bool {
 
 /// What the last line of an append says of the space.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Ending {
+pub(super) struct AppendEnd {
     pub(super) next_due: Option<Timestamp>,
     pub(super) summary: Vec<u8>,
 }
 
 /// One line of the log: a record, or a part of one.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     pub(super) rev: u64,
     /// Which part of how many, if the body is too long for one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,7 +201,7 @@ pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-impl<'a> Line<'a> {
+impl<'a> LogLine<'a> {
     /// Reads a line, if its checksum is right.
     pub(super) fn read(line: &'a [u8], before: LineChecksum) -> Result<Self, String> {
         check_seal(line, before)?;
@@ -213,18 +213,18 @@ impl<'a> Line<'a> {
     }
 
     /// What the space is like from here on, if this line ends an append. This and the body are taken once.
-    pub(super) fn take_ending(&mut self) -> Result<Option<Ending>, String> {
+    pub(super) fn take_ending(&mut self) -> Result<Option<AppendEnd>, String> {
         if self.more {
             return Ok(None);
         }
-        let form = Form { json: self.summary, text: self.summary_text.take(), hex: self.summary_hex.take() };
+        let form = ReadableBytes { json: self.summary, text: self.summary_text.take(), hex: self.summary_hex.take() };
         let summary = form.bytes()?.unwrap_or_default().into_owned();
-        Ok(Some(Ending { next_due: self.next_due, summary }))
+        Ok(Some(AppendEnd { next_due: self.next_due, summary }))
     }
 
     /// Adds what the line holds of the body.
     pub(super) fn take_body(&mut self, body: &mut Vec<u8>) -> Result<(), String> {
-        let form = Form { json: self.body, text: self.body_text.take(), hex: self.body_hex.take() };
+        let form = ReadableBytes { json: self.body, text: self.body_text.take(), hex: self.body_hex.take() };
         body.extend_from_slice(&form.bytes()?.ok_or("it has no body")?);
         Ok(())
     }
@@ -233,17 +233,18 @@ impl<'a> Line<'a> {
 /// Writes a record, in several lines if it is long. The last one of an append comes with its ending.
 pub(super) fn write_record(
     record: &Record,
-    ending: Option<&Ending>,
+    ending: Option<&AppendEnd>,
     position: &mut Position,
     out: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
-    let parts = Form::parts(&record.body);
+    let parts = ReadableBytes::parts(&record.body);
     let count = parts.len() as u64;
     for (number, body) in (1..).zip(parts) {
         let ending = ending.filter(|_| number == count);
-        let summary = ending.filter(|ending| !ending.summary.is_empty()).map(|ending| Form::of(&ending.summary));
+        let summary =
+            ending.filter(|ending| !ending.summary.is_empty()).map(|ending| ReadableBytes::of(&ending.summary));
         let summary = summary.unwrap_or_default();
-        let line = Line {
+        let line = LogLine {
             rev: record.rev,
             part: (count > 1).then_some((number, count)),
             at: record.at,

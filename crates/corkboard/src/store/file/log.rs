@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use corkboard_core::{CommitId, Head};
 
-use super::line::{Ending, Header, Line, LineChecksum, Position, Unreadable, check_seal};
+use super::line::{AppendEnd, LineChecksum, LogHeader, LogLine, Position, Unreadable, check_seal};
 use crate::store::{Record, StoreError};
 
 /// The longest line that is looked at: a part of a body, escaped, and everything around it. No line of ours is longer.
@@ -18,8 +18,8 @@ const BUFFER: usize = 64 * 1024;
 /// What is known of a log once it was read: where it begins and ends, and where to find a revision. It takes some 300 bytes
 /// and 32 for every 16 KiB of log.
 #[derive(Debug, Clone)]
-pub(super) struct Index {
-    pub(super) header: Header,
+pub(super) struct LogIndex {
+    pub(super) header: LogHeader,
     pub(super) head: Head,
     pub(super) end: Position,
     /// The places of some revisions, in order, the first one's always among them.
@@ -39,9 +39,9 @@ pub(super) enum Repair {
     EndLine,
 }
 
-impl Index {
+impl LogIndex {
     /// Of a log that is still to be begun.
-    pub(super) fn new(header: Header) -> Self {
+    pub(super) fn new(header: LogHeader) -> Self {
         Self { head: header.born, header, end: Position::START, marks: Vec::new(), snapshot: None, repair: None }
     }
 
@@ -66,7 +66,7 @@ impl Index {
 
 /// How a line of a file ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum LineEnd {
     /// As it should.
     InLineBreak,
     /// With the file.
@@ -87,7 +87,7 @@ impl Lines {
     }
 
     /// Reads the next line, if there is one. Of one that is too long, the rest is passed over: it is not sealed then.
-    fn next(&mut self) -> std::io::Result<Option<Ended>> {
+    fn next(&mut self) -> std::io::Result<Option<LineEnd>> {
         self.line.clear();
         let mut length = self.input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)? as u64;
         let mut has_break = self.line.pop_if(|last| *last == b'\n').is_some();
@@ -107,20 +107,20 @@ impl Lines {
         }
         self.position.offset += length;
         self.position.lines += 1;
-        Ok(Some(if has_break { Ended::InLineBreak } else { Ended::Abruptly }))
+        Ok(Some(if has_break { LineEnd::InLineBreak } else { LineEnd::Abruptly }))
     }
 
     /// Whether a line that cannot be read was cut off by a crash. One that is whole but for its last byte was not: its line
     /// break was changed.
-    fn is_torn(&self, ended: Ended, before: LineChecksum) -> bool {
+    fn is_torn(&self, ended: LineEnd, before: LineChecksum) -> bool {
         let is_whole = self.line.split_last().is_some_and(|(_, line)| check_seal(line, before).is_ok());
-        ended == Ended::Abruptly && !is_whole
+        ended == LineEnd::Abruptly && !is_whole
     }
 }
 
 /// Which line must come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expected {
+enum ExpectedLine {
     Rev(u64),
     Part {
         head: Head,
@@ -131,9 +131,9 @@ enum Expected {
     Anything,
 }
 
-impl Expected {
+impl ExpectedLine {
     /// What comes after a line, if this is where it belongs.
-    fn follow(self, line: &Line<'_>) -> Result<Self, String> {
+    fn follow(self, line: &LogLine<'_>) -> Result<Self, String> {
         let (number, count) = line.part.unwrap_or((1, 1));
         let fits = match self {
             Self::Rev(rev) => line.rev == rev && number == 1,
@@ -153,8 +153,8 @@ impl Expected {
 }
 
 pub(super) struct Scan {
-    pub(super) index: Index,
-    pub(super) ending: Ending,
+    pub(super) index: LogIndex,
+    pub(super) ending: AppendEnd,
     /// What is wrong with it, and in which line.
     pub(super) problems: Vec<(u64, Unreadable)>,
     /// Whether an append at the end is incomplete. It begins where the index ends.
@@ -168,13 +168,13 @@ pub(super) struct Scan {
 /// What was being written when the process or the machine died is torn: the file ends inside a line, or before the append
 /// is complete. That rests on a file's size reaching the disk after the bytes, as it does on ext4, XFS and Btrfs. Anything else that cannot be read is damage, and never dropped: it may have been acknowledged.
 pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> std::io::Result<Scan> {
-    let index = Index::new(Header::new(space, Head::EMPTY, 0));
-    let ending = Ending::default();
+    let index = LogIndex::new(LogHeader::new(space, Head::EMPTY, 0));
+    let ending = AppendEnd::default();
     let mut scan = Scan { index, ending, problems: Vec::new(), torn: false, line_break_missing: false };
     let mut lines = Lines::new(file, Position::START, end)?;
     match lines.next()? {
         None => return Ok(scan),
-        Some(ended) => match (Header::read(&lines.line), ended) {
+        Some(ended) => match (LogHeader::read(&lines.line), ended) {
             (Ok(header), _) if header.space != space => {
                 scan.problems.push((1, Unreadable::Damaged(format!("it is the log of {}", header.space))));
                 return Ok(scan);
@@ -182,7 +182,7 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
             (Ok(header), ended) => {
                 lines.position.sum =
                     header.sum_after(LineChecksum::written_in(&lines.line).unwrap_or(LineChecksum::NONE));
-                scan.index = Index { end: lines.position, ..Index::new(header) };
+                scan.index = LogIndex { end: lines.position, ..LogIndex::new(header) };
                 scan.finish_line(&mut lines, ended);
             }
             (Err(_), ended) if lines.is_torn(ended, LineChecksum::NONE) => {
@@ -195,13 +195,13 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
             }
         },
     }
-    let mut expected = Expected::Rev(scan.index.header.first());
+    let mut expected = ExpectedLine::Rev(scan.index.header.first());
     while scan.problems.len() < most_problems {
         let before = lines.position;
         let Some(ended) = lines.next()? else { break };
         scan.torn = true;
         let written = LineChecksum::written_in(&lines.line);
-        let read = Line::read(&lines.line, before.sum).and_then(|mut line| {
+        let read = LogLine::read(&lines.line, before.sum).and_then(|mut line| {
             let next = expected.follow(&line)?;
             Ok((next, line.head(), line.part, line.take_ending()?))
         });
@@ -222,7 +222,7 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
             Err(_) if lines.is_torn(ended, before.sum) => break,
             Err(text) => {
                 scan.problems.push((before.lines + 1, Unreadable::Damaged(text)));
-                expected = Expected::Anything;
+                expected = ExpectedLine::Anything;
             }
         }
     }
@@ -233,8 +233,8 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
 
 impl Scan {
     /// A line that ends an append was read: up to here all counts.
-    fn finish_line(&mut self, lines: &mut Lines, ended: Ended) {
-        if ended == Ended::Abruptly {
+    fn finish_line(&mut self, lines: &mut Lines, ended: LineEnd) {
+        if ended == LineEnd::Abruptly {
             self.line_break_missing = true;
             lines.position.offset += 1;
         }
@@ -260,7 +260,7 @@ impl Records {
         self.lines.position
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<(Record, Option<Ending>)>, StoreError> {
+    pub(super) fn next(&mut self) -> Result<Option<(Record, Option<AppendEnd>)>, StoreError> {
         let mut record: Option<Record> = None;
         loop {
             let before = self.lines.position;
@@ -271,7 +271,7 @@ impl Records {
                     Some(_) => Err(damaged(&self.path, before.lines, "the last part of a record is missing")),
                 };
             }
-            let read = Line::read(&self.lines.line, before.sum).and_then(|mut line| {
+            let read = LogLine::read(&self.lines.line, before.sum).and_then(|mut line| {
                 let Head { rev, commit } = line.head();
                 let record = record.get_or_insert_with(|| Record { rev, commit, at: line.at, body: Vec::new() });
                 line.take_body(&mut record.body)?;

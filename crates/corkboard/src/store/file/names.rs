@@ -22,24 +22,24 @@ pub(super) fn folder(space: &SpaceId) -> PathBuf {
 
 /// What a folder's name says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum FolderName {
     Space(SpaceId),
     /// A name too long for a folder: the log's first line has it.
     Cut,
     Other,
 }
 
-pub(super) fn space(kind: &str, name: &str) -> Named {
+pub(super) fn space(kind: &str, name: &str) -> FolderName {
     if [kind, name].iter().any(|folder| folder.contains("%-")) {
-        return Named::Cut;
+        return FolderName::Cut;
     }
     let id = match (kind, decode(kind), decode(name)) {
         (NO_KIND, _, Some(name)) => SpaceId::from_stored(&name),
         (_, Some(kind), Some(name)) => SpaceId::from_stored(&format!("{kind}/{name}")),
-        _ => return Named::Other,
+        _ => return FolderName::Other,
     };
     // Only the one way of writing it is ours: no two folders are one space.
-    if folder(&id) == [kind, name].iter().collect::<PathBuf>() { Named::Space(id) } else { Named::Other }
+    if folder(&id) == [kind, name].iter().collect::<PathBuf>() { FolderName::Space(id) } else { FolderName::Other }
 }
 
 /// Letters, digits, `.`, `_` and `-` stand for themselves, all else is percent-encoded; so is a dot at the beginning,
@@ -99,9 +99,9 @@ mod tests {
         assert!(kind.len() <= 255 && name.len() <= 255, "{path:?}");
         assert!(!name.starts_with('.') && !kind.starts_with('.'), "{path:?}");
         match space(kind, name) {
-            Named::Space(found) => assert_eq!(found, space_id),
-            Named::Cut => assert!(id.len() > 60, "{id:?} is short"),
-            Named::Other => panic!("{id:?} gives {path:?}"),
+            FolderName::Space(found) => assert_eq!(found, space_id),
+            FolderName::Cut => assert!(id.len() > 60, "{id:?} is short"),
+            FolderName::Other => panic!("{id:?} gives {path:?}"),
         }
         format!("{kind}/{name}")
     }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn other_folders_are_not_ours() {
         for name in ["a b", "%41", "%2e", "%C3", "%4", "ä", ".git", "%FF", "a%00b%"] {
-            assert_eq!(space("agent", name), Named::Other, "{name}");
+            assert_eq!(space("agent", name), FolderName::Other, "{name}");
         }
     }
 }

@@ -8,12 +8,10 @@ use corkboard_core::Head;
 
 use super::disk::{LOG, SNAPSHOT};
 use super::line::Unreadable;
-use super::log::{Index, Scan, cannot_read, scan};
-use super::snapshot::{self, Found};
+use super::log::{LogIndex, Scan, cannot_read, scan};
+use super::snapshot::{self, SnapshotFile};
 use super::space::{SpaceFiles, snapshot_problem};
-use crate::store::{Cursor, Loaded, Page, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Cursor, Loaded, Page, Result, StoreError};
 
 const PROBLEMS: usize = 20;
 
@@ -93,12 +91,12 @@ fn damaged_lines(path: &Path, scan: &Scan) -> Vec<String> {
     problems.collect()
 }
 
-fn check_snapshot(files: &SpaceFiles, index: &Index) -> Result<Vec<String>> {
+fn check_snapshot(files: &SpaceFiles, index: &LogIndex) -> Result<Vec<String>> {
     let path = files.file(SNAPSHOT);
     let problem = match snapshot::read(&path, files.space().as_str())? {
-        Found::Nothing => index.snapshot.map(|_| "it is missing".into()),
-        Found::Damaged(error) => return Ok(vec![error.into_problem()]),
-        Found::Snapshot(stored) => snapshot_problem(&files.file(LOG), index, stored.snapshot.head)?,
+        SnapshotFile::Nothing => index.snapshot.map(|_| "it is missing".into()),
+        SnapshotFile::Damaged(error) => return Ok(vec![error.into_problem()]),
+        SnapshotFile::Snapshot(stored) => snapshot_problem(&files.file(LOG), index, stored.snapshot.head)?,
     };
     Ok(problem.map(|problem| format!("{}: {problem}", path.display())).into_iter().collect())
 }

@@ -22,8 +22,8 @@ use corkboard_core::Head;
 use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder, sync_parents};
 use super::head;
 use super::jobs::Result;
-use super::line::{Ending, Header, Position, write_record};
-use super::log::{Index, Records, cannot_read, scan};
+use super::line::{AppendEnd, LogHeader, Position, write_record};
+use super::log::{LogIndex, Records, cannot_read, scan};
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
 use crate::store::writer_thread::WriteFailure;
@@ -37,7 +37,7 @@ pub(super) struct NewLog {
 }
 
 impl NewLog {
-    pub(super) fn begin(root: &Root, header: &Header) -> Result<Self> {
+    pub(super) fn begin(root: &Root, header: &LogHeader) -> Result<Self> {
         let mut file = root.temporary_file()?;
         let mut out = Vec::new();
         let position = header.write(&mut out)?;
@@ -45,7 +45,7 @@ impl NewLog {
         Ok(Self { file, space: header.space.clone(), position, out })
     }
 
-    pub(super) fn record(&mut self, record: &Record, ending: Option<&Ending>) -> Result<()> {
+    pub(super) fn record(&mut self, record: &Record, ending: Option<&AppendEnd>) -> Result<()> {
         self.out.clear();
         write_record(record, ending, &mut self.position, &mut self.out)?;
         Ok(self.file.write(&self.out)?)
@@ -77,7 +77,7 @@ impl NewLog {
 
 pub(super) struct FinishedLog {
     file: TemporaryFile,
-    index: Index,
+    index: LogIndex,
 }
 
 impl FinishedLog {
@@ -106,7 +106,7 @@ impl NewSnapshot {
         if let Some(problem) = snapshot_problem(log.file.path(), &log.index, snapshot.head)? {
             return Err(StoreError::Unavailable(format!("the snapshot does not fit the log: {problem}")).into());
         }
-        let Header { space, edition, .. } = &log.index.header;
+        let LogHeader { space, edition, .. } = &log.index.header;
         let mut file = root.temporary_file()?;
         file.write(&snapshot::encode(space, *edition, snapshot)?)?;
         file.sync()?;

@@ -7,13 +7,13 @@ use corkboard_core::Head;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::bytes::Form;
+use super::bytes::ReadableBytes;
 use super::line::{FORMAT, LineChecksum, Unreadable, Version, check_seal, seal, some};
 use crate::store::{Snapshot, StoreError};
 
 /// The file's one line.
 #[derive(Serialize, Deserialize)]
-struct Line<'a> {
+struct SnapshotContent<'a> {
     format: u32,
     space: Cow<'a, str>,
     /// The edition of the log that it belongs to.
@@ -36,9 +36,9 @@ pub(super) struct Stored {
 }
 
 pub(super) fn encode(space: &str, edition: u64, snapshot: &Snapshot) -> Result<Vec<u8>, StoreError> {
-    let Form { json, text, hex } = Form::of(&snapshot.body);
+    let ReadableBytes { json, text, hex } = ReadableBytes::of(&snapshot.body);
     let mut out = Vec::with_capacity(snapshot.body.len() + 256);
-    let line = Line {
+    let line = SnapshotContent {
         format: FORMAT,
         space: space.into(),
         edition,
@@ -53,23 +53,23 @@ pub(super) fn encode(space: &str, edition: u64, snapshot: &Snapshot) -> Result<V
 
 /// What a snapshot's file holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum SnapshotFile {
     Nothing,
     Snapshot(Stored),
     Damaged(StoreError),
 }
 
-pub(super) fn read(path: &Path, space: &str) -> Result<Found, StoreError> {
+pub(super) fn read(path: &Path, space: &str) -> Result<SnapshotFile, StoreError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(SnapshotFile::Nothing),
         Err(error) => return Err(super::log::cannot_read(path, &error)),
     };
     match decode(&bytes, space) {
-        Ok(stored) => Ok(Found::Snapshot(stored)),
+        Ok(stored) => Ok(SnapshotFile::Snapshot(stored)),
         Err(Unreadable::Newer { found }) => Err(StoreError::NewerFormat { found, known: FORMAT }),
         Err(Unreadable::Damaged(text)) => {
-            Ok(Found::Damaged(StoreError::Corrupt(format!("{}: {text}", path.display()))))
+            Ok(SnapshotFile::Damaged(StoreError::Corrupt(format!("{}: {text}", path.display()))))
         }
     }
 }
@@ -81,11 +81,11 @@ fn decode(bytes: &[u8], space: &str) -> Result<Stored, Unreadable> {
     if format > FORMAT {
         return Err(Unreadable::Newer { found: format });
     }
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let line: SnapshotContent<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if line.space != space {
         return Err(format!("it is the snapshot of {}", line.space).into());
     }
-    let form = Form { json: line.body, text: line.body_text, hex: line.body_hex };
+    let form = ReadableBytes { json: line.body, text: line.body_text, hex: line.body_hex };
     let body = form.bytes()?.ok_or_else(|| "it has no body".to_owned())?.into_owned();
     Ok(Stored { edition: line.edition, snapshot: Snapshot { head: line.head, body } })
 }

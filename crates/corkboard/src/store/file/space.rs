@@ -9,43 +9,43 @@ use parking_lot::RwLock;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
 use super::head;
-use super::line::{Ending, FORMAT, Header, Position, Unreadable};
-use super::log::{Index, Records, Repair, Scan, cannot_read, damaged, scan};
-use super::snapshot::{self, Found};
+use super::line::{AppendEnd, FORMAT, LogHeader, Position, Unreadable};
+use super::log::{LogIndex, Records, Repair, Scan, cannot_read, damaged, scan};
+use super::snapshot::{self, SnapshotFile};
 use crate::store::{Snapshot, StoreError};
 
 pub(super) struct SpaceFiles {
     space: SpaceId,
     folder: PathBuf,
     /// Locked for writing while files take each other's places. A reader that has opened a file may then read it at leisure.
-    known: RwLock<Known>,
+    known: RwLock<FileState>,
     /// Whether the files were read, and are good. It saves a look at the lock.
     is_good: AtomicBool,
 }
 
-enum Known {
+enum FileState {
     Nothing,
     /// In a box: most spaces are never read.
-    Good(Box<Index>),
+    Good(Box<LogIndex>),
     /// The space is stopped, with this error for every call.
     Damaged(StoreError),
 }
 
-pub(super) struct Opened {
-    pub(super) index: Index,
-    pub(super) ending: Ending,
+pub(super) struct OpenedLog {
+    pub(super) index: LogIndex,
+    pub(super) ending: AppendEnd,
 }
 
 impl SpaceFiles {
     /// Of a space whose log is still to be read.
     pub(super) fn unread(space: SpaceId, folder: PathBuf) -> Self {
-        Self { space, folder, known: RwLock::new(Known::Nothing), is_good: AtomicBool::new(false) }
+        Self { space, folder, known: RwLock::new(FileState::Nothing), is_good: AtomicBool::new(false) }
     }
 
     /// Of a space that has none yet.
     pub(super) fn unwritten(space: SpaceId, folder: PathBuf) -> Self {
-        let index = Index::new(Header::new(space.as_str(), Head::EMPTY, 0));
-        Self { space, folder, known: RwLock::new(Known::Good(Box::new(index))), is_good: AtomicBool::new(true) }
+        let index = LogIndex::new(LogHeader::new(space.as_str(), Head::EMPTY, 0));
+        Self { space, folder, known: RwLock::new(FileState::Good(Box::new(index))), is_good: AtomicBool::new(true) }
     }
 
     pub(super) fn space(&self) -> &SpaceId {
@@ -65,8 +65,8 @@ impl SpaceFiles {
     }
 
     /// What is known of the log. The first caller reads all of it.
-    pub(super) fn with<T>(&self, look: impl FnOnce(&Index) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Known::Good(index) = &*self.known.read() {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&LogIndex) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if let FileState::Good(index) = &*self.known.read() {
             return look(index);
         }
         look(self.read(&mut self.known.write())?)
@@ -75,7 +75,7 @@ impl SpaceFiles {
     /// Changes files while nobody opens them, and what is known of them with it.
     pub(super) fn change<T, E: From<StoreError>>(
         &self,
-        change: impl FnOnce(&mut Index) -> Result<T, E>,
+        change: impl FnOnce(&mut LogIndex) -> Result<T, E>,
     ) -> Result<T, E> {
         change(self.read(&mut self.known.write())?)
     }
@@ -95,11 +95,11 @@ impl SpaceFiles {
         }
     }
 
-    fn read<'a>(&self, known: &'a mut Known) -> Result<&'a mut Index, StoreError> {
-        if matches!(known, Known::Nothing) {
+    fn read<'a>(&self, known: &'a mut FileState) -> Result<&'a mut LogIndex, StoreError> {
+        if matches!(known, FileState::Nothing) {
             match open(&self.folder, &self.space) {
-                Ok(Opened { index, .. }) => {
-                    *known = Known::Good(Box::new(index));
+                Ok(OpenedLog { index, .. }) => {
+                    *known = FileState::Good(Box::new(index));
                     self.is_good.store(true, Ordering::Release);
                 }
                 Err(error) if is_damage(&error) => self.stop(known, &error),
@@ -107,16 +107,16 @@ impl SpaceFiles {
             }
         }
         match known {
-            Known::Good(index) => Ok(index),
-            Known::Damaged(error) => Err(error.clone()),
-            Known::Nothing => Err(StoreError::Unavailable("the log was not read".into())),
+            FileState::Good(index) => Ok(index),
+            FileState::Damaged(error) => Err(error.clone()),
+            FileState::Nothing => Err(StoreError::Unavailable("the log was not read".into())),
         }
     }
 
-    fn stop(&self, known: &mut Known, error: &StoreError) {
+    fn stop(&self, known: &mut FileState, error: &StoreError) {
         // Whoever asks is told. This is for those who look at logs.
         tracing::info!(space = %self.space, %error, "the space is stopped");
-        *known = Known::Damaged(error.clone());
+        *known = FileState::Damaged(error.clone());
         self.is_good.store(false, Ordering::Release);
     }
 
@@ -126,7 +126,7 @@ impl SpaceFiles {
             && is_damage(error)
         {
             let mut known = self.known.write();
-            if !matches!(&*known, Known::Damaged(_)) {
+            if !matches!(&*known, FileState::Damaged(_)) {
                 self.stop(&mut known, error);
             }
         }
@@ -134,20 +134,20 @@ impl SpaceFiles {
     }
 
     /// The records from a place on. Must be called while what is known is looked at.
-    pub(super) fn records(&self, index: &Index, from: Position) -> Result<Records, StoreError> {
+    pub(super) fn records(&self, index: &LogIndex, from: Position) -> Result<Records, StoreError> {
         let path = self.file(LOG);
         let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
         Records::new(file, &path, from, index.end.offset)
     }
 
     /// The snapshot, read anew. Must be called while what is known is looked at.
-    pub(super) fn snapshot(&self, index: &Index) -> Result<Option<Snapshot>, StoreError> {
+    pub(super) fn snapshot(&self, index: &LogIndex) -> Result<Option<Snapshot>, StoreError> {
         let Some(head) = index.snapshot else { return Ok(None) };
         let path = self.file(SNAPSHOT);
         match snapshot::read(&path, self.space.as_str())? {
-            Found::Snapshot(stored) if stored.snapshot.head == head => Ok(Some(stored.snapshot)),
-            Found::Damaged(error) if needs_snapshot(index) => Err(error),
-            Found::Nothing | Found::Snapshot(_) if needs_snapshot(index) => {
+            SnapshotFile::Snapshot(stored) if stored.snapshot.head == head => Ok(Some(stored.snapshot)),
+            SnapshotFile::Damaged(error) if needs_snapshot(index) => Err(error),
+            SnapshotFile::Nothing | SnapshotFile::Snapshot(_) if needs_snapshot(index) => {
                 Err(StoreError::Corrupt(format!("{}: another program changed it", path.display())))
             }
             found => {
@@ -163,13 +163,13 @@ fn is_damage(error: &StoreError) -> bool {
 }
 
 /// Whether the log alone does not tell the state.
-fn needs_snapshot(index: &Index) -> bool {
+fn needs_snapshot(index: &LogIndex) -> bool {
     index.header.trimmed.is_some()
 }
 
 /// Reads a space's log, once it is durable, and looks at its snapshot. What a crash interrupted is finished or undone: see
 /// `replace.rs`.
-pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError> {
+pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreError> {
     let path = folder.join(LOG);
     let log = File::open(&path);
     if let Ok(log) = &log {
@@ -210,30 +210,30 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError>
     let path = folder.join(SNAPSHOT);
     let corrupt = |text: String| StoreError::Corrupt(format!("{}: {text}", path.display()));
     match settle(folder, space, index.header.edition)? {
-        Found::Nothing if needs_snapshot(&index) => {
+        SnapshotFile::Nothing if needs_snapshot(&index) => {
             Err(corrupt(format!("it is missing, and the log begins at revision {} only", index.oldest())))
         }
-        Found::Damaged(error) if needs_snapshot(&index) => Err(error),
-        Found::Nothing => Ok(Opened { index, ending }),
-        Found::Damaged(error) => {
+        SnapshotFile::Damaged(error) if needs_snapshot(&index) => Err(error),
+        SnapshotFile::Nothing => Ok(OpenedLog { index, ending }),
+        SnapshotFile::Damaged(error) => {
             tracing::warn!(%space, %error, "the snapshot cannot be read; the log has everything");
-            Ok(Opened { index, ending })
+            Ok(OpenedLog { index, ending })
         }
-        Found::Snapshot(stored) if stored.edition != index.header.edition => {
+        SnapshotFile::Snapshot(stored) if stored.edition != index.header.edition => {
             Err(corrupt("it belongs to a later log".into()))
         }
-        Found::Snapshot(stored) => match snapshot_problem(&folder.join(LOG), &index, stored.snapshot.head)? {
+        SnapshotFile::Snapshot(stored) => match snapshot_problem(&folder.join(LOG), &index, stored.snapshot.head)? {
             Some(problem) => Err(corrupt(problem)),
             None => {
                 index.snapshot = Some(stored.snapshot.head);
-                Ok(Opened { index, ending })
+                Ok(OpenedLog { index, ending })
             }
         },
     }
 }
 
 /// Does what the end of the log calls for, if anything.
-fn repair(folder: &Path, index: &mut Index) -> Result<(), StoreError> {
+fn repair(folder: &Path, index: &mut LogIndex) -> Result<(), StoreError> {
     if let Some(repair) = index.repair {
         disk::repair(folder, repair, index.end.offset)?;
         index.repair = None;
@@ -242,19 +242,19 @@ fn repair(folder: &Path, index: &mut Index) -> Result<(), StoreError> {
 }
 
 /// Finishes or undoes what a crash interrupted, by the log's edition. Returns the snapshot that is left.
-fn settle(folder: &Path, space: &SpaceId, edition: u64) -> Result<Found, StoreError> {
+fn settle(folder: &Path, space: &SpaceId, edition: u64) -> Result<SnapshotFile, StoreError> {
     let (path, next) = (folder.join(SNAPSHOT), folder.join(NEXT_SNAPSHOT));
     let found = snapshot::read(&next, space.as_str())?;
-    if matches!(&found, Found::Snapshot(stored) if stored.edition == edition) {
+    if matches!(&found, SnapshotFile::Snapshot(stored) if stored.edition == edition) {
         disk::rename(&next, &path)?;
         disk::sync_folder(folder)?;
         return Ok(found);
     }
     let mut changed = disk::remove(&next)?;
     let mut found = snapshot::read(&path, space.as_str())?;
-    if matches!(&found, Found::Snapshot(stored) if stored.edition < edition) {
+    if matches!(&found, SnapshotFile::Snapshot(stored) if stored.edition < edition) {
         changed |= disk::remove(&path)?;
-        found = Found::Nothing;
+        found = SnapshotFile::Nothing;
     }
     if changed {
         disk::sync_folder(folder)?;
@@ -263,7 +263,7 @@ fn settle(folder: &Path, space: &SpaceId, edition: u64) -> Result<Found, StoreEr
 }
 
 /// What is wrong with a snapshot of that head beside a log.
-pub(super) fn snapshot_problem(log: &Path, index: &Index, head: Head) -> Result<Option<String>, StoreError> {
+pub(super) fn snapshot_problem(log: &Path, index: &LogIndex, head: Head) -> Result<Option<String>, StoreError> {
     let Head { rev, commit } = head;
     if rev > index.head.rev {
         return Ok(Some(format!("it shows revision {rev}, but the log ends at {}", index.head.rev)));

@@ -11,7 +11,7 @@ use super::error::CallError;
 use super::pool::{Effect, Pool};
 use super::queries::Query;
 use super::reader::{Result, at, loaded, optional_head_at, stored, text_at};
-use super::writer::Events;
+use super::writer::EventColumns;
 use crate::backoff::jitter;
 use crate::store::{Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
@@ -49,11 +49,11 @@ pub(super) async fn delete(pool: &Pool, space: &SpaceId, expected: Head, tombsto
 pub(super) async fn import(pool: &Pool, import: &Import) -> Result<Appended> {
     let (head, born) = (import.head(), import.born);
     let due = import.next_due.map(|at| at.as_millisecond());
-    let mut events = Events::default();
+    let mut events = EventColumns::default();
     import.records.iter().for_each(|record| {
         events.push(record);
     });
-    let Events { revs, parts, commits, times, bodies } = &events;
+    let EventColumns { revs, parts, commits, times, bodies } = &events;
     let (snapshot_rev, snapshot_commit, snapshot_body) = columns(import.snapshot.as_ref());
     let parameters: [Parameter<'_>; 15] = [
         &import.space.as_str(),
@@ -76,11 +76,11 @@ pub(super) async fn import(pool: &Pool, import: &Import) -> Result<Appended> {
 }
 
 pub(super) async fn rewrite(pool: &Pool, rewrite: &Rewrite) -> Result<Appended> {
-    let mut events = Events::default();
+    let mut events = EventColumns::default();
     rewrite.records.iter().for_each(|record| {
         events.push(record);
     });
-    let Events { revs, parts, bodies, .. } = &events;
+    let EventColumns { revs, parts, bodies, .. } = &events;
     let (snapshot_rev, snapshot_commit, snapshot_body) = columns(rewrite.snapshot.as_ref());
     let parameters: [Parameter<'_>; 9] = [
         &rewrite.space.as_str(),

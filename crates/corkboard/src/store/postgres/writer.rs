@@ -122,7 +122,7 @@ impl Writer {
 
     /// Writes a batch, again while others are in the way. Collisions are undone by the server, so nothing is written twice.
     async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, CallError> {
-        let batch = Batch::new(appends);
+        let batch = AppendColumns::new(appends);
         let started = Instant::now();
         loop {
             match batch.send(&self.pool).await {
@@ -188,23 +188,23 @@ impl Writing {
 
 /// Appends as columns.
 #[derive(Default)]
-struct Batch<'a> {
+struct AppendColumns<'a> {
     names: Vec<&'a str>,
-    expected: HeadReader,
-    new: HeadReader,
+    expected: HeadColumns,
+    new: HeadColumns,
     dues: Vec<Option<i64>>,
     summaries: Vec<&'a [u8]>,
     places: Vec<i32>,
-    events: Events<'a>,
+    events: EventColumns<'a>,
 }
 
 #[derive(Default)]
-struct HeadReader {
+struct HeadColumns {
     revs: Vec<i64>,
     commits: Vec<uuid::Uuid>,
 }
 
-impl HeadReader {
+impl HeadColumns {
     fn push(&mut self, head: Head) {
         self.revs.push(stored(head.rev));
         self.commits.push(head.commit.0);
@@ -213,7 +213,7 @@ impl HeadReader {
 
 /// Records as columns, a row per part.
 #[derive(Default)]
-pub(super) struct Events<'a> {
+pub(super) struct EventColumns<'a> {
     pub(super) revs: Vec<i64>,
     pub(super) parts: Vec<i32>,
     pub(super) commits: Vec<uuid::Uuid>,
@@ -221,7 +221,7 @@ pub(super) struct Events<'a> {
     pub(super) bodies: Vec<&'a [u8]>,
 }
 
-impl<'a> Events<'a> {
+impl<'a> EventColumns<'a> {
     /// Returns how many rows it takes.
     pub(super) fn push(&mut self, record: &'a Record) -> usize {
         let before = self.revs.len();
@@ -236,7 +236,7 @@ impl<'a> Events<'a> {
     }
 }
 
-impl<'a> Batch<'a> {
+impl<'a> AppendColumns<'a> {
     fn new(appends: &[&'a Append]) -> Self {
         let mut batch = Self::default();
         for (place, append) in (1..).zip(appends) {
@@ -255,7 +255,7 @@ impl<'a> Batch<'a> {
 
     async fn send(&self, pool: &Pool) -> std::result::Result<Vec<Result<Appended>>, CallError> {
         let Self { names, expected, new, dues, summaries, places, events } = self;
-        let Events { revs, parts, commits, times, bodies } = events;
+        let EventColumns { revs, parts, commits, times, bodies } = events;
         let rows = pool
             .query(
                 Query::Append,

@@ -6,9 +6,7 @@ use redis::{ErrorKind, RedisError, ServerError, Value};
 use uuid::Uuid;
 
 use super::connection::CallError;
-use crate::store::{Record, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Record, Result, StoreError};
 
 impl CallError {
     /// For what changes nothing: it can always be asked again.

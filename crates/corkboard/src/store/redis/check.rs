@@ -10,9 +10,7 @@ use super::connection::CallError;
 use super::index::Row;
 use super::script::CHECK;
 use super::{Inner, keys};
-use crate::store::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::Result;
 
 /// How often a space is looked at that seems damaged: others may write, trim and delete while it is looked at.
 const LOOKS: usize = 3;

@@ -25,9 +25,7 @@ use super::answer::{array, bytes, due as due_of, head, senseless, text, time};
 use super::connection::CallError;
 use super::script::HINT;
 use super::{Inner, keys};
-use crate::store::{ListedSpace, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{ListedSpace, Result};
 
 const PAGE: usize = 256;
 

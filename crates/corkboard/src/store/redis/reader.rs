@@ -7,9 +7,7 @@ use super::Inner;
 use super::answer::{array, bytes, entry_id, head, records, text};
 use super::connection::CallError;
 use super::script::{LOAD, READ};
-use crate::store::{Cursor, Loaded, Page, Snapshot, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Cursor, Loaded, Page, Result, Snapshot, StoreError};
 
 impl Inner {
     pub(super) async fn head(&self, space: &SpaceId) -> Result<Head> {

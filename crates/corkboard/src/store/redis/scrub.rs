@@ -6,9 +6,7 @@ use redis::ServerErrorKind;
 
 use super::Inner;
 use super::connection::CallError;
-use crate::store::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Result, StoreError};
 
 /// How often the server is asked whether it is done.
 const LOOK: Duration = Duration::from_millis(50);

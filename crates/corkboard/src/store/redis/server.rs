@@ -6,9 +6,7 @@ use super::Inner;
 use super::answer::{bytes, senseless, text};
 use super::connection::CallError;
 use super::script::OPEN;
-use crate::store::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Result, StoreError};
 
 const FORMAT: u32 = 1;
 /// Scripts that declare what they need came with this version.

@@ -8,9 +8,7 @@ use super::connection::{CallError, Connection};
 use super::keys::{commit_bytes, due_hint};
 use super::script::{APPEND, DELETE, IMPORT, REWRITE, SNAPSHOT, Script, TRIM};
 use super::{Inner, KNOWN_DUES};
-use crate::store::{Append, Appended, Import, Record, Rewrite, Snapshot, StoreError, Trim};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Append, Appended, Import, Record, Result, Rewrite, Snapshot, StoreError, Trim};
 
 /// What the append's script says where a hint is missing. Nothing was written then.
 const HINT_NEEDED: i64 = 2;

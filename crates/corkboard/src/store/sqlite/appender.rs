@@ -7,9 +7,7 @@ use super::checksum;
 use super::jobs::Statements;
 use super::reader::SpaceRow;
 use super::schema::{MARK, error};
-use crate::store::{Record, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Record, Result, StoreError};
 
 pub(super) struct LogAppender {
     space: i64,

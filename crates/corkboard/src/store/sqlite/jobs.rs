@@ -12,9 +12,7 @@ use super::schema::error;
 use super::stream::{Stream, perform_stream};
 use super::wipe::wipe;
 use crate::store::writer_thread::{OwnJob, WriteJob, WriteOutcome};
-use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Append, Appended, Import, Result, Rewrite, Snapshot, StoreError, Trim};
 
 pub(super) type SqliteJob = WriteJob<OwnSqliteJob>;
 
@@ -66,7 +64,7 @@ impl KnownRows {
         transaction: &Transaction<'_>,
         space: &SpaceId,
         expected: Head,
-    ) -> Result<std::result::Result<SpaceRow, Head>> {
+    ) -> Result<Result<SpaceRow, Head>> {
         let row = match self.rows.get(space) {
             Some(row) => Some(*row),
             None => space_row(transaction, space)?,

@@ -7,9 +7,7 @@ use uuid::Uuid;
 
 use super::checksum;
 use super::schema::error;
-use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Result, Snapshot, StoreError};
 
 /// How many records with a wrong checksum are told.
 const PROBLEMS: usize = 20;

@@ -88,7 +88,7 @@ impl WalNotes {
         };
         let mut header = [0; HEADER];
         log.read_exact_at(&mut header, 0)?;
-        let header = Header(header);
+        let header = WalHeader(header);
         // Another process may have begun the log anew since the commit: then the commit is in the database.
         let mut frame = [0; FRAME_HEADER];
         let at = HEADER as u64 + frames.saturating_sub(1) * header.frame_bytes();
@@ -138,7 +138,7 @@ fn look(database: &Path) -> std::io::Result<WalState> {
         log => log?,
     };
     let length = log.metadata()?.len();
-    let Some(header) = Header::read(&log)? else { return Ok(WalState::Whole) };
+    let Some(header) = WalHeader::read(&log)? else { return Ok(WalState::Whole) };
     let has_frames = length > HEADER as u64;
     let (path, head) = (path.display(), beside(database, HEAD));
     let problem = match (header.is_valid(), note) {
@@ -163,12 +163,12 @@ fn look(database: &Path) -> std::io::Result<WalState> {
         }
         _ => return Ok(WalState::Whole),
     };
-    let is_same = Header::read(&log)?.is_some_and(|now| now.0 == header.0) && log.metadata()?.len() >= length;
+    let is_same = WalHeader::read(&log)?.is_some_and(|now| now.0 == header.0) && log.metadata()?.len() >= length;
     Ok(if is_same { WalState::Damaged(problem) } else { WalState::Changed })
 }
 
 /// How many frames from the first on are as they were written, up to a number.
-fn valid_frames(log: &File, header: &Header, most: u64) -> std::io::Result<u64> {
+fn valid_frames(log: &File, header: &WalHeader, most: u64) -> std::io::Result<u64> {
     let page = header.number(8) as usize;
     let mut input = BufReader::with_capacity(1 << 16, FromStart { file: log, at: HEADER as u64 });
     let (mut frame, mut body) = ([0; FRAME_HEADER], vec![0; page]);
@@ -206,9 +206,9 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
-struct Header([u8; HEADER]);
+struct WalHeader([u8; HEADER]);
 
-impl Header {
+impl WalHeader {
     /// None if the log has not begun.
     fn read(log: &File) -> std::io::Result<Option<Self>> {
         let mut bytes = [0; HEADER];

@@ -9,9 +9,7 @@ use std::ops::Range;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::schema::{error, pragma};
-use crate::store::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::Result;
 
 /// The most pages that one transaction wipes, so that other writers never wait long.
 const WIPED_AT_ONCE: usize = 64;

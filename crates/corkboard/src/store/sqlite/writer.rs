@@ -13,9 +13,7 @@ use super::schema::{error, retry};
 use super::stream::SpentStreams;
 use super::wal::WalNotes;
 use crate::store::writer_thread::{BATCH, FatalError, QueuedJob, WriteFailure, WriteJob, WriteOutcome, WriterThread};
-use crate::store::{ChangeNotifier, StoreError};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::{ChangeNotifier, Result, StoreError};
 type QueuedSqliteJob = QueuedJob<OwnSqliteJob>;
 
 /// How long the next job is waited for while jobs come in quick succession.
@@ -140,7 +138,7 @@ impl Writer {
         &mut self,
         batch: &mut Vec<QueuedSqliteJob>,
         gathering: &mut Gathering<'_>,
-    ) -> std::result::Result<Vec<WriteOutcome>, WriteFailure> {
+    ) -> Result<Vec<WriteOutcome>, WriteFailure> {
         let Self { connection, known, .. } = self;
         let mut in_commit = false;
         let written = retry(self.busy_timeout, || {
