@@ -22,7 +22,6 @@ use crate::error::{BODY_TOO_LARGE, HttpError};
 pub(crate) const SMALL: usize = 64 * 1024;
 /// How long a request waits for others to release bytes before it is answered with 503.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// When to retry, in seconds.
 const RETRY_AFTER: u64 = 1;
 
 /// The budget of one server. Clones share it.
@@ -33,7 +32,6 @@ struct Inner {
     total: usize,
     /// What messages larger than [`SMALL`] may use; the rest is the reserve.
     for_large: usize,
-    /// What one principal may hold.
     share: usize,
     used: Mutex<BudgetUsage>,
     freed: Notify,
@@ -54,10 +52,7 @@ pub(crate) enum BudgetExceeded {
     /// Others hold the bytes; a retry can succeed.
     Busy,
     /// It is more than one principal may ever hold.
-    TooLarge {
-        /// The principal's share.
-        share: usize,
-    },
+    TooLarge { share: usize },
 }
 
 impl BudgetExceeded {
@@ -105,17 +100,14 @@ impl Budget {
         Charge { budget: self.clone(), principal: principal.clone(), bytes: 0 }
     }
 
-    /// What one principal may hold.
     pub(crate) fn share(&self) -> usize {
         self.0.share
     }
 
-    /// Bytes held now.
     pub(crate) fn held(&self) -> usize {
         self.0.used.lock().bytes
     }
 
-    /// The most bytes ever held.
     pub(crate) fn peak(&self) -> usize {
         self.0.used.lock().peak
     }
@@ -185,7 +177,6 @@ impl Charge {
         }
     }
 
-    /// How many bytes it holds.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -223,7 +214,6 @@ impl Drop for Charge {
     }
 }
 
-/// Bytes with their charge.
 struct Owned {
     bytes: Bytes,
     _charge: Charge,

@@ -24,11 +24,8 @@ pub(crate) struct Caller {
     token: Option<TokenId>,
 }
 
-/// What the id of a board to be made is.
 pub(crate) enum NewBoardId {
-    /// This one.
     Asked(String),
-    /// One that begins so.
     Beginning(String),
 }
 
@@ -43,12 +40,10 @@ fn everything() -> Arc<Grants> {
 }
 
 impl Caller {
-    /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
         Self { corkboard: server.corkboard().acting_as(admin()), grants: everything(), token: None }
     }
 
-    /// Whoever came with a token.
     pub(crate) fn with_token(server: &Server, token: &Token) -> Self {
         let Token { id, principal, kind, role, grants, .. } = token;
         let actor = Actor::new(principal.to_string(), *kind, *role);
@@ -125,7 +120,6 @@ impl Caller {
         self.acting_for(Actor::new(agent, ActorKind::Agent, role))
     }
 
-    /// In whose name things happen.
     pub(crate) fn actor(&self) -> &Actor {
         self.corkboard.actor()
     }
@@ -146,12 +140,10 @@ impl Caller {
         Identity { principal, kind, role, grants: Grants::clone(&self.grants), tier: self.corkboard.options().tier }
     }
 
-    /// An agent's memory.
     pub(crate) fn agent(&self, agent: &str) -> Result<AgentMemory, HttpError> {
         Ok(self.corkboard.agent(agent)?)
     }
 
-    /// A board.
     pub(crate) fn board(&self, board: &str) -> Result<Board, HttpError> {
         Ok(self.corkboard.board(board)?)
     }
@@ -197,13 +189,11 @@ impl Caller {
         }
     }
 
-    /// The tokens of the store.
     pub(crate) fn tokens(&self) -> Result<Tokens, HttpError> {
         self.expect_admin("tokens are")?;
         Ok(self.corkboard.tokens())
     }
 
-    /// A whole space.
     pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         if kind == SpaceKind::Tokens {
             self.expect_admin("tokens are")?;

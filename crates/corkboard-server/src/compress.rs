@@ -26,7 +26,6 @@ pub(crate) fn accepted(request: &Request) -> Option<HeaderValue> {
     request.headers().get(ACCEPT_ENCODING).cloned()
 }
 
-/// The answer as the caller takes it.
 pub(crate) async fn compress(budget: &Budget, response: Response, accepted: Option<HeaderValue>) -> Response {
     let Some(accepted) = accepted else { return response };
     if response.body().size_hint().upper().is_some_and(|bytes| bytes <= COMPRESSED_FROM) {

@@ -26,13 +26,11 @@ impl Cursor {
         BASE64URL_NOPAD.encode(name.as_bytes())
     }
 
-    /// The name that it stands after.
     pub(crate) fn name(&self) -> Result<String, HttpError> {
         let bytes = BASE64URL_NOPAD.decode(self.0.as_bytes()).ok();
         bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(wrong)
     }
 
-    /// The number that it stands after.
     pub(crate) fn number(&self) -> Result<u64, HttpError> {
         self.name()?.parse().map_err(|_| wrong())
     }
@@ -109,7 +107,6 @@ impl PageQuery {
         Ok(page(items, self.limit, name))
     }
 
-    /// That everything is asked for.
     pub(crate) fn is_everything(&self) -> bool {
         self.cursor.is_none() && self.limit.is_none()
     }

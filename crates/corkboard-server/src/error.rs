@@ -60,7 +60,6 @@ impl HttpError {
         ProblemCode(self.problem.code.clone())
     }
 
-    /// What went wrong, in a sentence.
     pub(crate) fn detail(&self) -> &str {
         &self.problem.detail
     }

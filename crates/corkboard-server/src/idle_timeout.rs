@@ -19,7 +19,6 @@ pub(crate) struct ActiveRequests(Arc<watch::Sender<RequestCounts>>);
 
 #[derive(Clone, Copy, Default)]
 struct RequestCounts {
-    /// How many requests there were.
     begun: u64,
     /// How many of them are not answered to the end.
     under_way: u64,
@@ -37,7 +36,6 @@ impl ActiveRequests {
         ActiveRequest(self.clone())
     }
 
-    /// Whether nothing was asked yet.
     pub(crate) fn is_silent(&self) -> bool {
         self.0.borrow().begun == 0
     }

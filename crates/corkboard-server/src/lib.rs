@@ -58,7 +58,6 @@ pub struct Server {
 
 struct Inner {
     corkboard: Corkboard,
-    /// By which callers are known.
     tokens: Tokens,
     settings: Settings,
     codes: Codes,
@@ -75,12 +74,10 @@ struct Inner {
     hub: SharedHub,
     tails: Tails,
     stream_statuses: StreamStatuses,
-    /// The streams of events that are open.
     streams: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
         let wrong_tokens = Buckets::new(settings.wrong_tokens);
@@ -120,7 +117,6 @@ impl Server {
         self.inner.ending.send_replace(true);
     }
 
-    /// Whether it was asked to end.
     fn is_ending(&self) -> bool {
         *self.inner.ending.borrow()
     }
@@ -131,7 +127,6 @@ impl Server {
         let _ = self.inner.ending.subscribe().wait_for(|is_ending| *is_ending).await;
     }
 
-    /// How many streams of events are open.
     pub fn open_streams(&self) -> usize {
         self.inner.streams.load(Ordering::Relaxed)
     }
@@ -146,12 +141,10 @@ impl Server {
         self.budget().peak()
     }
 
-    /// The limit on the bytes of requests and answers.
     fn budget(&self) -> &Budget {
         &self.inner.budget
     }
 
-    /// The states of spaces that are being sent.
     fn states(&self) -> &SentStates {
         &self.inner.states
     }
@@ -165,7 +158,6 @@ impl Server {
         &self.inner.streams
     }
 
-    /// Tells when streams are to end.
     fn ending(&self) -> watch::Receiver<bool> {
         self.inner.ending.subscribe()
     }
@@ -194,12 +186,10 @@ impl Server {
         &self.inner.codes
     }
 
-    /// How often each caller may ask.
     fn requests(&self) -> &Buckets {
         &self.inner.requests
     }
 
-    /// How many bytes each caller may send.
     fn written(&self) -> &Buckets {
         &self.inner.written
     }
@@ -209,7 +199,6 @@ impl Server {
         &self.inner.wrong_tokens
     }
 
-    /// What requests are counted by.
     fn meters(&self) -> &RequestMeters {
         &self.inner.meters
     }

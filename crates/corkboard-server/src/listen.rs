@@ -209,14 +209,12 @@ fn still_open(connections: &mut JoinSet<()>) -> usize {
     connections.len()
 }
 
-/// Which HTTP a connection speaks.
 #[derive(Debug, Clone, Copy)]
 enum Protocol {
     Http1,
     Http2,
 }
 
-/// Takes connections.
 #[derive(Clone)]
 struct ConnectionHandler {
     server: Server,
@@ -271,7 +269,6 @@ impl ConnectionHandler {
         connection.await.map_err(|error| error.to_string())
     }
 
-    /// The same.
     async fn answer_http2<S>(&self, stream: S, router: Routed, limit: Duration) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

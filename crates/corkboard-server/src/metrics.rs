@@ -46,7 +46,6 @@ impl Metrics {
         Ok(Self(handle))
     }
 
-    /// As Prometheus reads it.
     pub(crate) fn render(&self) -> String {
         self.0.render()
     }

@@ -14,7 +14,6 @@ use crate::{Server, Settings, compress, cross_origin, guard, time_limit};
 /// For a year, browsers reach the server by https alone.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Lets a request through, or answers it.
 pub(crate) async fn pass(State(server): State<Server>, request: Request, next: Next) -> Response {
     // Pipelined requests are otherwise answered in one turn, and other connections wait for all of them.
     tokio::task::yield_now().await;

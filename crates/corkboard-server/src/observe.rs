@@ -24,7 +24,6 @@ static METHODS: [Method; 7] =
 #[derive(Debug, Clone)]
 pub(crate) struct Principal(pub(crate) Arc<str>);
 
-/// A request that is under way.
 pub(crate) struct RequestLog {
     began: Instant,
     id: String,
@@ -35,7 +34,6 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// From now on.
     pub(crate) fn new(request: &Request) -> Self {
         let began = Instant::now();
         let known = METHODS.iter().find(|method| *method == request.method());
@@ -53,7 +51,6 @@ impl RequestLog {
         self.span.clone()
     }
 
-    /// Says what came of it.
     pub(crate) fn answered(self, server: &Server, mut response: Response) -> Response {
         let (status, took) = (response.status().as_u16(), self.began.elapsed());
         if let Ok(id) = HeaderValue::try_from(self.id) {

@@ -61,7 +61,6 @@ impl Modify for SharedComponents {
     }
 }
 
-/// What the routes do.
 pub(crate) fn operations(openapi: &mut utoipa::openapi::OpenApi) -> impl Iterator<Item = &mut Operation> {
     openapi.paths.paths.values_mut().flat_map(|PathItem { get, put, post, patch, delete, .. }| {
         [get, put, post, patch, delete].into_iter().flatten()
@@ -101,7 +100,6 @@ fn is_null(schema: &RefOr<Schema>) -> bool {
     matches!(schema, RefOr::T(Schema::Object(object)) if object.schema_type == SchemaType::Type(Type::Null))
 }
 
-/// What goes wrong, by status.
 const PROBLEMS: [(&str, &str); 12] = [
     ("400", "The request makes no sense"),
     ("401", "No token, or one that is not valid"),

@@ -12,7 +12,6 @@ use axum::http::request::Parts;
 pub(crate) struct Peer(pub(crate) IpAddr);
 
 impl Peer {
-    /// As the listener noted it.
     pub(crate) fn of(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }

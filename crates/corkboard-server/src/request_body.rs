@@ -33,7 +33,6 @@ impl RequestBody {
         Self { server: server.clone(), principal, is_paid, held: Arc::default() }
     }
 
-    /// The principal that is charged.
     pub(crate) fn principal(&self) -> &Arc<str> {
         &self.principal
     }
@@ -88,7 +87,6 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestBody {
     }
 }
 
-/// A caller has used up a rate.
 pub(crate) fn too_many(who: &str, what: &str, seconds: u64) -> HttpError {
     HttpError::too_many(format!("{who} {what}: come back in {seconds} s"), seconds)
 }

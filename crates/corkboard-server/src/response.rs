@@ -15,7 +15,6 @@ use crate::error::HttpError;
 pub(crate) const REV: HeaderName = HeaderName::from_static("cork-rev");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Most answers have no more.
 const USUAL_BYTES: usize = 512;
 
 /// What most handlers return.
@@ -52,7 +51,6 @@ impl<T> RevResponse<T> {
         with_headers(response, rev, version)
     }
 
-    /// With "201 Created".
     pub(crate) fn created(self) -> Self {
         Self { status: StatusCode::CREATED, ..self }
     }

@@ -24,7 +24,6 @@ pub enum Access {
 /// A setting by which nothing could ever work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongSetting {
-    /// Its name.
     pub setting: &'static str,
     /// What is wrong, and what is taken.
     pub message: String,
@@ -38,7 +37,6 @@ impl fmt::Display for WrongSetting {
 
 impl std::error::Error for WrongSetting {}
 
-/// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Who is let in.
@@ -50,7 +48,6 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// The most connections at a time. Whoever comes when there are as many is told to come back.
     pub connections: usize,
-    /// The most bytes of a request's body.
     pub body_bytes: usize,
     /// The most bytes of requests and answers that are held in memory at a time. A request that does not fit is answered with
     /// 503 after a short wait. One principal may hold up to 7/16 of it.
@@ -61,9 +58,7 @@ pub struct Settings {
     pub header_timeout: Duration,
     /// How long a server that is to end waits for what is under way.
     pub drain_timeout: Duration,
-    /// How often each caller may ask.
     pub requests: Rate,
-    /// How many bytes each caller may send.
     pub written_bytes: Rate,
     /// How many wrong tokens each client address may send: an IPv4 address, or the first 64 bits of an IPv6 address. Beyond
     /// that only tokens that the server already knows are accepted from there.
@@ -85,7 +80,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual settings.
     pub fn new(access: Access) -> Self {
         Self {
             access,

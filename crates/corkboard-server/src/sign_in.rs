@@ -34,7 +34,6 @@ const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// For how long a link can be used: it may stand in a log that others read later.
 const LINK_LASTS: Duration = Duration::from_secs(60 * 60);
 
-/// The most bytes of the sign-in form.
 const FORM_BYTES: usize = 1024;
 
 /// Codes of links that were not used yet.

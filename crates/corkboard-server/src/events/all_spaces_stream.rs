@@ -56,7 +56,6 @@ impl FromStr for Position {
 pub(crate) struct AllSpacesStream {
     caller: Caller,
     hub: Arc<Hub>,
-    /// Word of what comes.
     news: watch::Receiver<u64>,
     /// The place of what comes next.
     next: u64,
@@ -144,7 +143,6 @@ impl AllSpacesStream {
         }
     }
 
-    /// What the caller is shown of it.
     fn show(&self, event: &HubEvent) -> Option<Bytes> {
         if !self.caller.sees(event.kind, event.space.name()) {
             return None;

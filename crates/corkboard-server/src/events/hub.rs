@@ -38,7 +38,6 @@ pub(crate) struct Hub {
     buffer: Mutex<EventBuffer>,
     /// The place of what comes next. Whoever follows listens to it, and is counted by it.
     next: watch::Sender<u64>,
-    /// The most events held.
     most: usize,
     /// When spaces reached a revision, for those who resume.
     pub(super) times: Mutex<HashMap<SpaceId, (u64, Timestamp)>>,
@@ -53,7 +52,6 @@ struct EventBuffer {
     bytes: usize,
 }
 
-/// Something that happened.
 pub(super) struct HubEvent {
     pub(super) space: SpaceId,
     pub(super) kind: SpaceKind,
@@ -67,7 +65,6 @@ pub(super) enum HubEventBody {
     Compacted { oldest: u64 },
 }
 
-/// What is at a place.
 pub(super) enum HubLookup {
     Event(Arc<HubEvent>),
     NotYet,
@@ -165,7 +162,6 @@ async fn for_each_space(corkboard: &Corkboard, mut each: impl FnMut(SpaceId, u64
     Ok(())
 }
 
-/// The task that hears.
 struct HubTask {
     hub: Arc<Hub>,
     place: SharedHub,

@@ -42,15 +42,12 @@ const UNCHARGED: usize = 4 * 1024;
 /// What shows that a stream is there.
 const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
 
-/// Where events come from.
 pub(crate) trait EventSource: Send + 'static {
     /// What comes next; none: nothing more. Dropping the future loses nothing.
     fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send;
 }
 
-/// What comes next in a stream.
 pub(crate) enum StreamEvent {
-    /// An event, as it is sent.
     Event(Bytes),
     /// An event, and nothing after it.
     Last(Bytes),

@@ -29,7 +29,6 @@ struct Reading {
     compacted: Option<u64>,
 }
 
-/// Something that was missed.
 pub(super) enum MissedEvent {
     Record(SpaceId, Record),
     /// Revisions are held no longer: this is the oldest that is.

@@ -15,14 +15,11 @@ use crate::caller::Caller;
 /// store's.
 pub(crate) type StreamStatuses = Arc<Mutex<HashMap<Option<TokenId>, Arc<watch::Sender<StreamStatus>>>>>;
 
-/// Whether streams go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamStatus {
-    /// They do.
     Open,
     /// Their token is revoked or has expired.
     TokenEnded,
-    /// The server ends.
     ServerEnding,
 }
 
@@ -42,7 +39,6 @@ impl StreamStatus {
     }
 }
 
-/// The task that looks.
 struct StatusTask {
     statuses: StreamStatuses,
     caller: Caller,

@@ -77,7 +77,6 @@ enum TailEnd {
     Broken,
 }
 
-/// What a tail has of a revision.
 pub(super) enum TailLookup {
     Revision(EncodedRevision),
     NotYet,
@@ -110,7 +109,6 @@ impl Tail {
         Ok((tail, newest))
     }
 
-    /// What there is of a revision.
     pub(super) fn at(&self, rev: u64) -> TailLookup {
         let buffer = self.buffer.lock();
         match buffer.end {

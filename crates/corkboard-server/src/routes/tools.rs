@@ -14,35 +14,11 @@ struct ListQuery {
     /// A provider's form of definitions.
     #[serde(default)]
     #[param(inline)]
-    format: Format,
+    format: ToolFormat,
     /// Sets of tools, with commas between them: `scratchpad`, `memory`, `notebook`, `worker`, `orchestrator`, `anthropic`, or
     /// `all`. If nothing is said, `scratchpad,memory`.
     #[param(example = "memory,worker")]
     set: Option<String>,
-}
-
-/// A provider's form of definitions.
-#[derive(Deserialize, Default, ToSchema)]
-#[schema(as = ToolFormat)]
-#[serde(rename_all = "lowercase")]
-enum Format {
-    /// OpenAI's functions, strict.
-    #[default]
-    OpenAi,
-    /// Anthropic's tools.
-    Anthropic,
-    /// The Model Context Protocol's tools.
-    Mcp,
-}
-
-impl From<Format> for ToolFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::OpenAi => Self::OpenAi,
-            Format::Anthropic => Self::Anthropic,
-            Format::Mcp => Self::Mcp,
-        }
-    }
 }
 
 /// Tools.
@@ -73,7 +49,7 @@ struct CallBody {
 )]
 async fn list_tools(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, HttpError> {
     let tools = ToolRegistry::with_sets(caller.corkboard(), &sets(query.set.as_deref())?);
-    Ok(axum::Json(ToolsBody { tools: tools.tool_definitions(query.format.into()) }))
+    Ok(axum::Json(ToolsBody { tools: tools.tool_definitions(query.format) }))
 }
 
 fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {

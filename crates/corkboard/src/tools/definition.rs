@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -38,9 +39,12 @@ pub enum ToolEffect {
 }
 
 /// A provider's form of definitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum ToolFormat {
     /// OpenAI's functions, strict: every property is required, and what may be left out may be null.
+    #[default]
     OpenAi,
     /// Anthropic's tools.
     Anthropic,
