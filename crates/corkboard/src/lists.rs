@@ -72,10 +72,29 @@ impl<S> Fields<S> {
 
 const EMPTY: [(); 0] = [];
 
+/// Methods that only hand on what they are given.
 macro_rules! forward {
-    ($($method:ident($type:ty);)*) => {
-        $(fn $method(self, value: $type) -> Result<S::Ok, S::Error> {
-            self.0.$method(value)
+    ($($method:ident($($name:ident: $type:ty),*);)*) => {
+        $(fn $method(self, $($name: $type),*) -> Result<S::Ok, S::Error> {
+            self.0.$method($($name),*)
+        })*
+    };
+}
+
+/// Methods that hand on a value with its empty lists.
+macro_rules! forward_value {
+    ($($method:ident($($name:ident: $type:ty),*);)*) => {
+        $(fn $method<T: Serialize + ?Sized>(self, $($name: $type,)* value: &T) -> Result<S::Ok, S::Error> {
+            self.0.$method($($name,)* &WithLists(value))
+        })*
+    };
+}
+
+/// Methods that begin something with values of its own.
+macro_rules! begin {
+    ($($method:ident($($name:ident: $type:ty),*) -> $compound:ident;)*) => {
+        $(fn $method(self, $($name: $type),*) -> Result<Self::$compound, S::Error> {
+            self.0.$method($($name),*).map(Lists)
         })*
     };
 }
@@ -92,79 +111,41 @@ impl<S: Serializer> Serializer for Lists<S> {
     type SerializeStructVariant = Lists<S::SerializeStructVariant>;
 
     forward! {
-        serialize_bool(bool);
-        serialize_i8(i8);
-        serialize_i16(i16);
-        serialize_i32(i32);
-        serialize_i64(i64);
-        serialize_i128(i128);
-        serialize_u8(u8);
-        serialize_u16(u16);
-        serialize_u32(u32);
-        serialize_u64(u64);
-        serialize_u128(u128);
-        serialize_f32(f32);
-        serialize_f64(f64);
-        serialize_char(char);
-        serialize_str(&str);
-        serialize_bytes(&[u8]);
-        serialize_unit_struct(&'static str);
+        serialize_bool(value: bool);
+        serialize_i8(value: i8);
+        serialize_i16(value: i16);
+        serialize_i32(value: i32);
+        serialize_i64(value: i64);
+        serialize_i128(value: i128);
+        serialize_u8(value: u8);
+        serialize_u16(value: u16);
+        serialize_u32(value: u32);
+        serialize_u64(value: u64);
+        serialize_u128(value: u128);
+        serialize_f32(value: f32);
+        serialize_f64(value: f64);
+        serialize_char(value: char);
+        serialize_str(value: &str);
+        serialize_bytes(value: &[u8]);
+        serialize_none();
+        serialize_unit();
+        serialize_unit_struct(name: &'static str);
+        serialize_unit_variant(name: &'static str, index: u32, variant: &'static str);
     }
 
-    fn serialize_none(self) -> Result<S::Ok, S::Error> {
-        self.0.serialize_none()
+    forward_value! {
+        serialize_some();
+        serialize_newtype_struct(name: &'static str);
+        serialize_newtype_variant(name: &'static str, index: u32, variant: &'static str);
     }
 
-    fn serialize_unit(self) -> Result<S::Ok, S::Error> {
-        self.0.serialize_unit()
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        self.0.serialize_some(&WithLists(value))
-    }
-
-    fn serialize_unit_variant(self, name: &'static str, index: u32, variant: &'static str) -> Result<S::Ok, S::Error> {
-        self.0.serialize_unit_variant(name, index, variant)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<S::Ok, S::Error> {
-        self.0.serialize_newtype_struct(name, &WithLists(value))
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        name: &'static str,
-        index: u32,
-        variant: &'static str,
-        value: &T,
-    ) -> Result<S::Ok, S::Error> {
-        self.0.serialize_newtype_variant(name, index, variant, &WithLists(value))
-    }
-
-    fn serialize_seq(self, len: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
-        self.0.serialize_seq(len).map(Lists)
-    }
-
-    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, S::Error> {
-        self.0.serialize_tuple(len).map(Lists)
-    }
-
-    fn serialize_tuple_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, S::Error> {
-        self.0.serialize_tuple_struct(name, len).map(Lists)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        name: &'static str,
-        index: u32,
-        variant: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeTupleVariant, S::Error> {
-        self.0.serialize_tuple_variant(name, index, variant, len).map(Lists)
-    }
-
-    fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
-        self.0.serialize_map(len).map(Lists)
+    begin! {
+        serialize_seq(len: Option<usize>) -> SerializeSeq;
+        serialize_tuple(len: usize) -> SerializeTuple;
+        serialize_tuple_struct(name: &'static str, len: usize) -> SerializeTupleStruct;
+        serialize_tuple_variant(name: &'static str, index: u32, variant: &'static str, len: usize) -> SerializeTupleVariant;
+        serialize_map(len: Option<usize>) -> SerializeMap;
+        serialize_struct_variant(name: &'static str, index: u32, variant: &'static str, len: usize) -> SerializeStructVariant;
     }
 
     fn serialize_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeStruct, S::Error> {
@@ -173,71 +154,35 @@ impl<S: Serializer> Serializer for Lists<S> {
         self.0.serialize_struct(name, len + omitted).map(|inner| Fields::of(name, inner))
     }
 
-    fn serialize_struct_variant(
-        self,
-        name: &'static str,
-        index: u32,
-        variant: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeStructVariant, S::Error> {
-        self.0.serialize_struct_variant(name, index, variant, len).map(Lists)
-    }
-
     fn is_human_readable(&self) -> bool {
         self.0.is_human_readable()
     }
 }
 
-impl<S: SerializeSeq> SerializeSeq for Lists<S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
+/// Something that takes one value after the other.
+macro_rules! take_values {
+    ($($trait:ident: $method:ident($($key:ident)?);)*) => {
+        $(impl<S: $trait> $trait for Lists<S> {
+            type Ok = S::Ok;
+            type Error = S::Error;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.0.serialize_element(&WithLists(value))
-    }
+            fn $method<T: Serialize + ?Sized>(&mut self, $($key: &'static str,)? value: &T) -> Result<(), S::Error> {
+                self.0.$method($($key,)? &WithLists(value))
+            }
 
-    fn end(self) -> Result<S::Ok, S::Error> {
-        self.0.end()
-    }
+            fn end(self) -> Result<S::Ok, S::Error> {
+                self.0.end()
+            }
+        })*
+    };
 }
 
-impl<S: SerializeTuple> SerializeTuple for Lists<S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.0.serialize_element(&WithLists(value))
-    }
-
-    fn end(self) -> Result<S::Ok, S::Error> {
-        self.0.end()
-    }
-}
-
-impl<S: SerializeTupleStruct> SerializeTupleStruct for Lists<S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.0.serialize_field(&WithLists(value))
-    }
-
-    fn end(self) -> Result<S::Ok, S::Error> {
-        self.0.end()
-    }
-}
-
-impl<S: SerializeTupleVariant> SerializeTupleVariant for Lists<S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.0.serialize_field(&WithLists(value))
-    }
-
-    fn end(self) -> Result<S::Ok, S::Error> {
-        self.0.end()
-    }
+take_values! {
+    SerializeSeq: serialize_element();
+    SerializeTuple: serialize_element();
+    SerializeTupleStruct: serialize_field();
+    SerializeTupleVariant: serialize_field();
+    SerializeStructVariant: serialize_field(key);
 }
 
 impl<S: SerializeMap> SerializeMap for Lists<S> {
@@ -277,19 +222,6 @@ impl<S: SerializeStruct> SerializeStruct for Fields<S> {
 
     fn end(self) -> Result<S::Ok, S::Error> {
         self.inner.end()
-    }
-}
-
-impl<S: SerializeStructVariant> SerializeStructVariant for Lists<S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), S::Error> {
-        self.0.serialize_field(key, &WithLists(value))
-    }
-
-    fn end(self) -> Result<S::Ok, S::Error> {
-        self.0.end()
     }
 }
 

@@ -99,9 +99,9 @@ struct Watched<'t, I> {
 }
 
 macro_rules! hand_on {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.inner.$method(Watched { inner: visitor, trail: self.trail })
+    ($($method:ident($($name:ident: $type:ty),*))*) => {
+        $(fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
+            self.inner.$method($($name,)* Watched { inner: visitor, trail: self.trail })
         })*
     };
 }
@@ -110,36 +110,16 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
     type Error = D::Error;
 
     hand_on! {
-        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
-        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option
-        deserialize_unit deserialize_seq deserialize_map deserialize_identifier
-    }
-
-    /// Who ignores a value does not know its field.
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
-        Err(D::Error::custom("unknown field"))
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_unit_struct(name, Watched { inner: visitor, trail: self.trail })
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_newtype_struct(name, Watched { inner: visitor, trail: self.trail })
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_tuple(len, Watched { inner: visitor, trail: self.trail })
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_tuple_struct(name, len, Watched { inner: visitor, trail: self.trail })
+        deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
+        deserialize_i128() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_f32() deserialize_f64() deserialize_char() deserialize_str() deserialize_string()
+        deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_unit() deserialize_seq()
+        deserialize_map() deserialize_identifier()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str)
+        deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize)
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -151,13 +131,9 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
         self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail })
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_enum(name, variants, Watched { inner: visitor, trail: self.trail })
+    /// Who ignores a value does not know its field.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
+        Err(D::Error::custom("unknown field"))
     }
 
     fn is_human_readable(&self) -> bool {
@@ -166,9 +142,19 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
 }
 
 macro_rules! pass {
-    ($($method:ident: $value:ty),* $(,)?) => {
-        $(fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
-            self.inner.$method(value)
+    ($($method:ident($($value:ident: $type:ty)?))*) => {
+        $(fn $method<E: Error>(self, $($value: $type)?) -> Result<V::Value, E> {
+            self.inner.$method($($value)?)
+        })*
+    };
+}
+
+/// Reads of a text, which may be the name of a field or of a variant.
+macro_rules! hear {
+    ($($method:ident($type:ty))*) => {
+        $(fn $method<E: Error>(self, text: $type) -> Result<V::Value, E> {
+            self.trail.hear(&text);
+            self.inner.$method(text)
         })*
     };
 }
@@ -181,33 +167,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Watched<'_, V> {
     }
 
     pass! {
-        visit_bool: bool, visit_i8: i8, visit_i16: i16, visit_i32: i32, visit_i64: i64, visit_i128: i128, visit_u8: u8,
-        visit_u16: u16, visit_u32: u32, visit_u64: u64, visit_u128: u128, visit_f32: f32, visit_f64: f64,
-        visit_char: char, visit_bytes: &[u8], visit_borrowed_bytes: &'de [u8], visit_byte_buf: Vec<u8>,
+        visit_bool(value: bool) visit_i8(value: i8) visit_i16(value: i16) visit_i32(value: i32) visit_i64(value: i64)
+        visit_i128(value: i128) visit_u8(value: u8) visit_u16(value: u16) visit_u32(value: u32) visit_u64(value: u64)
+        visit_u128(value: u128) visit_f32(value: f32) visit_f64(value: f64) visit_char(value: char)
+        visit_bytes(value: &[u8]) visit_borrowed_bytes(value: &'de [u8]) visit_byte_buf(value: Vec<u8>)
+        visit_none() visit_unit()
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
-        self.trail.hear(text);
-        self.inner.visit_str(text)
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<V::Value, E> {
-        self.trail.hear(text);
-        self.inner.visit_borrowed_str(text)
-    }
-
-    fn visit_string<E: Error>(self, text: String) -> Result<V::Value, E> {
-        self.trail.hear(&text);
-        self.inner.visit_string(text)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_none()
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_unit()
-    }
+    hear! { visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
         self.inner.visit_some(Watched { inner: deserializer, trail: self.trail })

@@ -14,7 +14,6 @@ use crate::{Error, Result};
 
 /// Files larger than this are recorded with their size alone.
 const MOST_READ: u64 = 4 * 1024 * 1024 * 1024;
-/// Bytes read at a time.
 const CHUNK: usize = 64 * 1024;
 
 /// Records an artifact. Made by [`Board::record_artifact`]; answers its id, and the how-manieth with its path it is.

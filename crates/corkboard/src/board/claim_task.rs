@@ -9,7 +9,7 @@ use corkboard_core::{AgentId, Refusal, Revisioned};
 use tokio::time::Instant;
 
 use super::orchestrate::milliseconds;
-use super::{Board, BoardView, Claim, unexpected};
+use super::{Board, BoardView, Claim, expect_reply, unexpected};
 use crate::engine::{Answer, PendingAnswer};
 use crate::{Error, Result};
 
@@ -77,12 +77,12 @@ impl ClaimTask {
         loop {
             changes.mark();
             if Instant::now() >= until {
-                return Asking::new(board.clone(), command).await;
+                return PendingClaim::new(board.clone(), command).await;
             }
             let current = board.engine.current(&board.slot).await?;
             let view = BoardView::new(board.id.clone(), &current, board.engine.now(&board.slot, &current))?;
             if names_one || is_worth_asking(&board, &command, &current, &view)? {
-                match Asking::new(board.clone(), command.clone()).await {
+                match PendingClaim::new(board.clone(), command.clone()).await {
                     Ok(None)
                     | Err(Error::Refused(
                         Refusal::NotReady { .. } | Refusal::TaskHeld { .. } | Refusal::Paused { .. },
@@ -139,7 +139,7 @@ impl IntoFuture for ClaimTask {
         let (task, epoch, lease_ms) = (self.task, self.epoch, milliseconds(self.lease));
         let command = BoardCommand::Claim { task, epoch, lease_ms };
         match self.wait.is_zero() {
-            true => Box::pin(Asking::new(self.board, command)),
+            true => Box::pin(PendingClaim::new(self.board, command)),
             false => Box::pin(self.claim(command)),
         }
     }
@@ -170,44 +170,44 @@ impl IntoFuture for WorkOn {
 }
 
 /// A claim. Once sent it runs to its end: if its caller is gone by then, the task is given back.
-struct Asking {
+struct PendingClaim {
     board: Board,
-    claim: Sending,
+    claim: ClaimRequest,
 }
 
-enum Sending {
+enum ClaimRequest {
     Unsent(BoardCommand),
     Sent(PendingAnswer<BoardReply>),
     Answered,
 }
 
-impl Asking {
+impl PendingClaim {
     fn new(board: Board, command: BoardCommand) -> Self {
-        Self { board, claim: Sending::Unsent(command) }
+        Self { board, claim: ClaimRequest::Unsent(command) }
     }
 
     fn sent(&mut self) -> Result<Option<&mut PendingAnswer<BoardReply>>> {
-        if let Sending::Unsent(_) = &self.claim
-            && let Sending::Unsent(command) = std::mem::replace(&mut self.claim, Sending::Answered)
+        if let ClaimRequest::Unsent(_) = &self.claim
+            && let ClaimRequest::Unsent(command) = std::mem::replace(&mut self.claim, ClaimRequest::Answered)
         {
             let name = self.board.name_of(&command)?;
-            self.claim = Sending::Sent(self.board.send(command, name));
+            self.claim = ClaimRequest::Sent(self.board.send(command, name));
         }
         Ok(match &mut self.claim {
-            Sending::Sent(waiting) => Some(waiting),
-            Sending::Unsent(_) | Sending::Answered => None,
+            ClaimRequest::Sent(waiting) => Some(waiting),
+            ClaimRequest::Unsent(_) | ClaimRequest::Answered => None,
         })
     }
 }
 
-impl std::future::Future for Asking {
+impl std::future::Future for PendingClaim {
     type Output = Result<Option<Claimed>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(waiting) = self.sent()? else { return Poll::Ready(Ok(None)) };
         let polled = Pin::new(waiting).poll(context);
         if let Poll::Ready(answer) = &polled {
-            self.claim = Sending::Answered;
+            self.claim = ClaimRequest::Answered;
             answer.iter().for_each(|answer| self.board.saw(answer.rev));
         }
         polled.map(claimed)
@@ -215,15 +215,12 @@ impl std::future::Future for Asking {
 }
 
 fn claimed(answer: Result<Answer<BoardReply>>) -> Result<Option<Claimed>> {
-    match answer?.reply {
-        BoardReply::Claimed(claimed) => Ok(claimed),
-        other => Err(unexpected(other)),
-    }
+    expect_reply!(answer?, BoardReply::Claimed(claimed) => claimed)
 }
 
-impl Drop for Asking {
+impl Drop for PendingClaim {
     fn drop(&mut self) {
-        let Sending::Sent(waiting) = std::mem::replace(&mut self.claim, Sending::Answered) else { return };
+        let ClaimRequest::Sent(waiting) = std::mem::replace(&mut self.claim, ClaimRequest::Answered) else { return };
         if self.board.conditions.idempotency_key.is_some() {
             return;
         }

@@ -43,10 +43,8 @@ pub struct UnreadablePattern {
     pub reason: String,
 }
 
-/// A board to be made.
 pub(super) struct Prepared {
     pub(super) board: NewBoard,
-    /// Its first tasks.
     pub(super) tasks: Vec<NewTask>,
     pub(super) passed_over: Vec<UnreadablePattern>,
 }
@@ -166,7 +164,6 @@ impl Board {
         Ok(knowledge)
     }
 
-    /// The tasks of the pattern that is named.
     async fn pattern(&self, reference: &CoreRef) -> Result<(CoreRef, Vec<NewTask>)> {
         let id = reference.entry;
         let entry = self.core(&reference.core)?.get(id).await?.ok_or(Refusal::NotInCore { entry: id })?;

@@ -177,7 +177,6 @@ impl Board {
         }
     }
 
-    /// Another board of the same Corkboard, in the same name.
     pub(super) fn sibling(&self, id: &str) -> Result<Self> {
         let id = BoardId::new(id, &self.options().limits)?;
         self.allowed_spaces.check(&self.actor, SpaceKind::Board, id.as_str())?;

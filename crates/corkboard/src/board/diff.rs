@@ -34,33 +34,16 @@ pub struct BoardDiff {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "a variant says what happened, and its fields are named after what they hold")]
 pub enum BoardChange {
     /// The board was made.
-    BoardCreated {
-        /// What it is called.
-        name: String,
-        /// By whom.
-        by: Arc<str>,
-    },
+    BoardCreated { name: String, by: Arc<str> },
     /// What the board says of itself changed.
-    BoardEdited {
-        /// Which parts of it.
-        fields: Vec<&'static str>,
-    },
+    BoardEdited { fields: Vec<&'static str> },
     /// The board ended.
-    BoardEnded {
-        /// In which way.
-        status: BoardStatus,
-        /// How it ended.
-        outcome: Option<BoardOutcome>,
-    },
+    BoardEnded { status: BoardStatus, outcome: Option<BoardOutcome> },
     /// The board was paused.
-    BoardPaused {
-        /// By whom.
-        by: Arc<str>,
-        /// Why.
-        comment: Option<Arc<str>>,
-    },
+    BoardPaused { by: Arc<str>, comment: Option<Arc<str>> },
     /// The board goes on.
     BoardResumed,
     /// The board was put away, or is to be kept for another time than before.
@@ -69,248 +52,81 @@ pub enum BoardChange {
         retain_until: Timestamp,
     },
     /// What the board taught was given up.
-    LearningsWaived {
-        /// By whom.
-        by: Arc<str>,
-        /// Why.
-        reason: Option<Arc<str>>,
-    },
+    LearningsWaived { by: Arc<str>, reason: Option<Arc<str>> },
     /// Somebody else is the orchestrator, or nobody.
-    Orchestrator {
-        /// Who was it.
-        from: Option<AgentId>,
-        /// Who is it.
-        to: Option<AgentId>,
-    },
+    Orchestrator { from: Option<AgentId>, to: Option<AgentId> },
     /// A task was added.
-    TaskAdded {
-        /// Which.
-        task: TaskId,
-        /// What is to be done.
-        title: Arc<str>,
-        /// How far it is.
-        status: TaskStatus,
-        /// By whom.
-        by: Arc<str>,
-    },
+    TaskAdded { task: TaskId, title: Arc<str>, status: TaskStatus, by: Arc<str> },
     /// What a task says changed.
-    TaskEdited {
-        /// Which.
-        task: TaskId,
-        /// Which parts of it.
-        fields: Vec<&'static str>,
-    },
+    TaskEdited { task: TaskId, fields: Vec<&'static str> },
     /// A task waits for others that it did not wait for.
-    DependenciesAdded {
-        /// Which.
-        task: TaskId,
-        /// For what.
-        on: Vec<TaskId>,
-    },
+    DependenciesAdded { task: TaskId, on: Vec<TaskId> },
     /// Dependencies of a task were removed.
     DependenciesRemoved {
-        /// The task that waited.
         task: TaskId,
         /// The tasks that it no longer waits for.
         on: Vec<TaskId>,
     },
     /// A task is in another state.
     TaskMoved {
-        /// Which.
         task: TaskId,
-        /// What is to be done.
         title: Arc<str>,
-        /// The state that it was in.
         from: TaskStatus,
-        /// The state that it is in.
         to: TaskStatus,
-        /// Who moved it there.
         by: Option<Arc<str>>,
-        /// Why, where something was said.
         reason: Option<String>,
     },
     /// A task came back to the state that it was in, by another attempt.
     TaskBegunAgain {
-        /// Which.
         task: TaskId,
-        /// The state.
         status: TaskStatus,
         /// The last attempt there was.
         attempt: u32,
     },
     /// A task is another's.
-    TaskHeldBy {
-        /// Which.
-        task: TaskId,
-        /// Whose it was.
-        from: Option<AgentId>,
-        /// Whose it is.
-        to: Option<AgentId>,
-    },
+    TaskHeldBy { task: TaskId, from: Option<AgentId>, to: Option<AgentId> },
     /// Somebody looked at a task.
-    TaskReviewed {
-        /// Which.
-        task: TaskId,
-        /// What was said.
-        verdict: ReviewStatus,
-        /// By whom.
-        by: Option<Arc<str>>,
-        /// What else was said.
-        comments: Option<Arc<str>>,
-    },
+    TaskReviewed { task: TaskId, verdict: ReviewStatus, by: Option<Arc<str>>, comments: Option<Arc<str>> },
     /// A decision was made.
-    DecisionMade {
-        /// Which.
-        decision: DecisionId,
-        /// What was decided.
-        question: String,
-        /// What was chosen.
-        choice: String,
-        /// By whom.
-        by: Arc<str>,
-    },
+    DecisionMade { decision: DecisionId, question: String, choice: String, by: Arc<str> },
     /// A decision no longer holds.
-    DecisionSuperseded {
-        /// Which.
-        decision: DecisionId,
-        /// The one that replaced it.
-        by: DecisionId,
-    },
+    DecisionSuperseded { decision: DecisionId, by: DecisionId },
     /// Somebody approved or rejected a decision.
-    DecisionJudged {
-        /// Which.
-        decision: DecisionId,
-        /// What was said of it.
-        verdict: ApprovalVerdict,
-        /// By whom.
-        by: Arc<str>,
-        /// What else was said.
-        comment: Option<Arc<str>>,
-    },
+    DecisionJudged { decision: DecisionId, verdict: ApprovalVerdict, by: Arc<str>, comment: Option<Arc<str>> },
     /// Something was said to those who work.
-    Nudged {
-        /// Which nudge.
-        nudge: NudgeId,
-        /// To whom.
-        to: NudgeTarget,
-        /// How much it matters.
-        priority: NudgePriority,
-        /// What.
-        message: Arc<str>,
-        /// By whom.
-        by: Arc<str>,
-    },
+    Nudged { nudge: NudgeId, to: NudgeTarget, priority: NudgePriority, message: Arc<str>, by: Arc<str> },
     /// Something that was said was read.
-    NudgeDelivered {
-        /// Which nudge.
-        nudge: NudgeId,
-        /// By whom.
-        to: Arc<str>,
-    },
+    NudgeDelivered { nudge: NudgeId, to: Arc<str> },
     /// Somebody heeds what was said.
-    NudgeAcknowledged {
-        /// Which nudge.
-        nudge: NudgeId,
-        /// Who.
-        by: Arc<str>,
-    },
+    NudgeAcknowledged { nudge: NudgeId, by: Arc<str> },
     /// Something that was said is no longer shown.
-    NudgeExpired {
-        /// Which nudge.
-        nudge: NudgeId,
-    },
+    NudgeExpired { nudge: NudgeId },
     /// Something was learned.
-    DiscoveryMade {
-        /// Which discovery.
-        discovery: DiscoveryId,
-        /// What kind of thing.
-        kind: DiscoveryType,
-        /// What.
-        content: String,
-        /// By whom.
-        by: Arc<str>,
-    },
+    DiscoveryMade { discovery: DiscoveryId, kind: DiscoveryType, content: String, by: Arc<str> },
     /// Something was made.
     ArtifactRecorded {
-        /// Which artifact.
         artifact: ArtifactId,
-        /// Where it lives.
         path: Arc<str>,
-        /// The how-manieth with this path it is.
+        /// Version number at this path, starting at 1.
         version: u64,
-        /// By whom.
         by: Arc<str>,
     },
     /// Somebody looked for what the board taught.
-    LearningsExtracted {
-        /// Who.
-        by: Arc<str>,
-        /// How many learnings there were.
-        candidates: u64,
-    },
+    LearningsExtracted { by: Arc<str>, candidates: u64 },
     /// A learning is on its way into a core.
-    PromotionBegun {
-        /// Which.
-        learning: LearningId,
-        /// Into which core.
-        core: CoreId,
-        /// Who promotes it.
-        by: Arc<str>,
-    },
+    PromotionBegun { learning: LearningId, core: CoreId, by: Arc<str> },
     /// A core did not take a learning.
-    PromotionAbandoned {
-        /// Which.
-        learning: LearningId,
-    },
+    PromotionAbandoned { learning: LearningId },
     /// A learning is in a core.
-    LearningPromoted {
-        /// Which.
-        learning: LearningId,
-        /// In which core.
-        core: CoreId,
-        /// The entry that says it.
-        entry: CoreEntryId,
-        /// Who promoted it.
-        by: Arc<str>,
-    },
+    LearningPromoted { learning: LearningId, core: CoreId, entry: CoreEntryId, by: Arc<str> },
     /// A learning is not wanted.
-    LearningRefused {
-        /// Which.
-        learning: LearningId,
-        /// Who refused it.
-        by: Arc<str>,
-        /// Why.
-        reason: Option<Arc<str>>,
-    },
+    LearningRefused { learning: LearningId, by: Arc<str>, reason: Option<Arc<str>> },
     /// A learning was taken out of its core, or is on its way out.
-    LearningRolledBack {
-        /// Which.
-        learning: LearningId,
-        /// Out of which core.
-        core: CoreId,
-        /// Who took it out.
-        by: Arc<str>,
-        /// Why.
-        reason: Option<Arc<str>>,
-    },
+    LearningRolledBack { learning: LearningId, core: CoreId, by: Arc<str>, reason: Option<Arc<str>> },
     /// A choice was added.
-    ChoiceAdded {
-        /// Which.
-        choice: ChoiceId,
-        /// What is to be decided.
-        question: String,
-        /// Between what.
-        options: Vec<String>,
-    },
+    ChoiceAdded { choice: ChoiceId, question: String, options: Vec<String> },
     /// A branch was chosen.
-    BranchChosen {
-        /// Of which choice.
-        choice: ChoiceId,
-        /// Its name.
-        option: String,
-        /// By whom.
-        by: Option<Arc<str>>,
-    },
+    BranchChosen { choice: ChoiceId, option: String, by: Option<Arc<str>> },
 }
 
 type At<'a> = (u64, &'a BoardState);

@@ -12,7 +12,6 @@ use crate::engine::Step;
 use crate::store::StoreError;
 use crate::{Error, Result};
 
-/// The board at a revision.
 struct Moment {
     rev: u64,
     at: Timestamp,

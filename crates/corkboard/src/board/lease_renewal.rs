@@ -11,7 +11,6 @@ use super::Board;
 use crate::store::StoreError;
 use crate::{Error, Result};
 
-/// What is held.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum HeldLease {
     Task { task: TaskId, epoch: u64 },
@@ -27,11 +26,9 @@ impl HeldLease {
     }
 }
 
-/// How it stands with what is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeaseState {
     Held,
-    /// The program is done with it.
     Ended,
     /// It is another's, or nobody's: the program should stop.
     Lost,
@@ -69,7 +66,6 @@ impl LeaseRenewal {
         }
     }
 
-    /// The program is done with it.
     pub(super) fn end(&self) {
         self.renewing.abort();
         self.state.send_if_modified(|state| replace_held(state, LeaseState::Ended));
@@ -120,7 +116,6 @@ async fn renew_until_lost(board: &Board, held: HeldLease, lease: Duration, deadl
     }
 }
 
-/// Whether trying again may help.
 fn may_pass(error: &Error) -> bool {
     let is_closed = matches!(error, Error::Closed);
     !is_closed && (error.is_retryable() || matches!(error, Error::Store(StoreError::OutcomeUnknown(_))))

@@ -6,7 +6,7 @@ use corkboard_core::board::{BoardCommand, BoardReply, BoardStatus, RetainFor};
 use jiff::Timestamp;
 
 use super::orchestrate::milliseconds;
-use super::{Board, unexpected};
+use super::{Board, expect_reply, unexpected};
 use crate::Result;
 
 impl Board {
@@ -48,9 +48,6 @@ impl Board {
     }
 
     async fn retained(&self, command: BoardCommand) -> Result<Timestamp> {
-        match self.after_the_end().ask(command).await?.reply {
-            BoardReply::Retained { until } => Ok(until),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.after_the_end().ask(command).await?, BoardReply::Retained { until } => until)
     }
 }

@@ -209,7 +209,6 @@ impl Board {
         self.allowed_spaces.check_command(&self.actor, command, (&self.engine, &self.slot)).await
     }
 
-    /// The log of this board.
     pub(crate) fn in_engine(&self) -> InEngine<BoardState> {
         InEngine::new(&self.engine, &self.slot.id)
     }
@@ -240,6 +239,17 @@ impl Board {
         Request { command, if_rev: self.conditions.if_rev, idempotency }
     }
 }
+
+/// The value of the one kind of reply that belongs to the question. `unexpected` makes the error for any other.
+macro_rules! expect_reply {
+    ($answer:expr, $reply:pat => $value:expr) => {
+        match $answer.reply {
+            $reply => Ok($value),
+            other => Err(unexpected(other)),
+        }
+    };
+}
+pub(crate) use expect_reply;
 
 /// An answer that does not belong to the question: a defect of ours, said instead of hidden.
 pub(crate) fn unexpected(reply: BoardReply) -> Error {

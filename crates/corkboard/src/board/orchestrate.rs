@@ -9,7 +9,7 @@ use corkboard_core::board::{
 };
 use jiff::Timestamp;
 
-use super::{Board, unexpected};
+use super::{Board, expect_reply, unexpected};
 use crate::Result;
 
 impl Board {
@@ -43,10 +43,7 @@ impl Board {
         tasks: Vec<NewTask>,
         choices: Vec<NewChoice>,
     ) -> Result<(Vec<TaskId>, Vec<ChoiceId>)> {
-        match self.ask(BoardCommand::AddTasks { tasks, choices }).await?.reply {
-            BoardReply::Added { tasks, choices } => Ok((tasks, choices)),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::AddTasks { tasks, choices }).await?, BoardReply::Added { tasks, choices } => (tasks, choices))
     }
 
     /// Adds a choice between branches, each of which begins with tasks of the board.
@@ -133,18 +130,12 @@ impl Board {
     /// Becomes the orchestrator, if nobody else is. Whoever was it by the same name is fenced.
     pub async fn acquire_orchestrator(&self, lease: Duration) -> Result<Orchestrating> {
         let command = BoardCommand::AcquireOrchestrator { lease_ms: milliseconds(lease) };
-        match self.ask(command).await?.reply {
-            BoardReply::Held { epoch, deadline } => Ok(Orchestrating { board: self.clone(), epoch, deadline }),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(command).await?, BoardReply::Held { epoch, deadline } => Orchestrating { board: self.clone(), epoch, deadline })
     }
 
     /// Keeps the orchestrator's role. Returns until when.
     pub async fn renew_orchestrator(&self, epoch: u64) -> Result<Timestamp> {
-        match self.ask(BoardCommand::RenewOrchestrator { epoch }).await?.reply {
-            BoardReply::Held { deadline, .. } => Ok(deadline),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::RenewOrchestrator { epoch }).await?, BoardReply::Held { deadline, .. } => deadline)
     }
 
     /// Gives the orchestrator's role back.
@@ -153,24 +144,15 @@ impl Board {
     }
 
     pub(super) async fn moved(&self, command: BoardCommand) -> Result<TaskStatus> {
-        match self.ask(command).await?.reply {
-            BoardReply::Moved { status } => Ok(status),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(command).await?, BoardReply::Moved { status } => status)
     }
 
     async fn tasks(&self, command: BoardCommand) -> Result<Vec<TaskId>> {
-        match self.ask(command).await?.reply {
-            BoardReply::Tasks(tasks) => Ok(tasks),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(command).await?, BoardReply::Tasks(tasks) => tasks)
     }
 
     async fn ended(&self, command: BoardCommand) -> Result<BoardOutcome> {
-        match self.ask(command).await?.reply {
-            BoardReply::Ended { outcome } => Ok(outcome),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(command).await?, BoardReply::Ended { outcome } => outcome)
     }
 }
 

@@ -7,7 +7,7 @@ use corkboard_core::board::{
     NudgeId,
 };
 
-use super::{Board, BoardView, unexpected};
+use super::{Board, BoardView, expect_reply, unexpected};
 use crate::{Error, Result, context};
 
 impl Board {
@@ -33,10 +33,7 @@ impl Board {
     /// # Ok(()) }
     /// ```
     pub async fn inject_nudge(&self, nudge: NewNudge) -> Result<NudgeId> {
-        match self.ask(BoardCommand::InjectNudge(nudge)).await?.reply {
-            BoardReply::Nudge(id) => Ok(id),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::InjectNudge(nudge)).await?, BoardReply::Nudge(id) => id)
     }
 
     /// What is said to this handle's actor and not acknowledged: the urgent first, then in order. That they read it is
@@ -56,10 +53,7 @@ impl Board {
 
     /// Says that this handle's actor heeds what was said to them: all of these, or none. Returns those for which that is new.
     pub async fn acknowledge(&self, nudges: &[NudgeId]) -> Result<Vec<NudgeId>> {
-        match self.ask(BoardCommand::AcknowledgeNudges { nudges: nudges.to_vec() }).await?.reply {
-            BoardReply::Nudges(acknowledged) => Ok(acknowledged),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::AcknowledgeNudges { nudges: nudges.to_vec() }).await?, BoardReply::Nudges(acknowledged) => acknowledged)
     }
 
     /// Approves a decision. What waits for it may go on.
@@ -78,10 +72,7 @@ impl Board {
         verdict: ApprovalVerdict,
         comment: Option<String>,
     ) -> Result<ApprovalId> {
-        match self.ask(BoardCommand::Judge { decision, verdict, comment }).await?.reply {
-            BoardReply::Approval(id) => Ok(id),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::Judge { decision, verdict, comment }).await?, BoardReply::Approval(id) => id)
     }
 
     /// Replaces a decision by another: one's own, or anyone's if the actor runs the board. Both are kept; the new one holds.

@@ -112,7 +112,6 @@ fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The best hits.
 fn hits(
     current: &Revisioned<BoardState>,
     index: &Index<BoardItem>,

@@ -5,16 +5,13 @@ use corkboard_core::board::{
 };
 use jiff::Timestamp;
 
-use super::{Board, unexpected};
+use super::{Board, expect_reply, unexpected};
 use crate::Result;
 
 impl Board {
     /// Says that the holder still works on the task. Returns until when it is theirs.
     pub async fn heartbeat(&self, task: TaskId, epoch: Option<u64>) -> Result<Timestamp> {
-        match self.ask(BoardCommand::Heartbeat { task, epoch }).await?.reply {
-            BoardReply::Held { deadline, .. } => Ok(deadline),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::Heartbeat { task, epoch }).await?, BoardReply::Held { deadline, .. } => deadline)
     }
 
     /// Gives a task back. Whoever runs the board may take it from its holder so.
@@ -51,17 +48,11 @@ impl Board {
 
     /// Records a decision, which may supersede one by the same author.
     pub async fn record_decision(&self, decision: NewDecision) -> Result<DecisionId> {
-        match self.ask(BoardCommand::RecordDecision(decision)).await?.reply {
-            BoardReply::Decision(id) => Ok(id),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::RecordDecision(decision)).await?, BoardReply::Decision(id) => id)
     }
 
     /// Records a discovery.
     pub async fn record_discovery(&self, discovery: NewDiscovery) -> Result<DiscoveryId> {
-        match self.ask(BoardCommand::RecordDiscovery(discovery)).await?.reply {
-            BoardReply::Discovery(id) => Ok(id),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(BoardCommand::RecordDiscovery(discovery)).await?, BoardReply::Discovery(id) => id)
     }
 }

@@ -15,16 +15,13 @@ use super::cores::{CoreLines, Knowledge};
 use super::item::{self, Body, Rendered};
 use crate::knowledge::SourcedEntry;
 
-/// What a board has to show.
 #[derive(Clone, Default)]
 pub(super) struct BoardLines<'a> {
     pub(super) goal: &'a str,
     pub(super) constraints: Vec<BoardLine<'a>>,
     /// What was said to whoever reads, the urgent first.
     pub(super) nudges: Vec<BoardLine<'a>>,
-    /// For a task, if one is asked about.
     pub(super) task: Option<TaskLines<'a>>,
-    /// What memory cores have to say.
     pub(super) cores: CoreLines<'a>,
 }
 
@@ -40,7 +37,6 @@ pub(super) struct TaskLines<'a> {
     pub(super) state: Vec<StateLine<'a>>,
 }
 
-/// Something on a board.
 #[derive(Clone, Copy)]
 pub(super) enum BoardLine<'a> {
     Constraint(u64, &'a str),
@@ -56,12 +52,10 @@ pub(super) enum BoardLine<'a> {
     Core(u64, &'a SourcedEntry),
 }
 
-/// A line about a task.
 #[derive(Clone)]
 pub(super) struct StateLine<'a> {
     pub(super) label: &'static str,
     pub(super) text: Cow<'a, str>,
-    /// How far it may be trusted.
     pub(super) trust: Trust,
 }
 
@@ -143,7 +137,6 @@ impl Concern {
     }
 }
 
-/// All that a task depends on, directly or not.
 fn above(state: &BoardState, task: &Task) -> HashSet<TaskId> {
     let mut found = HashSet::new();
     let mut tasks: Vec<TaskId> = task.depends_on.to_vec();

@@ -63,7 +63,6 @@ impl Knowledge {
     }
 }
 
-/// What cores have to say, as lines.
 #[derive(Clone, Default)]
 pub(super) struct CoreLines<'a> {
     lines: Vec<BoardLine<'a>>,

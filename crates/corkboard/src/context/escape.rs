@@ -10,7 +10,6 @@ pub(super) fn push_lines(out: &mut String, text: &str, indent: &str) {
     });
 }
 
-/// Appends a text on one line.
 pub(crate) fn push_line(out: &mut String, text: &str) {
     push(out, text, |out| out.push_str("&#xa;"));
 }

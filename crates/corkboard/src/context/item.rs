@@ -12,24 +12,19 @@ const BYTES_PER_TOKEN: u64 = 16;
 /// Fewer tokens than this are not worth the mark that says that the rest is missing.
 const LEAST_SHOWN: u64 = 8;
 
-/// What is to be shown.
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'a> {
     Text(&'a str),
     Value(&'a Content),
-    /// A text that came from outside.
     OutsideText(&'a str),
-    /// A value that came from outside.
     OutsideValue(&'a Content),
 }
 
 impl<'a> Body<'a> {
-    /// A text that may be trusted so far.
     pub(crate) fn said(text: &'a str, trust: Trust) -> Self {
         if trust == Trust::Outside { Self::OutsideText(text) } else { Self::Text(text) }
     }
 
-    /// A value that may be trusted so far.
     pub(crate) fn kept(value: &'a Content, trust: Trust) -> Self {
         if trust == Trust::Outside { Self::OutsideValue(value) } else { Self::Value(value) }
     }

@@ -20,7 +20,6 @@ const COLLAPSED: u64 = 32;
 #[derive(Clone)]
 pub(super) struct EntryLine<'a> {
     pub(super) key: &'a str,
-    /// The keys of the others.
     pub(super) same: Vec<&'a str>,
     pub(super) body: Body<'a>,
     pub(super) importance: f32,
@@ -71,9 +70,7 @@ impl<'a> EntryLine<'a> {
 pub(super) struct NoteLine<'a> {
     pub(super) id: u64,
     pub(super) text: &'a str,
-    /// How far it may be trusted.
     pub(super) trust: Trust,
-    /// The numbers of the others.
     pub(super) same: Vec<u64>,
     /// Whether its beginning is enough.
     pub(super) is_collapsed: bool,
@@ -97,7 +94,6 @@ pub(super) enum ItemRef<'a> {
     Key(&'a str),
     Note(u64),
     Notebook(&'a str),
-    /// An entry of a memory core.
     Core(&'a str, CoreEntryId),
 }
 
@@ -147,7 +143,6 @@ pub(super) fn fill<'a>(
     section.leave_out_rest(count, rest.map(|entry| ItemRef::Key(entry.key)));
 }
 
-/// The newest notes, as many as fit.
 pub(super) struct NoteLines<'n, 'a> {
     notes: &'n [NoteLine<'a>],
     most: u64,
@@ -159,7 +154,6 @@ pub(super) struct NoteLines<'n, 'a> {
 }
 
 impl<'n, 'a> NoteLines<'n, 'a> {
-    /// Of notes in the order they were added.
     pub(super) fn new(notes: &'n [NoteLine<'a>], most: u64) -> Self {
         Self { notes, most, taken: Vec::new(), tokens: 0, next: None }
     }
@@ -177,7 +171,6 @@ impl<'n, 'a> NoteLines<'n, 'a> {
         }
     }
 
-    /// What the notes taken have.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens
     }

@@ -284,9 +284,7 @@ pub(crate) fn for_task(
     (told, knowledge): (&[Arc<Nudge>], &Knowledge),
     budget: u64,
 ) -> Result<Composition> {
-    if budget < LEAST_BUDGET {
-        return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
-    }
+    check_budget(budget)?;
     view.task(task)?;
     let lines = board::BoardLines::of(view.state(), Some(task)).telling(told).knowing(knowledge);
     let compose::Composed { text, tokens, sections, .. } = task::compose(&lines, budget);
@@ -340,8 +338,8 @@ impl ContextWindow {
     /// What it shows of a board is read by whoever acts here: a claim on the task is renewed, and that nudges were read is
     /// written down, of those that are in the text from beginning to end.
     pub async fn compose(&self, request: ContextRequest) -> Result<Composition> {
-        let (composition, read) = self.look(request, Look::Read).await?;
-        if let Some((board, told)) = read {
+        let (composition, reading) = self.look(request, Look::Read).await?;
+        if let Some(BoardReading { board, told, .. }) = reading {
             board.shown(&told, &composition.text).await?;
         }
         Ok(composition)
@@ -352,11 +350,7 @@ impl ContextWindow {
         Ok(self.look(request, Look::Preview).await?.0)
     }
 
-    async fn look(
-        &self,
-        request: ContextRequest,
-        look: Look,
-    ) -> Result<(Composition, Option<(Board, Vec<Arc<Nudge>>)>)> {
+    async fn look(&self, request: ContextRequest, look: Look) -> Result<(Composition, Option<BoardReading>)> {
         let options = self.memory.options();
         match request.strategy {
             Strategy::Trim => {}
@@ -364,9 +358,7 @@ impl ContextWindow {
             Strategy::Summarize => check_tier(options, "summarizing for the context window", Tier::Teams)?,
         }
         let budget = request.budget.unwrap_or(options.context_tokens.max(LEAST_BUDGET));
-        if budget < LEAST_BUDGET {
-            return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
-        }
+        check_budget(budget)?;
         let hits = match request.query.as_deref() {
             Some(query) => sources::hits(&self.memory, query).await?,
             None => Vec::new(),
@@ -375,27 +367,22 @@ impl ContextWindow {
             Some(id) => self.memory.conversation(id)?.entries_and_notes().await?,
             None => EntriesAndNotes::default(),
         };
-        let on = request.board.as_deref().map(|id| self.memory.board(id)).transpose()?;
-        let view = match (&on, request.task) {
-            (Some(board), Some(task)) if look == Look::Read => Some(board.view_for(task).await?),
-            (Some(board), _) => Some(board.view().await?),
-            // A task is a task of a board.
-            (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),
-            (None, None) => None,
-        };
-        let mut knowledge = match (&on, &view) {
-            (Some(board), Some(view)) => board.knowledge(view, request.task).await?,
-            _ => Knowledge::default(),
+        let reading = self.read_board(&request, look).await?;
+        let mut knowledge = match &reading {
+            Some(BoardReading { board, view, .. }) => board.knowledge(view, request.task).await?,
+            None => Knowledge::default(),
         };
         knowledge.extend(sources::long_term(&self.memory).await?);
         let (current, now) = self.memory.current().await?;
         let mut material = sources::remembered(&current.state, now);
-        let told = on.as_ref().zip(view.as_ref()).map_or_else(Vec::new, |(board, view)| board.told(view));
-        if let (Some(view), Some(task)) = (&view, request.task) {
-            view.task(task)?;
-        }
-        let lines = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task).telling(&told));
-        material.board = Some(lines.unwrap_or_default().knowing(&knowledge));
+        let lines = match (&reading, request.task) {
+            (Some(BoardReading { view, told, .. }), task) => {
+                task.map(|task| view.task(task)).transpose()?;
+                board::BoardLines::of(view.state(), task).telling(told)
+            }
+            (None, _) => board::BoardLines::default(),
+        };
+        material.board = Some(lines.knowing(&knowledge));
         material.hits = &hits;
         material.has_conversation = request.conversation.is_some();
         sources::add_scratchpad(&mut material, &pad);
@@ -404,8 +391,34 @@ impl ContextWindow {
             strategy => (compose::compose(material, budget, strategy), None),
         };
         let compose::Composed { text, tokens, sections, .. } = composed;
-        let (rev, board_rev) = (current.head.rev, view.map(|view| view.rev()));
-        let composition = Composition { text, tokens, budget, rev, board_rev, sections, summary };
-        Ok((composition, on.map(|board| (board, told))))
+        let (rev, board_rev) = (current.head.rev, reading.as_ref().map(|reading| reading.view.rev()));
+        Ok((Composition { text, tokens, budget, rev, board_rev, sections, summary }, reading))
+    }
+
+    async fn read_board(&self, request: &ContextRequest, look: Look) -> Result<Option<BoardReading>> {
+        let board = request.board.as_deref().map(|id| self.memory.board(id)).transpose()?;
+        let (board, view) = match (board, request.task) {
+            (Some(board), Some(task)) if look == Look::Read => (board.clone(), board.view_for(task).await?),
+            (Some(board), _) => (board.clone(), board.view().await?),
+            // A task is a task of a board.
+            (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),
+            (None, None) => return Ok(None),
+        };
+        let told = board.told(&view);
+        Ok(Some(BoardReading { board, view, told }))
+    }
+}
+
+/// A board as a window shows it, and the nudges that the reader is told.
+struct BoardReading {
+    board: Board,
+    view: BoardView,
+    told: Vec<Arc<Nudge>>,
+}
+
+fn check_budget(budget: u64) -> Result<()> {
+    match budget < LEAST_BUDGET {
+        true => Err(Error::ContextBudget { budget, least: LEAST_BUDGET }),
+        false => Ok(()),
     }
 }

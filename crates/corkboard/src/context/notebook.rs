@@ -20,7 +20,6 @@ pub(super) struct NotebookLines<'a> {
     pub(super) progress: Vec<NotebookLine<'a>>,
 }
 
-/// A learning, a snippet or a bullet.
 #[derive(Clone)]
 pub(super) struct NotebookLine<'a> {
     /// What it is called elsewhere. All bullets of a notebook are its progress.

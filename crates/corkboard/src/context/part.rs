@@ -62,7 +62,6 @@ pub(super) struct PartSequence<'a> {
     pub(super) parts: Vec<WindowPart<'a>>,
     /// Tokens of all that stands before the next part.
     pub(super) used: u64,
-    /// The maximum for one item.
     item: u64,
 }
 

@@ -58,7 +58,6 @@ impl Section {
         }
     }
 
-    /// Whether something was left out for this reason.
     pub(super) fn leaves_out(&self, why: OmissionReason) -> bool {
         self.left_out.iter().any(|group| group.why == why)
     }
@@ -69,7 +68,6 @@ impl Section {
         self.mark = Some(mark);
     }
 
-    /// Takes the last item back.
     pub(super) fn pop(&mut self) -> bool {
         let Some(item) = self.items.pop() else { return false };
         self.used -= item.tokens;

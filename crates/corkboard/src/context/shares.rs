@@ -22,13 +22,11 @@ const ITEM: u64 = 10;
 /// An item's share of a small budget would be too small for any.
 const LEAST_ITEM: u64 = 32;
 
-/// The shares of one budget, in tokens.
 pub(super) struct Shares {
     budget: u64,
     stable: u64,
 }
 
-/// What one section may have.
 pub(super) struct Share {
     /// What is kept for it, if it has anything to show.
     pub(super) kept: u64,

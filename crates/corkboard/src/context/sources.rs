@@ -38,7 +38,6 @@ fn body(entry: &Entry) -> Body<'_> {
     Body::kept(&entry.value, entry.trust())
 }
 
-/// Adds a conversation's scratchpad.
 pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a EntriesAndNotes) {
     let entries = pad.entries.iter().map(|(key, entry)| EntryLine::new(key.as_str(), body(entry), 0.0));
     material.conversation_entries = entries.collect();

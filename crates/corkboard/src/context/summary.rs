@@ -13,7 +13,6 @@ use super::shares::Shares;
 use super::{SectionName, Strategy};
 use crate::model::{Model, ModelError, ModelRequest, StopReason};
 
-/// How many summaries are remembered.
 const REMEMBERED: usize = 256;
 /// The most tokens of what is left out that a model is told. The rest is only counted.
 const TOLD: u64 = 24_000;

@@ -28,7 +28,6 @@ pub(super) fn compose(lines: &BoardLines<'_>, budget: u64) -> Composed {
     assemble(sections, budget)
 }
 
-/// The board's goal.
 pub(super) fn goal(lines: &BoardLines<'_>, room: u64) -> Section {
     let mut section = Section::new(SectionName::Goal, room);
     if !lines.goal.trim().is_empty() {

@@ -40,7 +40,6 @@ const ORDER: [SectionName; 17] = [
     SectionName::Found,
 ];
 
-/// A memory to show.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     handoff: Option<Content>,

@@ -11,7 +11,6 @@ static TOKENIZER: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_ba
 /// A long text is counted in parts of about this many bytes, so that counting can stop early.
 const PART_BYTES: usize = 4096;
 
-/// How many tokens a text has.
 pub(crate) fn count(text: &str) -> u64 {
     TOKENIZER.count(text) as u64
 }

@@ -15,7 +15,6 @@ use crate::search::{Index, Query, Top};
 use crate::store::StoreError;
 use crate::{Limits, Result};
 
-/// An entry of a memory core, as it is now.
 #[derive(Debug, Clone)]
 pub(crate) struct SourcedEntry {
     pub(crate) core: CoreId,

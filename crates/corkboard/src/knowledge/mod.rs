@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::access::AuthenticatedActor;
+use crate::board::expect_reply;
 use crate::engine::{Answer, Engine, RequestSource, Slot, Watch};
 use crate::{Conditions, Error, Result};
 
@@ -152,10 +153,7 @@ impl Core {
     }
 
     async fn send_entries(&self, entries: Vec<NewCoreEntry>) -> Result<Vec<Added>> {
-        match self.ask(CoreCommand::Add { entries }).await?.reply {
-            CoreReply::Added { entries } => Ok(entries),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(CoreCommand::Add { entries }).await?, CoreReply::Added { entries } => entries)
     }
 
     /// The entry with that number, forgotten or not.
@@ -185,18 +183,12 @@ impl Core {
     /// origin; its importance and its tags stay as they are. Another's entry that an author only changed is forgotten, and
     /// can be restored.
     pub async fn withdraw(&self, of: Withdrawal) -> Result<Withdrawn> {
-        match self.ask(CoreCommand::Withdraw { of }).await?.reply {
-            CoreReply::Withdrawn { removed, kept, forgotten } => Ok(Withdrawn { removed, kept, forgotten }),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(CoreCommand::Withdraw { of }).await?, CoreReply::Withdrawn { removed, kept, forgotten } => Withdrawn { removed, kept, forgotten })
     }
 
     /// Removes all entries, the forgotten ones included. Returns how many. There is no way back but an image.
     pub async fn clear(&self) -> Result<u64> {
-        match self.ask(CoreCommand::Clear).await?.reply {
-            CoreReply::Cleared { entries } => Ok(entries),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(CoreCommand::Clear).await?, CoreReply::Cleared { entries } => entries)
     }
 
     /// All entries at this moment, as a value to be kept elsewhere.
@@ -250,10 +242,7 @@ impl Core {
     }
 
     async fn change(&self, command: CoreCommand) -> Result<u64> {
-        match self.ask(command).await?.reply {
-            CoreReply::Changed { version } => Ok(version),
-            other => Err(unexpected(other)),
-        }
+        expect_reply!(self.ask(command).await?, CoreReply::Changed { version } => version)
     }
 
     async fn ask(&self, command: CoreCommand) -> Result<Answer<CoreReply>> {
@@ -264,7 +253,6 @@ impl Core {
     }
 }
 
-/// The answer to one entry that was added.
 fn first(added: &[Added]) -> Result<Added> {
     added.first().copied().ok_or_else(|| unexpected(CoreReply::Added { entries: Vec::new() }))
 }

@@ -9,16 +9,11 @@ use jiff::tz::TimeZone;
 
 use super::words::Stems;
 
-/// Something that can be found, in words.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Document<'a> {
-    /// What it says.
     pub(crate) body: Cow<'a, str>,
-    /// What it is called.
     pub(crate) key: &'a str,
-    /// How it was marked.
     pub(crate) tags: &'a [Arc<str>],
-    /// Who said it.
     pub(crate) author: &'a str,
     /// When it was said: found by its words, and of two equals the newer comes first.
     pub(crate) written: Timestamp,
@@ -43,7 +38,6 @@ impl<'a> Document<'a> {
         Self { body: body.into(), key: "", tags: &[], author, written, importance }
     }
 
-    /// Calls `each` with every term of the document.
     pub(super) fn each_term(&self, stems: &mut Stems, mut each: impl FnMut(Field, &str)) {
         stems.each_term(&self.body, |term| each(Field::Body, term));
         stems.each_term(self.key, |term| each(Field::Key, term));
@@ -67,10 +61,7 @@ pub(crate) trait Searchable: Space {
     fn changes(before: Option<&Self>, after: &Self, each: impl FnMut(Self::DocumentId, Change<'_>));
 }
 
-/// What became of a document.
 pub(crate) enum Change<'a> {
-    /// It is there, and says this now.
     Put(Document<'a>),
-    /// It is gone.
     Removed,
 }

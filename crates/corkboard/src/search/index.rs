@@ -29,11 +29,8 @@ pub(crate) struct Index<Id> {
     /// By number; the numbers of terms that are in no document are used again.
     terms: Vec<Term>,
     free_numbers: Vec<u32>,
-    /// The lengths of all documents.
     total_length: u64,
-    /// How many postings there are.
     postings: u64,
-    /// The bytes of all terms.
     term_bytes: u64,
     /// Kept while many documents are put in.
     stems: Stems,
@@ -57,11 +54,9 @@ struct Occurrence {
 #[derive(Default)]
 struct Term {
     text: Arc<str>,
-    /// In no order.
     postings: Vec<Posting>,
 }
 
-/// A document that has a term.
 #[derive(Clone, Copy)]
 struct Posting {
     slot: u32,

@@ -86,13 +86,11 @@ fn chars(line: &str, range: Range<usize>) -> usize {
     line.get(range).map_or(0, |part| part.chars().count())
 }
 
-/// So many characters further on, or the end.
 fn forward(line: &str, from: usize, characters: usize) -> usize {
     let rest = line.get(from..).unwrap_or_default();
     rest.char_indices().nth(characters).map_or(line.len(), |(at, _)| from + at)
 }
 
-/// So many characters back, or the beginning.
 fn backward(line: &str, from: usize, characters: usize) -> usize {
     let before = line.get(..from).unwrap_or_default();
     match characters {

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Keeps the greatest of what it is offered.
 pub(crate) struct Top<T> {
     limit: usize,
     /// The least of those kept is on top.
@@ -15,7 +14,6 @@ impl<T: Ord> Top<T> {
         Self { limit, kept: BinaryHeap::with_capacity(limit.min(64) + 1) }
     }
 
-    /// Whether it would be kept.
     pub(crate) fn takes(&self, candidate: &T) -> bool {
         self.kept.len() < self.limit || self.kept.peek().is_some_and(|Reverse(least)| candidate > least)
     }
@@ -29,7 +27,6 @@ impl<T: Ord> Top<T> {
         }
     }
 
-    /// What was kept, the greatest first.
     pub(crate) fn into_sorted(self) -> Vec<T> {
         self.kept.into_sorted_vec().into_iter().map(|Reverse(kept)| kept).collect()
     }

@@ -71,7 +71,6 @@ impl Query {
 pub(super) struct Stems(HashMap<Box<str>, Box<str>>);
 
 impl Stems {
-    /// Calls `each` with every term of a text.
     pub(super) fn each_term(&mut self, text: &str, mut each: impl FnMut(&str)) {
         each_word(text, |word, _| {
             if let Some(stem) = self.0.get(word) {
@@ -98,13 +97,11 @@ fn stem(word: &str) -> Cow<'_, str> {
 /// What a character is to a text that is taken apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Part of a word.
     Word,
     /// Between the parts of an identifier.
     Joint,
     /// A letter of a script that puts no space between words.
     Unspaced,
-    /// A word by itself.
     Symbol,
     /// Belongs to the character before it and changes nothing.
     Mark,

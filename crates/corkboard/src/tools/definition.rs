@@ -144,7 +144,6 @@ pub(super) trait TypedTool: Send + Sync {
     const EFFECT: ToolEffect;
     const ANTHROPIC_TYPE: Option<&'static str> = None;
 
-    /// An input that is right.
     fn example() -> Value;
 
     fn run(

@@ -25,7 +25,6 @@ const TOLD: usize = 20;
 /// The most characters of a learning that are told.
 const TOLD_CHARACTERS: usize = 500;
 
-/// What `extract_learnings` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExtractLearningsInput {
@@ -115,7 +114,6 @@ impl TypedTool for PromoteLearningTool {
     }
 }
 
-/// The best learnings, a line each.
 fn page(learnings: &[LearningCandidate], open: usize) -> String {
     if learnings.is_empty() {
         return "Nothing is left to promote or refuse.".into();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
-use crate::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
+use crate::{FoundItem, Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, Written};
 
 tool!(
     /// `search_memory`: finds entries and notes by their words.
@@ -27,7 +27,6 @@ tool!(
     ScratchNoteTool
 );
 
-/// What `search_memory` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchMemoryInput {
@@ -37,7 +36,6 @@ pub(super) struct SearchMemoryInput {
     limit: Option<i64>,
 }
 
-/// What `write_memory` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteMemoryInput {
@@ -59,7 +57,6 @@ enum WriteMode {
     Append,
 }
 
-/// What `write_session_handoff` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteSessionHandoffInput {
@@ -69,7 +66,6 @@ pub(super) struct WriteSessionHandoffInput {
     outside: Option<bool>,
 }
 
-/// What `scratch_note` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScratchNoteInput {
@@ -145,24 +141,31 @@ impl TypedTool for WriteMemoryTool {
     async fn run(&self, input: WriteMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let WriteMemoryInput { key, content, mode, outside } = input;
         let memory = context.memory(&self.corkboard)?.working();
-        let is_outside = outside.unwrap_or_default();
-        let (written, verb) = match mode.unwrap_or_default() {
-            WriteMode::Replace => {
-                let written = memory.write_text(&key, content).outside(is_outside).await?;
-                (written, if written.is_update { "Replaced" } else { "Stored" })
-            }
-            // Of a text of which a line came from outside, all is held to have.
-            WriteMode::Append if is_outside => {
-                let written = memory.write_text(&key, content).on_new_line().from_outside().await?;
-                (written, if written.is_update { "Appended to" } else { "Stored" })
-            }
-            WriteMode::Append => {
-                let written = memory.append(&key, &content).on_new_line().await?;
-                (written, if written.is_update { "Appended to" } else { "Stored" })
-            }
+        let mode = mode.unwrap_or_default();
+        let written = write(&memory, &key, content, mode, outside).await?;
+        let verb = match mode {
+            _ if !written.is_update => "Stored",
+            WriteMode::Replace => "Replaced",
+            WriteMode::Append => "Appended to",
         };
         let data = json!({"key": key, "version": written.version, "updated": written.is_update});
         Ok(ToolOutput::new(format!("{verb} {key}."), data))
+    }
+}
+
+async fn write(
+    memory: &WorkingMemory,
+    key: &str,
+    content: String,
+    mode: WriteMode,
+    outside: Option<bool>,
+) -> Result<Written> {
+    let is_outside = outside.unwrap_or_default();
+    match mode {
+        WriteMode::Replace => memory.write_text(key, content).outside(is_outside).await,
+        // Of a text of which a line came from outside, all is held to have.
+        WriteMode::Append if is_outside => memory.write_text(key, content).on_new_line().from_outside().await,
+        WriteMode::Append => memory.append(key, &content).on_new_line().await,
     }
 }
 
@@ -201,20 +204,16 @@ impl TypedTool for ScratchNoteTool {
 
     async fn run(&self, input: ScratchNoteInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let ScratchNoteInput { mode, content, outside } = input;
-        let is_outside = outside.unwrap_or_default();
         let memory = context.memory(&self.corkboard)?.working();
         let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));
         let (written, text) = match mode {
             ScratchMode::Replace => {
-                let write = memory.write_text(SCRATCHPAD_KEY, needed()?).outside(is_outside);
-                (write.await?, "Replaced the scratchpad.")
-            }
-            ScratchMode::Append if is_outside => {
-                let write = memory.write_text(SCRATCHPAD_KEY, needed()?).on_new_line().from_outside();
-                (write.await?, "Appended to the scratchpad.")
+                let written = write(&memory, SCRATCHPAD_KEY, needed()?, WriteMode::Replace, outside).await?;
+                (written, "Replaced the scratchpad.")
             }
             ScratchMode::Append => {
-                (memory.append(SCRATCHPAD_KEY, &needed()?).on_new_line().await?, "Appended to the scratchpad.")
+                let written = write(&memory, SCRATCHPAD_KEY, needed()?, WriteMode::Append, outside).await?;
+                (written, "Appended to the scratchpad.")
             }
             ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, "").await?, "Cleared the scratchpad."),
             ScratchMode::Read => {

@@ -21,7 +21,6 @@ tool!(
     UpdateNotebookTool
 );
 
-/// What `read_notebook` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadNotebookInput {
@@ -29,7 +28,6 @@ pub(super) struct ReadNotebookInput {
     name: Option<String>,
 }
 
-/// What `update_notebook` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateNotebookInput {
@@ -68,7 +66,6 @@ impl TypedTool for ReadNotebookTool {
     }
 }
 
-/// What a notebook shows, with its ids.
 fn listing(notebook: &Notebook) -> String {
     let is_empty = notebook.progress.is_empty() && notebook.learnings.is_empty() && notebook.snippets.is_empty();
     if is_empty {

@@ -19,7 +19,6 @@ tool!(
     CheckNudgesTool
 );
 
-/// What `check_nudges` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckNudgesInput {

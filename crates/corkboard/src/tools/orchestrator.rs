@@ -24,7 +24,6 @@ tool!(
     ChooseBranchTool
 );
 
-/// What `assign_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AssignTaskInput {
@@ -36,7 +35,6 @@ pub(super) struct AssignTaskInput {
     review: Option<bool>,
 }
 
-/// What `review_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReviewTaskInput {
@@ -59,7 +57,6 @@ enum Verdict {
     Rejected,
 }
 
-/// What `choose_branch` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChooseBranchInput {

@@ -22,7 +22,6 @@ tool!(
     AddTasksTool
 );
 
-/// What `create_board` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateBoardInput {
@@ -32,7 +31,6 @@ pub(super) struct CreateBoardInput {
     memory_cores: Option<Vec<String>>,
 }
 
-/// What `add_tasks` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AddTasksInput {

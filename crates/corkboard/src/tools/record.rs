@@ -25,7 +25,6 @@ tool!(
     RecordArtifactTool
 );
 
-/// What `record_decision` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordDecisionInput {
@@ -46,7 +45,6 @@ pub(super) struct RecordDecisionInput {
     outside: Option<bool>,
 }
 
-/// What `record_discovery` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordDiscoveryInput {
@@ -75,7 +73,6 @@ enum DiscoveryTypeSchema {
     Insight,
 }
 
-/// What `record_artifact` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordArtifactInput {

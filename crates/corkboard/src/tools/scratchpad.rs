@@ -22,7 +22,6 @@ tool!(
     MemoryWriteTool
 );
 
-/// What `memory_read` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryReadInput {
@@ -30,7 +29,6 @@ pub(super) struct MemoryReadInput {
     key: Option<String>,
 }
 
-/// What `memory_write` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryWriteInput {

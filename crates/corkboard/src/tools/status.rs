@@ -21,7 +21,6 @@ tool!(
     BoardStatusTool
 );
 
-/// What `board_status` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BoardStatusInput {

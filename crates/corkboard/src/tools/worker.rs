@@ -30,7 +30,6 @@ tool!(
     CompleteTaskTool
 );
 
-/// What `board_context` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BoardContextInput {
@@ -41,7 +40,6 @@ pub(super) struct BoardContextInput {
     budget: Option<u64>,
 }
 
-/// What `claim_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimTaskInput {
@@ -52,7 +50,6 @@ pub(super) struct ClaimTaskInput {
     epoch: Option<u64>,
 }
 
-/// What `update_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateTaskInput {
@@ -84,7 +81,6 @@ impl From<Update> for TaskStatus {
     }
 }
 
-/// What `complete_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CompleteTaskInput {

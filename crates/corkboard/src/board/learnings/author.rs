@@ -12,7 +12,6 @@ use serde::Serialize;
 use super::super::claim_task::Future;
 use crate::{Corkboard, Error, Result};
 
-/// Cores that are listed at a time.
 const PAGE: usize = 256;
 
 /// Takes out of all memory cores what somebody said, brought in or edited, or what was learned on a board. Made by [`Corkboard::roll_back_author`] and
@@ -180,7 +179,6 @@ impl RollBackCores {
         Ok(done)
     }
 
-    /// Looks through all cores.
     async fn find(&self, of: &Withdrawal, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<RollBackTargets> {
         let mut found = RollBackTargets::default();
         let cores = self.every_core().await?;

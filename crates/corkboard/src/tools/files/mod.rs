@@ -129,7 +129,6 @@ fn with_warning(shown: String, entry: &Entry) -> String {
     }
 }
 
-/// The files at one moment.
 struct Files<'a> {
     scope: &'a ScopeState,
     now: Timestamp,

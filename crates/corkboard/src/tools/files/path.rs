@@ -11,7 +11,6 @@ const SHOWN: usize = 600;
 /// A checked path. It can name nothing outside the memory: it is a key, or what keys begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FilePath {
-    /// As it was given.
     shown: String,
     /// What comes below the root; empty for the root itself.
     key: String,
@@ -39,7 +38,6 @@ impl FilePath {
         Ok(Self { shown, key: key.into(), is_directory: key.len() < below.len() })
     }
 
-    /// As it was given.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
