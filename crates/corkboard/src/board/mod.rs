@@ -60,6 +60,7 @@ pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
 pub use progress::BoardProgress;
 pub use search::BoardHit;
+pub(crate) use sentence::written;
 pub use view::BoardView;
 
 /// Watches the log of a board.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use corkboard_core::board::{ReviewStatus, TaskStatus};
+use corkboard_core::board::{ReviewStatus, TaskId, TaskStatus};
 use serde::Serialize;
 
 use super::BoardChange;
@@ -18,13 +18,11 @@ impl fmt::Display for BoardChange {
             Self::BoardEnded { status, outcome: Some(outcome) } => write!(f, "The board is {status}: {outcome}."),
             Self::BoardEnded { status, outcome: None } => write!(f, "The board is {status}."),
             Self::BoardPaused { by, comment } => {
-                let comment = comment.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
-                write!(f, "{by} paused the board{comment}.")
+                write!(f, "{by} paused the board{}.", remark(comment.as_deref()))
             }
             Self::BoardArchived { retain_until } => write!(f, "The board is archived, and kept until {retain_until}."),
             Self::LearningsWaived { by, reason } => {
-                let reason = reason.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
-                write!(f, "{by} gave up what the board taught{reason}.")
+                write!(f, "{by} gave up what the board taught{}.", remark(reason.as_deref()))
             }
             Self::BoardResumed => write!(f, "The board goes on after a pause."),
             Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
@@ -35,17 +33,11 @@ impl fmt::Display for BoardChange {
                 if *status == TaskStatus::Pending { write!(f, ".") } else { write!(f, ", which is {status}.") }
             }
             Self::TaskEdited { task, fields } => write!(f, "{task}'s {} changed.", listed(fields)),
-            Self::DependenciesAdded { task, on } => {
-                let on: Vec<_> = on.iter().map(ToString::to_string).collect();
-                write!(f, "{task} now waits for {}.", listed(&on))
-            }
-            Self::DependenciesRemoved { task, on } => {
-                let on: Vec<_> = on.iter().map(ToString::to_string).collect();
-                write!(f, "{task} no longer waits for {}.", listed(&on))
-            }
+            Self::DependenciesAdded { task, on } => write!(f, "{task} now waits for {}.", listed_tasks(on)),
+            Self::DependenciesRemoved { task, on } => write!(f, "{task} no longer waits for {}.", listed_tasks(on)),
             Self::TaskMoved { task, title, from, to, by, reason } => {
                 let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
-                let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", shortened(reason)));
+                let reason = remark(reason.as_deref());
                 write!(f, "{task} {} went from {from} to {to}{by}{reason}.", quoted(title))
             }
             Self::TaskBegunAgain { task, status, attempt } => {
@@ -61,7 +53,7 @@ impl fmt::Display for BoardChange {
                     ReviewStatus::Rejected => "was rejected",
                 };
                 let by = by.as_ref().map_or_else(String::new, |by| format!(", says {by}"));
-                let comments = comments.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                let comments = remark(comments.as_deref());
                 write!(f, "{task} {verdict}{by}{comments}.")
             }
             Self::DecisionMade { decision, question, choice, by } => {
@@ -69,8 +61,7 @@ impl fmt::Display for BoardChange {
             }
             Self::DecisionSuperseded { decision, by } => write!(f, "{decision} was superseded by {by}."),
             Self::DecisionJudged { decision, verdict, by, comment } => {
-                let comment = comment.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
-                write!(f, "{by} {verdict} {decision}{comment}.")
+                write!(f, "{by} {verdict} {decision}{}.", remark(comment.as_deref()))
             }
             Self::Nudged { nudge, to, priority, message, by } => {
                 write!(f, "{by} said to {to} ({nudge}, {priority}): {}.", shortened(message))
@@ -93,12 +84,10 @@ impl fmt::Display for BoardChange {
                 write!(f, "{by} promoted {learning} into {core}: {entry}.")
             }
             Self::LearningRefused { learning, by, reason } => {
-                let reason = reason.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
-                write!(f, "{by} refused {learning}{reason}.")
+                write!(f, "{by} refused {learning}{}.", remark(reason.as_deref()))
             }
             Self::LearningRolledBack { learning, core, by, reason } => {
-                let reason = reason.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
-                write!(f, "{by} rolled {learning} back, out of {core}{reason}.")
+                write!(f, "{by} rolled {learning} back, out of {core}{}.", remark(reason.as_deref()))
             }
             Self::ChoiceAdded { choice, question, options } => {
                 let options: Vec<_> = options.iter().map(|option| quoted(option)).collect();
@@ -110,6 +99,11 @@ impl fmt::Display for BoardChange {
             }
         }
     }
+}
+
+/// What was said besides, if anything was.
+fn remark(said: Option<&str>) -> String {
+    said.map_or_else(String::new, |said| format!(": {}", shortened(said)))
 }
 
 /// A text in quotation marks, without line ends.
@@ -137,7 +131,11 @@ fn listed(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// As it is written in JSON.
-fn written(value: &impl Serialize) -> String {
+fn listed_tasks(tasks: &[TaskId]) -> String {
+    listed(&tasks.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+/// A word of the board's language, as it is written in JSON.
+pub(crate) fn written(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(Into::into)).unwrap_or_default()
 }

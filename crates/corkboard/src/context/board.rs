@@ -13,6 +13,7 @@ use corkboard_core::knowledge::Trust;
 
 use super::cores::{CoreLines, Knowledge};
 use super::item::{self, Body, Rendered};
+use crate::board::written;
 use crate::knowledge::SourcedEntry;
 
 #[derive(Clone, Default)]
@@ -175,7 +176,7 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     if let Some(verdict) = task.review_status {
         let by = task.reviewed_by.as_deref().unwrap_or("nobody");
         let comments = task.review_comments.as_deref().map_or_else(String::new, |comments| format!(": {comments}"));
-        say("review: ", format!("{} by {by}{comments}", name_of(&verdict)).into());
+        say("review: ", format!("{} by {by}{comments}", written(&verdict)).into());
     }
     let mut status = task.status.to_string();
     if let Some(agent) = &task.assigned_to {
@@ -186,7 +187,7 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     }
     if let Some(cancelled) = &task.cancellation {
         let cause = cancelled.cause.map_or_else(String::new, |cause| format!(" ({cause})"));
-        status.push_str(&format!(", {}{cause}", name_of(&cancelled.reason)));
+        status.push_str(&format!(", {}{cause}", written(&cancelled.reason)));
     }
     say("status: ", status.into());
     for hindrance in state.hindrances(task.id) {
@@ -196,11 +197,6 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
         say("board: ", ended.to_string().into());
     }
     lines
-}
-
-/// A word of the board's language, as it is stored.
-fn name_of(word: &impl serde::Serialize) -> String {
-    serde_json::to_value(word).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn result_text(result: &corkboard_core::board::TaskResult) -> String {
@@ -244,7 +240,7 @@ impl BoardLine<'_> {
                 item::listed(&label, Body::said(&text, decision.trust), most)
             }
             Self::Discovery(discovery) => {
-                let what = format!("{} {}", discovery.id, name_of(&discovery.kind));
+                let what = format!("{} {}", discovery.id, written(&discovery.kind));
                 let body = Body::said(&discovery.content, discovery.trust);
                 item::listed(&said_by(&what, &discovery.discovered_by), body, most)
             }
@@ -268,7 +264,7 @@ impl BoardLine<'_> {
             }
             Self::Artifact(artifact, state) => {
                 let newest = state.artifact_at(&artifact.path).unwrap_or(artifact);
-                let mut label = format!("{} {} ", newest.id, name_of(&newest.kind));
+                let mut label = format!("{} {} ", newest.id, written(&newest.kind));
                 item::push_key(&mut label, &newest.path);
                 if newest.version > 1 {
                     label.push_str(&format!(" version {}", newest.version));

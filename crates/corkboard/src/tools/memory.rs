@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::definition::{TypedTool, tool};
+use super::scratchpad::text_of;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
 use crate::{FoundItem, Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, Written};
@@ -219,9 +220,7 @@ impl TypedTool for ScratchNoteTool {
             ScratchMode::Read => {
                 let entry = memory.get_entry(SCRATCHPAD_KEY).await?;
                 let trust = entry.as_ref().map(|entry| entry.trust()).unwrap_or_default();
-                let text = entry
-                    .map(|entry| entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned());
-                let text = text.filter(|text| !text.is_empty());
+                let text = entry.as_ref().map(|entry| text_of(entry)).filter(|text| !text.is_empty());
                 let data = match trust {
                     Trust::Outside => json!({"content": text, "trust": trust}),
                     Trust::Agent | Trust::Own => json!({"content": text}),

@@ -150,6 +150,6 @@ fn all(contents: &EntriesAndNotes) -> String {
     own.into_iter().chain(outside).collect::<Vec<_>>().join("\n")
 }
 
-fn text_of(entry: &Entry) -> String {
+pub(super) fn text_of(entry: &Entry) -> String {
     entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned()
 }
