@@ -1,11 +1,11 @@
 //! Who sends a command.
 
 use alloc::string::String;
-use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
+use crate::text::enum_text;
 
 /// The one in whose name a command is sent. The server supplies it from a token, a local caller from its own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,30 +55,24 @@ pub enum Role {
     Admin,
 }
 
-impl ActorKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Human => "human",
-            Self::Service => "service",
-        }
-    }
-}
+enum_text!(ActorKind {
+    Agent => "agent",
+    Human => "human",
+    Service => "service",
+});
+
+enum_text!(Role {
+    Orchestrator => "orchestrator",
+    Worker => "worker",
+    Reviewer => "reviewer",
+    Observer => "observer",
+    Human => "human",
+    Admin => "admin",
+});
 
 impl Role {
     pub const ALL: [Self; 6] =
         [Self::Orchestrator, Self::Worker, Self::Reviewer, Self::Observer, Self::Human, Self::Admin];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Orchestrator => "orchestrator",
-            Self::Worker => "worker",
-            Self::Reviewer => "reviewer",
-            Self::Observer => "observer",
-            Self::Human => "human",
-            Self::Admin => "admin",
-        }
-    }
 
     /// What stands before it in a sentence.
     pub fn article(self) -> &'static str {
@@ -89,18 +83,12 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl Actor {
     pub fn new(principal: impl Into<String>, kind: ActorKind, role: Role) -> Self {
         Self { principal: principal.into(), kind, role, via: None }
     }
 
-    /// The same, with who speaks in their name.
+    /// Adds the principal that sends commands in the actor's name.
     pub fn via(self, principal: impl Into<String>) -> Self {
         Self { via: Some(principal.into()), ..self }
     }

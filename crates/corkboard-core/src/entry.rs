@@ -137,12 +137,6 @@ pub enum MemoryKind {
     Conversation,
 }
 
-impl MemoryKind {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// What a caller may say about an entry. All of it is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -217,7 +211,12 @@ impl EntryMetadata {
     }
 }
 
-fn half() -> f32 {
+/// For fields that the stored form leaves out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+pub(crate) fn half() -> f32 {
     EntryMetadata::IMPORTANCE
 }
 
@@ -234,7 +233,7 @@ pub struct EntryData {
     pub value: Content,
     /// The Rust type that it was written from, or the kind of tool that wrote it.
     pub type_name: Arc<str>,
-    #[serde(default, skip_serializing_if = "MemoryKind::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: MemoryKind,
     /// From 0 to 1.
     #[serde(default = "half", skip_serializing_if = "is_half")]

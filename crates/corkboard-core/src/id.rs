@@ -8,6 +8,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::text::enum_text;
 use crate::{LimitName, Limits, Refusal};
 
 /// A name must say something, and must be printable.
@@ -222,13 +223,13 @@ pub(crate) fn check_idempotency_key(key: &str, limits: &Limits) -> Result<(), Re
     check_name("idempotency key", key, LimitName::IdempotencyKeyBytes, limits.idempotency_key_bytes)
 }
 
-macro_rules! uuid_id {
-    ($(#[$doc:meta])* $name:ident) => {
+macro_rules! plain_id {
+    ($(#[$doc:meta])* $name:ident($inner:ty) $($default:ident)?) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, $($default,)? PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-        pub struct $name(pub Uuid);
+        pub struct $name(pub $inner);
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -238,17 +239,22 @@ macro_rules! uuid_id {
     };
 }
 
-uuid_id!(
+plain_id!(
     /// The random id of one committed revision. Together with the revision it tells two histories apart.
-    CommitId
+    CommitId(Uuid)
 );
-uuid_id!(
+plain_id!(
     /// The id of an entry, kept while its value changes.
-    EntryId
+    EntryId(Uuid)
 );
-uuid_id!(
+plain_id!(
     /// The id of a scope. The root scope's is nil.
-    ScopeId
+    ScopeId(Uuid)
+);
+
+plain_id!(
+    /// The number of a note in its space.
+    NoteId(u64) Default
 );
 
 impl CommitId {
@@ -262,18 +268,6 @@ impl ScopeId {
 
     pub fn is_root(&self) -> bool {
         self.0.is_nil()
-    }
-}
-
-/// The number of a note in its space.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(transparent)]
-pub struct NoteId(pub u64);
-
-impl fmt::Display for NoteId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -294,18 +288,16 @@ pub enum SpaceKind {
     Conversation,
 }
 
+enum_text!(SpaceKind {
+    Agent => "agent",
+    Board => "board",
+    Core => "core",
+    Tokens => "tokens",
+    Conversation => "conversation",
+});
+
 impl SpaceKind {
     pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core, Self::Tokens, Self::Conversation];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Board => "board",
-            Self::Core => "core",
-            Self::Tokens => "tokens",
-            Self::Conversation => "conversation",
-        }
-    }
 }
 
 /// The name of a space as stores know it: its kind, a slash, its name.

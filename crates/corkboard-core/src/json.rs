@@ -1,4 +1,4 @@
-//! JSON by hand, for the few texts that every write makes: the very bytes that serde would give, in fewer instructions.
+//! JSON written by hand for what every write stores: the same bytes as serde, in fewer instructions.
 
 use alloc::string::String;
 use alloc::vec::Vec;

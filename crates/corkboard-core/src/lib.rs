@@ -38,6 +38,7 @@ mod refusal;
 mod schema;
 mod scope;
 mod space;
+mod text;
 
 pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};

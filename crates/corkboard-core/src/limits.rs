@@ -1,10 +1,13 @@
 //! All limits, in one place.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
+use crate::id::check_tag;
+use crate::text::enum_text;
 
 /// The hard level of every limit. The warning level is [`Limits::WARN_PERCENT`] of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,9 +89,31 @@ impl Limits {
         Self::check(LimitName::JsonDepth, depth, self.json_depth.min(Self::MOST_JSON_DEPTH))
     }
 
+    pub(crate) fn check_importance(importance: f32) -> Result<(), Refusal> {
+        if (0.0..=1.0).contains(&importance) { Ok(()) } else { Err(Refusal::Importance { importance }) }
+    }
+
+    pub(crate) fn check_tags<Tag: AsRef<str>>(&self, tags: &[Tag]) -> Result<(), Refusal> {
+        Self::check(LimitName::TagsPerEntry, tags.len() as u64, self.tags_per_entry)?;
+        tags.iter().try_for_each(|tag| check_tag(tag.as_ref(), self))
+    }
+
     /// Refuses when `used` is over `allowed`.
     pub fn check(limit: LimitName, used: u64, allowed: u64) -> Result<(), Refusal> {
         if used > allowed { Err(Refusal::Limit { limit, used, allowed }) } else { Ok(()) }
+    }
+
+    /// Checks what grows, and warns of what is nearly full: each limit with what is used before and after, and what is
+    /// allowed. What shrinks or keeps its size is never refused, even over a limit that was lowered.
+    pub(crate) fn check_growth(
+        sizes: impl IntoIterator<Item = (LimitName, u64, u64, u64)>,
+    ) -> Result<Vec<LimitWarning>, Refusal> {
+        let mut warnings = Vec::new();
+        for (limit, before, after, allowed) in sizes.into_iter().filter(|(_, before, after, _)| after > before) {
+            Self::check(limit, after, allowed)?;
+            warnings.extend(Self::warn(limit, before, after, allowed));
+        }
+        Ok(warnings)
     }
 
     /// A warning when a change moves `used` over the warning level.
@@ -196,52 +221,48 @@ pub enum LimitName {
     TokensPerStore,
 }
 
-impl fmt::Display for LimitName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AgentIdBytes => "agent id bytes",
-            Self::KeyBytes => "key bytes",
-            Self::ScopeNameBytes => "scope name bytes",
-            Self::ConversationIdBytes => "conversation id bytes",
-            Self::ConversationsPerAgent => "conversations per agent",
-            Self::EntryBytes => "entry bytes",
-            Self::TypeNameBytes => "type name bytes",
-            Self::JsonDepth => "JSON nesting depth",
-            Self::TagsPerEntry => "tags per entry",
-            Self::TagBytes => "tag bytes",
-            Self::NoteBytes => "note bytes",
-            Self::NotesPerAgent => "notes per agent",
-            Self::EntriesPerAgent => "entries per agent",
-            Self::ScopesPerAgent => "scopes per agent",
-            Self::CommandBytes => "command bytes",
-            Self::StateBytes => "state bytes",
-            Self::IdempotencyKeyBytes => "idempotency key bytes",
-            Self::QueryBytes => "query bytes",
-            Self::NotebookNameBytes => "notebook name bytes",
-            Self::NotebooksPerAgent => "notebooks per agent",
-            Self::ProgressBullets => "progress bullets",
-            Self::LearningsPerNotebook => "learnings per notebook",
-            Self::SnippetsPerNotebook => "snippets per notebook",
-            Self::ArchivedPerNotebook => "archived items per notebook",
-            Self::NotebookLineBytes => "notebook line bytes",
-            Self::SnippetBytes => "snippet bytes",
-            Self::BoardIdBytes => "board id bytes",
-            Self::BoardLineBytes => "board line bytes",
-            Self::BoardTextBytes => "board text bytes",
-            Self::LinesPerList => "lines per list",
-            Self::TasksPerBoard => "tasks per board",
-            Self::DependenciesPerBoard => "dependencies per board",
-            Self::RecordsPerBoard => "records per board",
-            Self::InlineBytes => "inline bytes",
-            Self::CoreIdBytes => "core name bytes",
-            Self::CoreTextBytes => "core text bytes",
-            Self::EntriesPerCore => "entries per core",
-            Self::EntriesPerAddition => "entries per addition",
-            Self::OriginsPerEntry => "origins per entry",
-            Self::TokensPerStore => "tokens per store",
-        })
-    }
-}
+enum_text!(LimitName {
+    AgentIdBytes => "agent id bytes",
+    KeyBytes => "key bytes",
+    ScopeNameBytes => "scope name bytes",
+    ConversationIdBytes => "conversation id bytes",
+    ConversationsPerAgent => "conversations per agent",
+    EntryBytes => "entry bytes",
+    TypeNameBytes => "type name bytes",
+    JsonDepth => "JSON nesting depth",
+    TagsPerEntry => "tags per entry",
+    TagBytes => "tag bytes",
+    NoteBytes => "note bytes",
+    NotesPerAgent => "notes per agent",
+    EntriesPerAgent => "entries per agent",
+    ScopesPerAgent => "scopes per agent",
+    CommandBytes => "command bytes",
+    StateBytes => "state bytes",
+    IdempotencyKeyBytes => "idempotency key bytes",
+    QueryBytes => "query bytes",
+    NotebookNameBytes => "notebook name bytes",
+    NotebooksPerAgent => "notebooks per agent",
+    ProgressBullets => "progress bullets",
+    LearningsPerNotebook => "learnings per notebook",
+    SnippetsPerNotebook => "snippets per notebook",
+    ArchivedPerNotebook => "archived items per notebook",
+    NotebookLineBytes => "notebook line bytes",
+    SnippetBytes => "snippet bytes",
+    BoardIdBytes => "board id bytes",
+    BoardLineBytes => "board line bytes",
+    BoardTextBytes => "board text bytes",
+    LinesPerList => "lines per list",
+    TasksPerBoard => "tasks per board",
+    DependenciesPerBoard => "dependencies per board",
+    RecordsPerBoard => "records per board",
+    InlineBytes => "inline bytes",
+    CoreIdBytes => "core name bytes",
+    CoreTextBytes => "core text bytes",
+    EntriesPerCore => "entries per core",
+    EntriesPerAddition => "entries per addition",
+    OriginsPerEntry => "origins per entry",
+    TokensPerStore => "tokens per store",
+});
 
 /// A limit that is nearly reached. The change that caused it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use core::fmt;
 use serde::de::{Error, Visitor};
 use serde::{Deserializer, Serializer};
 
-/// What JSON has no number for, and the text that stands for it.
+/// Numbers that JSON cannot write, and the text used for each.
 const NAMED: [(f32, &str); 3] = [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")];
 
 fn name(number: f32) -> Option<&'static str> {
@@ -27,7 +27,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Number)
 }
 
-/// The same, for what may be missing.
+/// For optional numbers.
 pub(crate) mod optional {
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use jiff::Timestamp;
@@ -102,7 +103,7 @@ pub enum Refusal {
         found: String,
     },
     /// Learnings or snippets that were to be archived are not there.
-    #[error("notebook {notebook} has no {}", listed(ids))]
+    #[error("notebook {notebook} has no {}", joined(ids, ", "))]
     UnknownItems { notebook: NotebookName, ids: Vec<NotebookItemId> },
     /// Someone else changed the notebook first (`if_version`). Nothing was written.
     #[error("notebook {notebook} is at version {current}, not {expected}")]
@@ -140,7 +141,7 @@ pub enum Refusal {
     #[error("the board is active: complete or cancel it first")]
     BoardActive,
     /// Something keeps the board from being purged.
-    #[error("the board is kept: {}", crate::board::reasons(by))]
+    #[error("the board is kept: {}", joined(by, "; "))]
     BoardKept {
         /// All that does.
         by: Vec<KeptBy>,
@@ -192,7 +193,7 @@ pub enum Refusal {
         to: TaskStatus,
     },
     /// A task cannot begin yet.
-    #[error("{task} cannot begin yet: {}", because(hindrances))]
+    #[error("{task} cannot begin yet: {}", joined(hindrances, "; "))]
     NotReady {
         task: TaskId,
         /// What hinders it.
@@ -211,14 +212,14 @@ pub enum Refusal {
         task: TaskId,
         /// Whose it is.
         holder: AgentId,
-        /// Until when, if it is worked on and nothing is heard of the holder.
+        /// When the lease expires, if the task is being worked on.
         until: Option<Timestamp>,
     },
     /// Somebody else is the orchestrator.
     #[error("{holder} is the orchestrator until {until}")]
     OrchestratorHeld {
         holder: AgentId,
-        /// Until when, if nothing is heard of them.
+        /// When the lease expires.
         until: Timestamp,
     },
     /// The caller's hold on it was lost: it expired, or was given to somebody else. Nothing was written.
@@ -328,7 +329,7 @@ pub enum Refusal {
         cause: String,
     },
     /// The board has tasks that are not finished.
-    #[error("{}", unfinished_text(*unfinished))]
+    #[error("{}", crate::count(*unfinished, "task is not finished", "tasks are not finished"))]
     Unfinished { unfinished: u64 },
     /// A learning was refused, and stays so.
     #[error("{by} refused {learning}: it is not promoted any more")]
@@ -479,7 +480,6 @@ mod as_logged {
 impl Refusal {
     /// That an actor may not do something, and who may: those in these roles, and the agent whose own it is.
     pub(crate) fn role_denied(actor: &Actor, what: &'static str, owner: Option<&AgentId>, may: &[Role]) -> Self {
-        use alloc::format;
         let owner = owner.map(|owner| format!("{owner} itself"));
         let names: Vec<_> = owner.into_iter().chain(may.iter().map(|role| format!("{role}s"))).collect();
         let may = match names.split_last() {
@@ -491,29 +491,22 @@ impl Refusal {
 }
 
 fn only(may: &str) -> String {
-    use alloc::format;
     if may.is_empty() { String::new() } else { format!(": only {may} may") }
 }
 
 fn are(decisions: &[DecisionId]) -> String {
-    use alloc::format;
-    use alloc::string::ToString;
-    let named: Vec<_> = decisions.iter().map(ToString::to_string).collect();
-    let verb = if named.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", named.join(", "))
+    format!("{} {}", joined(decisions, ", "), if decisions.len() == 1 { "is" } else { "are" })
 }
 
 fn urgent(nudges: &[NudgeId]) -> String {
-    use alloc::format;
-    use alloc::string::ToString;
-    let named: Vec<_> = nudges.iter().map(ToString::to_string).collect();
-    let noun = if named.len() == 1 { "urgent nudge" } else { "urgent nudges" };
-    format!("the {noun} {}", named.join(", "))
+    format!("the urgent {} {}", if nudges.len() == 1 { "nudge" } else { "nudges" }, joined(nudges, ", "))
+}
+
+fn joined(items: &[impl ToString], separator: &str) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
 }
 
 fn arrows(path: &[TaskRef]) -> String {
-    use alloc::format;
-    use alloc::string::ToString;
     /// Of a longer way, only its two ends are shown.
     const SHOWN: usize = 20;
     let named: Vec<_> = path.iter().map(ToString::to_string).collect();
@@ -528,17 +521,11 @@ fn arrows(path: &[TaskRef]) -> String {
 fn or_nothing(allowed: &[TaskStatus]) -> String {
     match allowed {
         [] => "nothing else".into(),
-        allowed => allowed.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", "),
+        allowed => joined(allowed, ", "),
     }
 }
 
-fn because(hindrances: &[Hindrance]) -> String {
-    use alloc::string::ToString;
-    hindrances.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
 fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64) -> String {
-    use alloc::format;
     let what = if what == "orchestrator" { "the orchestrator's role" } else { what };
     match holder {
         Some(holder) => format!("fenced: {what} is {holder}'s now (epoch {epoch})"),
@@ -551,17 +538,7 @@ fn addressed(to: &str) -> &str {
     if to == "all" { "all others who work on the board" } else { to }
 }
 
-fn unfinished_text(unfinished: u64) -> String {
-    crate::count(unfinished, "task is not finished", "tasks are not finished")
-}
-
-fn listed(ids: &[NotebookItemId]) -> String {
-    use alloc::string::ToString;
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
 fn conflict_text(key: &Key, expected: u64, current: Option<&Entry>) -> String {
-    use alloc::format;
     let key = key.as_str();
     match (expected, current) {
         (0, Some(entry)) => format!("{key:?} exists already, at version {}", entry.version),

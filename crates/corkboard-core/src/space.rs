@@ -69,13 +69,15 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
         commit.encode()
     }
 
-    /// Whoever redacts a log says so at its beginning: it goes through the log's events in order.
+    /// Called at the start of a log, before its events are redacted in order.
     fn begin_redaction(_forget: &mut Self::Forget) {}
 
     /// Takes something out of an event for good. Returns whether there was something to take. It may learn what else to
     /// look for: whoever redacts a log goes through it twice. The log must still fit together afterwards, and lead to the
     /// same state once what is forgotten was removed from that.
-    fn redact(event: &mut Self::Event, forget: &mut Self::Forget) -> bool;
+    fn redact(_event: &mut Self::Event, _forget: &mut Self::Forget) -> bool {
+        false
+    }
 
     fn next_due(&self) -> Option<Timestamp>;
 
@@ -105,9 +107,9 @@ impl<E, R> CommandEffects<E, R> {
 pub enum PerformError {
     /// It was refused. The state is as it was.
     Refused(Refusal),
-    /// It was refused when a part of it had been done: the state is no longer worth anything.
+    /// It was refused after some of its events were applied: discard the state.
     Spoilt(Refusal),
-    /// What was decided did not fit the state, which is no longer worth anything: a defect.
+    /// An event did not fit the state: discard the state. This is a defect.
     Misfit(FormatError),
 }
 

@@ -6,12 +6,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::conversation::converse;
-use super::entries::{append, batch, remove, set};
+use super::entries::{batch, entry_appended, entry_set, remove};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, ParentLocation};
 use crate::authority::{admitted, at_most};
 use crate::entry::check_custom;
-use crate::id::{check_principal, check_tag, check_visible};
+use crate::id::{check_principal, check_visible};
 use crate::knowledge::Trust;
 use crate::space::CommandEffects;
 use crate::{
@@ -24,10 +24,11 @@ pub(super) type DecideResult = Result<CommandEffects<AgentEvent, AgentReply>, Re
 pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Context<'_>) -> DecideResult {
     match command {
         AgentCommand::Set { scope, key, value, type_name, metadata, if_version } => {
-            set(state, context, *scope, key, value, type_name, metadata, *if_version)
+            entry_set(state, context, *scope, key, value, type_name, metadata, *if_version)?
+                .decided(state, context, key)
         }
         AgentCommand::Append { scope, key, text, separator, if_version } => {
-            append(state, context, *scope, key, text, *separator, *if_version)
+            entry_appended(state, context, *scope, key, text, *separator, *if_version)?.decided(state, context, key)
         }
         AgentCommand::Remove { scope, key, if_version } => remove(state, *scope, key, *if_version),
         AgentCommand::Batch { scope, changes } => batch(state, context, *scope, changes),
@@ -250,20 +251,11 @@ pub(super) fn check_totals(
 ) -> Result<Vec<LimitWarning>, Refusal> {
     let Context { limits, outside, .. } = context;
     let entries_before = outside.entries + state.entries;
-    let totals = [
+    Limits::check_growth([
         (LimitName::EntriesPerAgent, entries_before, entries, limits.entries_per_agent),
         (LimitName::NotesPerAgent, state.notes, notes, limits.notes_per_agent),
         (LimitName::StateBytes, state.bytes, bytes, limits.state_bytes),
-    ];
-    for (limit, before, after, allowed) in totals {
-        // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
-        if after > before {
-            Limits::check(limit, after, allowed)?;
-        }
-    }
-    let warnings =
-        totals.into_iter().filter_map(|(limit, before, after, allowed)| Limits::warn(limit, before, after, allowed));
-    Ok(warnings.collect())
+    ])
 }
 
 /// An entry that was not made here is held to the rules that it was once made by.
@@ -272,11 +264,8 @@ pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Resu
     limits.check_json_depth(entry.value.depth())?;
     entry.custom.as_deref().map_or(Ok(()), |custom| check_custom(custom, limits))?;
     Limits::check(LimitName::EntryBytes, entry.bytes(), limits.entry_bytes)?;
-    if !(0.0..=1.0).contains(&entry.importance) {
-        return Err(Refusal::Importance { importance: entry.importance });
-    }
-    Limits::check(LimitName::TagsPerEntry, entry.tags.len() as u64, limits.tags_per_entry)?;
-    entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+    Limits::check_importance(entry.importance)?;
+    limits.check_tags(&entry.tags)?;
     check_principal("author", &entry.author, limits)?;
     Limits::check(LimitName::TypeNameBytes, entry.type_name.len() as u64, limits.type_name_bytes)?;
     entry.session.as_deref().map_or(Ok(()), |session| check_principal("session", session, limits))

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{AgentEvent, AgentReply};
-use crate::entry::is_half;
+use crate::entry::{is_default, is_half};
 use crate::json::JsonText;
 use crate::{Commit, EntryData};
 
@@ -29,7 +29,7 @@ pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>>
         trust,
     } = &**entry;
     let has_optional = !tags.is_empty() || custom.is_some() || expires_at.is_some() || session.is_some();
-    let is_plain = kind.is_default() && is_half(importance) && trust.is_none() && !has_optional;
+    let is_plain = is_default(kind) && is_half(importance) && trust.is_none() && !has_optional;
     if !scope.is_root() || !is_plain {
         return None;
     }

@@ -13,32 +13,6 @@ use crate::{
     Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, Limits, Refusal, ScopeId, Space,
 };
 
-#[expect(clippy::too_many_arguments, reason = "the fields of one command")]
-pub(super) fn set(
-    state: &AgentState,
-    context: &Context<'_>,
-    scope: ScopeId,
-    key: &Key,
-    value: &Content,
-    type_name: &Arc<str>,
-    metadata: &EntryMetadata,
-    if_version: Option<u64>,
-) -> DecideResult {
-    entry_set(state, context, scope, key, value, type_name, metadata, if_version)?.decided(state, context, key)
-}
-
-pub(super) fn append(
-    state: &AgentState,
-    context: &Context<'_>,
-    scope: ScopeId,
-    key: &Key,
-    text: &str,
-    separator: Separator,
-    if_version: Option<u64>,
-) -> DecideResult {
-    entry_appended(state, context, scope, key, text, separator, if_version)?.decided(state, context, key)
-}
-
 pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: Option<u64>) -> DecideResult {
     let removed = entry_removed(state, scope, key, if_version)?;
     let existed = removed.is_some();
@@ -112,7 +86,7 @@ fn written_bytes(event: &AgentEvent) -> u64 {
 }
 
 /// An event that writes an entry; whether the memory has room for it was not asked yet.
-struct EntryWrite<'a> {
+pub(super) struct EntryWrite<'a> {
     event: AgentEvent,
     old: Option<&'a Arc<Entry>>,
     /// What the entry will have.
@@ -120,7 +94,7 @@ struct EntryWrite<'a> {
 }
 
 impl EntryWrite<'_> {
-    fn decided(self, state: &AgentState, context: &Context<'_>, key: &Key) -> DecideResult {
+    pub(super) fn decided(self, state: &AgentState, context: &Context<'_>, key: &Key) -> DecideResult {
         let Self { event, old, bytes } = self;
         let key_bytes = key.as_str().len() as u64;
         let entries = context.outside.entries + state.entries + u64::from(old.is_none());
@@ -135,7 +109,7 @@ impl EntryWrite<'_> {
 }
 
 #[expect(clippy::too_many_arguments, reason = "the fields of one command")]
-fn entry_set<'a>(
+pub(super) fn entry_set<'a>(
     state: &'a AgentState,
     context: &Context<'_>,
     scope: ScopeId,
@@ -175,7 +149,7 @@ fn entry_set<'a>(
     Ok(EntryWrite { event, old, bytes })
 }
 
-fn entry_appended<'a>(
+pub(super) fn entry_appended<'a>(
     state: &'a AgentState,
     context: &Context<'_>,
     scope: ScopeId,

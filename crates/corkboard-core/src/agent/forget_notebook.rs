@@ -5,9 +5,7 @@ use alloc::vec;
 
 use super::forget::REDACTED;
 use super::{AgentEvent, AgentState, Forget};
-use crate::notebook::{
-    Archived, Learning, Notebook, NotebookContent, NotebookItemId, NotebookUpdate, Progress, Snippet,
-};
+use crate::notebook::{Archived, Notebook, NotebookContent, NotebookItem, NotebookItemId, NotebookUpdate, Progress};
 use crate::{NotebookName, Space};
 
 impl Forget {
@@ -33,69 +31,57 @@ pub(super) fn removal(forget: &Forget, state: &AgentState) -> Option<<AgentState
 
 pub(super) fn redact_update(forget: &Forget, name: &NotebookName, update: &mut NotebookUpdate) -> bool {
     let Some(item) = forget.in_notebook(name) else { return false };
-    let is_meant = |id: NotebookItemId| item.is_none_or(|item| item == id);
     let mut changed = item.is_none() && update.progress.as_mut().is_some_and(redact_progress);
     for (id, learning) in &mut update.learnings {
-        changed |= is_meant((*id).into()) && redact([&mut learning.text, &mut learning.reason]);
+        changed |= is_meant(item, *id) && redact([&mut learning.text, &mut learning.reason]);
     }
     for (id, snippet) in &mut update.snippets {
-        changed |= is_meant((*id).into()) && redact([&mut snippet.label, &mut snippet.text, &mut snippet.reason]);
+        changed |= is_meant(item, *id) && redact([&mut snippet.label, &mut snippet.text, &mut snippet.reason]);
     }
     for old in &mut update.archived_learnings {
-        changed |= is_meant(old.id.into()) && redact([&mut old.reason]);
+        changed |= is_meant(item, old.id) && redact([&mut old.reason]);
     }
     for old in &mut update.archived_snippets {
-        changed |= is_meant(old.id.into()) && redact([&mut old.reason]);
+        changed |= is_meant(item, old.id) && redact([&mut old.reason]);
     }
     changed
 }
 
 pub(super) fn redact_content(forget: &Forget, name: &NotebookName, content: &mut NotebookContent) -> bool {
     let Some(item) = forget.in_notebook(name) else { return false };
-    let mut changed = item.is_none() && redact_progress(&mut content.progress);
-    for learning in &mut content.learnings {
-        changed |= redact_learning(item, learning);
-    }
-    for snippet in &mut content.snippets {
-        changed |= redact_snippet(item, snippet);
-    }
-    changed
+    let changed = item.is_none() && redact_progress(&mut content.progress);
+    changed | redact_items(item, &mut content.learnings) | redact_items(item, &mut content.snippets)
 }
 
 pub(super) fn redact_notebook(forget: &Forget, name: &NotebookName, notebook: &mut Notebook) -> bool {
     let Some(item) = forget.in_notebook(name) else { return false };
-    let mut changed = item.is_none() && redact_progress(&mut notebook.progress);
-    for learning in &mut notebook.learnings {
-        changed |= redact_learning(item, learning);
-    }
-    for snippet in &mut notebook.snippets {
-        changed |= redact_snippet(item, snippet);
-    }
-    for Archived { item: learning, archived_because, .. } in &mut notebook.archived_learnings {
-        let is_meant = item.is_none_or(|item| item == learning.id.into());
-        changed |= redact_learning(item, learning);
-        changed |= is_meant && redact([archived_because]);
-    }
-    for Archived { item: snippet, archived_because, .. } in &mut notebook.archived_snippets {
-        let is_meant = item.is_none_or(|item| item == snippet.id.into());
-        changed |= redact_snippet(item, snippet);
-        changed |= is_meant && redact([archived_because]);
-    }
-    changed
+    let changed = item.is_none() && redact_progress(&mut notebook.progress);
+    let shown = redact_items(item, &mut notebook.learnings) | redact_items(item, &mut notebook.snippets);
+    let archived = redact_archived(item, &mut notebook.archived_learnings);
+    changed | shown | archived | redact_archived(item, &mut notebook.archived_snippets)
 }
 
-fn redact_learning(item: Option<NotebookItemId>, learning: &mut Arc<Learning>) -> bool {
-    item.is_none_or(|item| item == learning.id.into()) && {
-        let learning = Arc::make_mut(learning);
-        redact([&mut learning.text, &mut learning.reason])
-    }
+/// Whether this item is to be forgotten; without an item, all are.
+fn is_meant(item: Option<NotebookItemId>, id: impl Into<NotebookItemId>) -> bool {
+    item.is_none_or(|item| item == id.into())
 }
 
-fn redact_snippet(item: Option<NotebookItemId>, snippet: &mut Arc<Snippet>) -> bool {
-    item.is_none_or(|item| item == snippet.id.into()) && {
-        let snippet = Arc::make_mut(snippet);
-        redact([&mut snippet.label, &mut snippet.text, &mut snippet.reason])
-    }
+fn redact_items<T: NotebookItem<Id: Into<NotebookItemId>> + Clone>(
+    item: Option<NotebookItemId>,
+    items: &mut [Arc<T>],
+) -> bool {
+    let meant = items.iter_mut().filter(|found| is_meant(item, found.id()));
+    meant.fold(false, |changed, found| changed | redact(Arc::make_mut(found).texts()))
+}
+
+fn redact_archived<T: NotebookItem<Id: Into<NotebookItemId>> + Clone>(
+    item: Option<NotebookItemId>,
+    items: &mut [Archived<T>],
+) -> bool {
+    let meant = items.iter_mut().filter(|old| is_meant(item, old.item.id()));
+    meant.fold(false, |changed, old| {
+        changed | redact(Arc::make_mut(&mut old.item).texts()) | redact([&mut old.archived_because])
+    })
 }
 
 /// As little of the progress stays as makes one.
@@ -108,7 +94,7 @@ fn redact_progress(progress: &mut Progress) -> bool {
     changed
 }
 
-fn redact<const N: usize>(texts: [&mut Arc<str>; N]) -> bool {
+fn redact<'a>(texts: impl IntoIterator<Item = &'a mut Arc<str>>) -> bool {
     let mut changed = false;
     for text in texts.into_iter().filter(|text| ***text != *REDACTED) {
         *text = REDACTED.into();

@@ -221,7 +221,7 @@ impl MemorySnapshot {
 }
 
 impl AgentState {
-    /// Adds or replaces an entry and keeps the counts right. A successor goes on counting its reads. The scope must exist.
+    /// Adds or replaces an entry and keeps the counts right. A replacement keeps the count of reads. The scope must exist.
     pub(super) fn put(&mut self, scope: ScopeId, key: Key, mut entry: Entry) {
         let new_bytes = entry.bytes();
         let expires_at = entry.expires_at;

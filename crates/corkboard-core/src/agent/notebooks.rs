@@ -142,13 +142,9 @@ pub(super) fn check_count(
     before: &AgentState,
     after: &AgentState,
     limits: &Limits,
-) -> Result<Option<LimitWarning>, Refusal> {
-    let (limit, allowed) = (LimitName::NotebooksPerAgent, limits.notebooks_per_agent);
+) -> Result<Vec<LimitWarning>, Refusal> {
     let (before, after) = (before.notebooks.len() as u64, after.notebooks.len() as u64);
-    if after > before {
-        Limits::check(limit, after, allowed)?;
-    }
-    Ok(Limits::warn(limit, before, after, allowed))
+    Limits::check_growth([(LimitName::NotebooksPerAgent, before, after, limits.notebooks_per_agent)])
 }
 
 fn decided(
@@ -160,17 +156,14 @@ fn decided(
     reply: AgentReply,
 ) -> DecideResult {
     let is_new = !state.notebooks.contains_key(name);
-    let (notebooks, allowed) = (state.notebooks.len() as u64, context.limits.notebooks_per_agent);
+    let notebooks = state.notebooks.len() as u64;
+    let (after_all, allowed) = (notebooks + u64::from(is_new), context.limits.notebooks_per_agent);
+    let nearly_full = Limits::check_growth([(LimitName::NotebooksPerAgent, notebooks, after_all, allowed)])?;
     let name_bytes = if is_new { name.as_str().len() as u64 } else { 0 };
     let bytes = state.bytes - before.bytes() + after.bytes() + name_bytes;
-    if is_new {
-        Limits::check(LimitName::NotebooksPerAgent, notebooks + 1, allowed)?;
-    }
     let entries = context.outside.entries + state.entries;
     let mut warnings = check_totals(state, context, entries, state.notes, bytes)?;
-    if is_new {
-        warnings.extend(Limits::warn(LimitName::NotebooksPerAgent, notebooks, notebooks + 1, allowed));
-    }
+    warnings.extend(nearly_full);
     Ok(CommandEffects { events: alloc::vec![event], reply, warnings })
 }
 

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use imbl::OrdMap;
 
 use super::id::{NumberedId, next_id};
+use super::views::Due;
 use super::{
     Approval, Artifact, ArtifactId, BoardInfo, BoardState, Branch, Choice, ChoiceId, Decision, DecisionId, Discovery,
     DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, Nudge, NudgeId, TaskId, TaskNode,
@@ -152,7 +153,7 @@ impl BoardState {
         self.bytes += nudge.bytes();
         let old = self.nudges.insert(id, Arc::new(nudge));
         self.bytes -= old.as_ref().map_or(0, |old| old.bytes());
-        self.views.set_nudge(id, old.as_deref().and_then(due), after);
+        self.views.set_due(Due::Nudge(id), old.as_deref().and_then(due), after);
         if is_open {
             self.open_nudges.insert(rank);
         } else {
@@ -268,7 +269,7 @@ impl BoardState {
         }
     }
 
-    /// Changes a choice. The tasks that its branches begin with may be hindered by it no longer.
+    /// Changes a choice. The first tasks of its branches may become ready.
     pub(super) fn change_choice(&mut self, id: ChoiceId, change: impl FnOnce(&mut Choice)) -> Result<(), FormatError> {
         let mut choice = self
             .choices
@@ -290,7 +291,7 @@ impl BoardState {
 
     pub(super) fn set_orchestrator(&mut self, lease: Option<Lease>) {
         let deadline = |lease: &Option<Lease>| lease.as_ref().map(|lease| lease.deadline);
-        self.views.set_orchestrator(deadline(&self.orchestrator), deadline(&lease));
+        self.views.set_due(Due::Orchestrator, deadline(&self.orchestrator), deadline(&lease));
         self.orchestrator = lease;
     }
 }

@@ -1,12 +1,12 @@
 //! What people say of decisions: approved or rejected.
 
 use alloc::sync::Arc;
-use core::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{ApprovalId, BoardState, DecisionId};
+use crate::text::enum_text;
 
 /// What somebody says of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,11 +52,7 @@ impl BoardState {
     }
 }
 
-impl fmt::Display for ApprovalVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-        })
-    }
-}
+enum_text!(ApprovalVerdict {
+    Approved => "approved",
+    Rejected => "rejected",
+});

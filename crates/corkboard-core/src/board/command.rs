@@ -15,7 +15,7 @@ use super::{
 use crate::knowledge::CoreEntryId;
 use crate::{AgentId, CoreId};
 
-/// A command to a board. Whoever sends it is the actor: a worker is told from another by the actor's name.
+/// A command to a board. The actor is the sender; workers are told apart by the actor's name.
 ///
 /// `epoch` is that of the caller's claim. Without it, the caller is taken for the holder if the names are the same; with it,
 /// a claim that was lost and given to another process of the same name is noticed too.
@@ -59,11 +59,11 @@ pub enum BoardCommand {
         /// The version that it must be at.
         if_version: Option<u64>,
     },
-    /// Says who is to do a task.
+    /// Assigns a task.
     Assign { task: TaskId, to: AgentId },
-    /// Says who is to look at a task.
+    /// Assigns the review of a task.
     AssignReview { task: TaskId, to: AgentId },
-    /// Says what a task under review is worth.
+    /// Reviews a task: approve, request rework or reject.
     Review { task: TaskId, verdict: ReviewStatus, comments: Option<String> },
     /// Cancels a task.
     CancelTask { task: TaskId, comment: Option<String> },
@@ -79,9 +79,9 @@ pub enum BoardCommand {
         /// For how long, if it is not renewed.
         lease_ms: u64,
     },
-    /// Keeps the orchestrator's role.
+    /// Renews the lease of the orchestrator's role.
     RenewOrchestrator { epoch: u64 },
-    /// Gives the orchestrator's role back.
+    /// Releases the orchestrator's role.
     ReleaseOrchestrator { epoch: u64 },
     /// A command of the orchestrator: refused if the role is another's by now.
     AsOrchestrator { epoch: u64, command: Box<BoardCommand> },
@@ -95,14 +95,14 @@ pub enum BoardCommand {
     },
     /// Gives the board up: what is unfinished is cancelled.
     Cancel { comment: Option<String> },
-    /// Puts a board that has ended away, to be read for a while. Again: changes for how long.
+    /// Archives a board that has ended. If it is archived already, changes how long it is kept.
     Archive {
         /// For how long it is kept at least.
         retain: RetainFor,
     },
     /// Archives a board that has ended, gives up what it taught, and lets it be purged at once.
     Discard { reason: Option<String> },
-    /// Lets go of a board for good, if nothing keeps it. Whoever decides that deletes its space then.
+    /// Purges a board, if nothing keeps it. The process that decides this then deletes its space.
     Purge,
     /// Takes a task to work on it: a named one, or the next. A task that the caller holds and goes on with gets a new epoch:
     /// another process of the same name that has the old one is fenced.
@@ -114,12 +114,12 @@ pub enum BoardCommand {
         /// somebody claimed it since.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epoch: Option<u64>,
-        /// For how long, if the caller is not heard of.
+        /// Lease duration; without a heartbeat the task is released.
         lease_ms: u64,
     },
-    /// Says that the holder still works on it.
+    /// Renews the lease of a claim.
     Heartbeat { task: TaskId, epoch: Option<u64> },
-    /// Gives a task back. Whoever is not its holder takes it from them.
+    /// Releases a task. A caller who is not its holder takes it from the holder.
     Release { task: TaskId, epoch: Option<u64> },
     /// Moves a task to another state.
     SetStatus {
@@ -131,7 +131,7 @@ pub enum BoardCommand {
         /// For how long, if work begins by it.
         lease_ms: u64,
     },
-    /// Says that a task is done. It goes to review if it needs one.
+    /// Completes a task, or submits it for review if it needs one.
     CompleteTask {
         task: TaskId,
         result: TaskResult,
@@ -140,7 +140,7 @@ pub enum BoardCommand {
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         heed_nudges: bool,
     },
-    /// Says that a task did not work. It is tried again if its retry limit allows.
+    /// Reports that a task failed. It is retried if its retry limit allows.
     FailTask { task: TaskId, reason: String, epoch: Option<u64> },
     /// Records a decision.
     RecordDecision(NewDecision),
@@ -167,19 +167,19 @@ pub enum BoardCommand {
         verdict: ApprovalVerdict,
         comment: Option<String>,
     },
-    /// Stops the board's clock: nobody begins a task, and nothing expires.
+    /// Pauses the board: nobody can begin a task, and nothing expires.
     Pause { comment: Option<String> },
-    /// Lets the board's clock run again: every deadline moves by the length of the pause.
+    /// Resumes the board. Every deadline moves by the length of the pause.
     Resume,
-    /// Says something to those who work on the board.
+    /// Sends a nudge to agents on the board.
     InjectNudge(NewNudge),
-    /// Says that the caller has read what was said to them.
+    /// Records that the caller has read nudges.
     DeliverNudges { nudges: Vec<NudgeId> },
-    /// Says that the caller heeds what was said to them: all of it, or nothing.
+    /// Acknowledges nudges: all of them, or none.
     AcknowledgeNudges { nudges: Vec<NudgeId> },
     /// Looks for what the board taught. Once it has ended, that somebody did so is written down, the first time.
     ExtractLearnings,
-    /// Begins to promote a learning into a memory core. Whoever finishes it adds it to the core and says so here.
+    /// Begins to promote a learning into a memory core. The process that finishes it adds the entry and reports it here.
     PromoteLearning {
         learning: LearningId,
         /// Into which core; none: the one that is suggested.
@@ -195,7 +195,7 @@ pub enum BoardCommand {
         /// The entry that says it.
         entry: CoreEntryId,
     },
-    /// Says that its core did not take a learning. Whoever finishes it sees to it that none is there, and says so here.
+    /// Reports that the core refused a learning. The process that finishes it removes a late entry and reports it here.
     AbandonPromotion {
         learning: LearningId,
         /// The revision in which it was begun.
@@ -211,7 +211,7 @@ pub enum BoardCommand {
     },
     /// Says that a learning is not wanted, for ever.
     RefuseLearning { learning: LearningId, reason: Option<String> },
-    /// Begins to take learnings out of their cores. Whoever finishes it withdraws them there and says so here.
+    /// Begins to take learnings out of their cores. The process that finishes it withdraws them and reports it here.
     RollBackLearnings { which: WhichLearnings, reason: Option<String> },
     /// Says that learnings are out of their cores.
     FinishRollBack {
@@ -234,14 +234,14 @@ pub enum Unfinished {
     Cancel,
 }
 
-/// For how long an archived board is kept at least, from now on.
+/// How long an archived board is kept at least, from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RetainFor {
-    /// Nothing was said: what was said before holds, otherwise this.
+    /// The caller gave none: the duration given before holds, otherwise this default.
     Unsaid { ms: u64 },
-    /// So long.
+    /// The caller gave this duration.
     Said { ms: u64 },
 }
 
@@ -298,7 +298,7 @@ pub struct Claimed {
     pub task: TaskId,
     /// The claim's epoch: to be sent with everything that is done under it.
     pub epoch: u64,
-    /// Until when it holds, if the holder is not heard of.
+    /// When the claim expires without a heartbeat.
     pub deadline: Timestamp,
     /// Which attempt it is.
     pub attempt: u32,
@@ -331,7 +331,7 @@ pub enum BoardReply {
     /// To `RecordArtifact`.
     Artifact {
         id: ArtifactId,
-        /// The how-manieth with its path it is.
+        /// Version number at its path, starting at 1.
         version: u64,
     },
     /// To `Judge`.

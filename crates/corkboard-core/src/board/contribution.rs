@@ -50,39 +50,29 @@ struct ContributionImage {
 #[cfg(feature = "openapi")]
 crate::schema::same_as!(Contribution, ContributionImage;);
 
-impl From<Contribution> for ContributionImage {
-    fn from(of: Contribution) -> Self {
-        Self {
-            agent_id: of.agent_id,
-            agent_role: of.agent_role,
-            tasks_completed: of.tasks_completed.into_iter().collect(),
-            decisions_made: of.decisions_made.into_iter().collect(),
-            discoveries: of.discoveries.into_iter().collect(),
-            artifacts_created: of.artifacts_created.into_iter().collect(),
-            first_contribution: of.first_contribution,
-            last_contribution: of.last_contribution,
-            first_rev: of.first_rev,
-            last_rev: of.last_rev,
+macro_rules! convert {
+    ($from:ident, $to:ident) => {
+        impl From<$from> for $to {
+            fn from(of: $from) -> Self {
+                Self {
+                    agent_id: of.agent_id,
+                    agent_role: of.agent_role,
+                    tasks_completed: of.tasks_completed.into_iter().collect(),
+                    decisions_made: of.decisions_made.into_iter().collect(),
+                    discoveries: of.discoveries.into_iter().collect(),
+                    artifacts_created: of.artifacts_created.into_iter().collect(),
+                    first_contribution: of.first_contribution,
+                    last_contribution: of.last_contribution,
+                    first_rev: of.first_rev,
+                    last_rev: of.last_rev,
+                }
+            }
         }
-    }
+    };
 }
 
-impl From<ContributionImage> for Contribution {
-    fn from(of: ContributionImage) -> Self {
-        Self {
-            agent_id: of.agent_id,
-            agent_role: of.agent_role,
-            tasks_completed: of.tasks_completed.into_iter().collect(),
-            decisions_made: of.decisions_made.into_iter().collect(),
-            discoveries: of.discoveries.into_iter().collect(),
-            artifacts_created: of.artifacts_created.into_iter().collect(),
-            first_contribution: of.first_contribution,
-            last_contribution: of.last_contribution,
-            first_rev: of.first_rev,
-            last_rev: of.last_rev,
-        }
-    }
-}
+convert!(Contribution, ContributionImage);
+convert!(ContributionImage, Contribution);
 
 enum ContributedItem {
     Task(TaskId),

@@ -2,15 +2,12 @@
 //! that what is forgotten, edited or withdrawn there is so on every board at once.
 
 use alloc::borrow::ToOwned;
-use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::knowledge::CoreEntryId;
+use crate::text::json_text;
 
 /// An entry of a memory core: `house-rules:E-3`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,17 +48,7 @@ impl FromStr for CoreRef {
     }
 }
 
-impl Serialize for CoreRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for CoreRef {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(|error| D::Error::custom(format!("{error}")))
-    }
-}
+json_text!(CoreRef);
 
 #[cfg(test)]
 mod tests {

@@ -70,23 +70,23 @@ pub enum BoardEvent {
         /// For how long it was taken.
         lease_ms: u64,
     },
-    /// The holder was heard of. This changes no version.
+    /// The holder renewed its lease. This changes no version.
     LeaseRenewed {
         task: TaskId,
-        /// Until when it holds now.
+        /// The new deadline.
         deadline: Timestamp,
     },
-    /// The holder was not heard of: unless it waits for review, the task is pending again.
+    /// The lease expired. Unless it waits for review, the task is pending again.
     LeaseExpired { task: TaskId },
     /// The task was given back.
     TaskReleased { task: TaskId },
-    /// The holder cannot go on.
+    /// The holder reported that it is blocked.
     TaskBlocked {
         task: TaskId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },
-    /// The holder goes on.
+    /// The holder is no longer blocked.
     TaskUnblocked { task: TaskId },
     /// The task is done, and waits for review.
     TaskSubmitted {
@@ -123,7 +123,7 @@ pub enum BoardEvent {
     /// A failed task is pending again.
     TaskRetried {
         task: TaskId,
-        /// Until when it waits.
+        /// When it may be tried again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
         /// Whether somebody asked for it, or its retry limit allowed it.
@@ -184,14 +184,14 @@ pub enum BoardEvent {
         /// For how long it was taken.
         lease_ms: u64,
     },
-    /// The orchestrator was heard of.
+    /// The orchestrator renewed its lease.
     OrchestratorRenewed {
-        /// Until when it holds now.
+        /// The new deadline.
         deadline: Timestamp,
     },
-    /// The orchestrator gave the role back.
+    /// The orchestrator released the role.
     OrchestratorReleased,
-    /// The orchestrator was not heard of.
+    /// The orchestrator's lease expired.
     OrchestratorExpired,
     /// Somebody approved or rejected a decision.
     DecisionJudged {
@@ -203,20 +203,20 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
-    /// Something was said to those who work on the board.
+    /// A nudge was sent.
     NudgeInjected { id: NudgeId, nudge: Box<NewNudge> },
-    /// Somebody read what was said to them. Written once for each who does.
+    /// Somebody read a nudge. Recorded once per reader.
     NudgeDelivered { nudge: NudgeId, to: Arc<str> },
-    /// Somebody heeds what was said to them.
+    /// Somebody acknowledged a nudge.
     NudgeAcknowledged { nudge: NudgeId, by: Arc<str> },
-    /// The time until which something was to be shown is over.
+    /// A nudge expired.
     NudgeExpired { nudge: NudgeId },
-    /// The board's clock stands still.
+    /// The board was paused.
     Paused {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
-    /// The board's clock runs again: every deadline moved by the length of the pause.
+    /// The board was resumed. Every deadline moved by the length of the pause.
     Resumed,
     /// The board ended.
     Ended {
@@ -226,12 +226,12 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
-    /// The board was put away, to be read for a while; or for how long that is changed.
+    /// The board was archived, or its retention changed.
     Archived {
         /// Until when it is kept at least.
         retain_until: Timestamp,
     },
-    /// The board was put away, what it taught was given up, and nothing keeps it any more.
+    /// The board was archived without its learnings, and may be purged at once.
     Discarded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,

@@ -1,13 +1,9 @@
 //! The short names of what is on a board: `T-7`, `D-3`.
 
-use alloc::format;
 use alloc::string::String;
 use core::fmt;
-use core::str::FromStr;
 
 use imbl::OrdMap;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A text that names nothing on a board.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,19 +41,19 @@ macro_rules! numbered_id {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 write!(f, concat!($prefix, "{}"), self.0)
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(self, f)
             }
         }
 
-        impl FromStr for $name {
+        impl core::str::FromStr for $name {
             type Err = ParseIdError;
 
             fn from_str(text: &str) -> Result<Self, ParseIdError> {
@@ -71,17 +67,7 @@ macro_rules! numbered_id {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(|error| D::Error::custom(format!("{error}")))
-            }
-        }
+        $crate::text::json_text!($name);
     };
 }
 
@@ -148,14 +134,12 @@ impl fmt::Display for TaskRef {
     }
 }
 
-impl Serialize for TaskRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl core::str::FromStr for TaskRef {
+    type Err = core::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.into())
     }
 }
 
-impl<'de> Deserialize<'de> for TaskRef {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::from(&*String::deserialize(deserializer)?))
-    }
-}
+crate::text::json_text!(TaskRef);

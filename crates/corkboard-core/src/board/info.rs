@@ -3,13 +3,14 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::{fmt, mem};
+use core::mem;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{BoardEdit, CoreRef, Extraction, FailurePolicy, NewBoard, Waiver};
 use crate::space::Stamp;
+use crate::text::enum_text;
 
 /// Where a board is in its life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,7 +62,7 @@ pub struct Pause {
 }
 
 /// What a board says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardInfo {
     pub name: String,
@@ -117,23 +118,14 @@ impl BoardInfo {
             name,
             created_at: stamp.at,
             created_by: stamp.principal.into(),
-            status: BoardStatus::Active,
             goal,
             constraints,
             memory_core_refs,
             on_failure,
             drawn,
             pattern,
-            outcome: None,
-            ended_at: None,
-            comment: None,
-            forked_from: None,
-            paused: None,
-            archived_at: None,
-            retain_until: None,
-            learnings_extracted: None,
-            waived: None,
             version: stamp.rev,
+            ..Self::default()
         }
     }
 
@@ -172,24 +164,16 @@ impl BoardInfo {
     }
 }
 
-impl fmt::Display for BoardStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Active => "active",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-            Self::Archived => "archived",
-            Self::Purged => "purged",
-        })
-    }
-}
+enum_text!(BoardStatus {
+    Active => "active",
+    Completed => "completed",
+    Cancelled => "cancelled",
+    Archived => "archived",
+    Purged => "purged",
+});
 
-impl fmt::Display for BoardOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Success => "success",
-            Self::Partial => "partial",
-            Self::Failed => "failed",
-        })
-    }
-}
+enum_text!(BoardOutcome {
+    Success => "success",
+    Partial => "partial",
+    Failed => "failed",
+});

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentId;
 
-/// Something is somebody's until a time. Safety rests on the epoch, which is compared in the commit that writes.
+/// Who holds a task or the orchestrator's role, and until when. The epoch makes it safe: it is compared in the commit that
+/// writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lease {

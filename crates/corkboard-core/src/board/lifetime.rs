@@ -1,6 +1,5 @@
 //! The end of a board's life: archived, kept for a while, purged; and what keeps it from that.
 
-use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{BoardInfo, BoardState, BoardStatus, LearningState};
+use crate::entry::is_default;
 use crate::{Refusal, count};
 
 /// That it was looked through what a board taught, after its end.
@@ -59,10 +59,10 @@ pub struct Lifetime {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retain_until: Option<Timestamp>,
     /// What became of what it taught.
-    #[serde(default, skip_serializing_if = "Learnings::are_open")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub learnings: Learnings,
     /// How many of the learnings that were extracted are neither promoted nor refused; none once they are waived.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub undecided: u64,
     /// Whether a learning is on its way into a memory core.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -86,17 +86,6 @@ pub enum KeptBy {
     Undecided { learnings: u64 },
     /// A learning is on its way into a memory core.
     Promotion,
-}
-
-impl Learnings {
-    fn are_open(&self) -> bool {
-        *self == Self::Open
-    }
-}
-
-/// Serde gives it by reference.
-fn is_none(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Lifetime {
@@ -170,8 +159,4 @@ impl fmt::Display for KeptBy {
             Self::Promotion => f.write_str("a learning is on its way into a memory core"),
         }
     }
-}
-
-pub(crate) fn reasons(kept_by: &[KeptBy]) -> String {
-    kept_by.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -62,7 +62,6 @@ pub use learning::{
     ParseLearningIdError, Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
 };
 pub use lease::Lease;
-pub(crate) use lifetime::reasons;
 pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
@@ -293,10 +292,6 @@ impl Space for BoardState {
 
     fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Result<Vec<u8>, FormatError> {
         encode::encode(commit).map_or_else(|| commit.encode(), Ok)
-    }
-
-    fn redact(_event: &mut BoardEvent, forget: &mut Self::Forget) -> bool {
-        match *forget {}
     }
 
     fn next_due(&self) -> Option<Timestamp> {

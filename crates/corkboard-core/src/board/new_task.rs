@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{FailurePolicy, TaskRef, TriggerRule};
+use crate::entry::is_default;
 
 /// A task to be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +47,6 @@ pub struct NewTask {
     /// How many seconds pass before the first of these; twice as many before each further one.
     #[serde(skip_serializing_if = "is_default")]
     pub retry_backoff_s: u32,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl NewTask {

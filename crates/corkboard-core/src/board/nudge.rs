@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{BoardState, BoardStatus, NudgeId};
+use crate::text::enum_text;
 use crate::{AgentId, Role};
 
 /// To whom something is said.
@@ -190,12 +191,8 @@ impl fmt::Display for NudgeTarget {
     }
 }
 
-impl fmt::Display for NudgePriority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::Urgent => "urgent",
-        })
-    }
-}
+enum_text!(NudgePriority {
+    Low => "low",
+    Normal => "normal",
+    Urgent => "urgent",
+});

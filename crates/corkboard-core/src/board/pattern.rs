@@ -18,7 +18,7 @@ use crate::Refusal;
 /// The tag of those entries of a memory core that are task patterns.
 pub const TASK_PATTERN_TAG: &str = "task-pattern";
 
-/// A task pattern as it should be, for whoever is told that theirs is none.
+/// A valid task pattern, shown when a pattern is refused.
 pub(crate) const EXAMPLE: &str = "\
 How we add a route
 1. Design it ~30m

@@ -12,6 +12,7 @@ use super::{
     Approval, ApprovalId, ApprovalVerdict, ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, Nudge, NudgeId,
     TaskId, TaskRef,
 };
+use crate::entry::is_default;
 use crate::knowledge::Trust;
 
 /// A decision to be recorded.
@@ -73,7 +74,7 @@ pub struct Decision {
     /// What was last said of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ApprovalVerdict>,
-    #[serde(default, skip_serializing_if = "is_agents")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub trust: Trust,
     /// The revision that last changed it.
     pub version: u64,
@@ -131,7 +132,7 @@ pub struct Discovery {
     /// The memory core that should keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promote_to_core: Option<String>,
-    #[serde(default, skip_serializing_if = "is_agents")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub trust: Trust,
     /// The revision that it was recorded in.
     pub version: u64,
@@ -198,7 +199,7 @@ pub struct Artifact {
     /// The task that it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub associated_task: Option<TaskId>,
-    /// The how-manieth with this path it is.
+    /// Version number at this path, starting at 1.
     pub version: u64,
     /// The SHA-256 of its bytes, where they could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,7 +210,7 @@ pub struct Artifact {
     /// The thing itself, if it is a short text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "is_agents")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub trust: Trust,
 }
 
@@ -289,11 +290,6 @@ board_record! {
     Choice, ChoiceId, choices;
     Approval, ApprovalId, approvals;
     Nudge, NudgeId, nudges;
-}
-
-/// What was recorded before there was trust is taken for an agent's, and written as it was.
-fn is_agents(trust: &Trust) -> bool {
-    *trust == Trust::Agent
 }
 
 fn texts(texts: &[String]) -> usize {

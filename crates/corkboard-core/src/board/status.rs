@@ -1,26 +1,27 @@
 //! How far a task is, when it may begin, and what becomes of others when it fails.
 
 use alloc::sync::Arc;
-use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::TaskId;
+use crate::text::enum_text;
 
 /// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// Nobody has it.
+    #[default]
     Pending,
-    /// Somebody is to do it, and has not begun.
+    /// Assigned to an agent that has not begun.
     Assigned,
     /// Somebody works on it.
     InProgress,
-    /// Whoever works on it cannot go on.
+    /// Its holder reported that it is blocked.
     Blocked,
-    /// It is done, and somebody is to look at it.
+    /// Done, and waiting for review.
     Review,
     /// It is done.
     Completed,
@@ -29,6 +30,17 @@ pub enum TaskStatus {
     /// It will not be done.
     Cancelled,
 }
+
+enum_text!(TaskStatus {
+    Pending => "pending",
+    Assigned => "assigned",
+    InProgress => "in_progress",
+    Blocked => "blocked",
+    Review => "review",
+    Completed => "completed",
+    Failed => "failed",
+    Cancelled => "cancelled",
+});
 
 impl TaskStatus {
     pub const ALL: [Self; 8] = [
@@ -46,19 +58,6 @@ impl TaskStatus {
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Assigned => "assigned",
-            Self::InProgress => "in_progress",
-            Self::Blocked => "blocked",
-            Self::Review => "review",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
 }
 
 impl TaskStatus {
@@ -69,12 +68,6 @@ impl TaskStatus {
             Self::Review => "in review",
             other => other.as_str(),
         }
-    }
-}
-
-impl fmt::Display for TaskStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -37,7 +37,7 @@ impl TaskResult {
 }
 
 /// A task of a board.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Task {
     pub id: TaskId,
@@ -133,9 +133,6 @@ impl Task {
             id,
             title: new.title.as_str().into(),
             description: new.description.as_str().into(),
-            status: TaskStatus::Pending,
-            assigned_to: None,
-            assigned_at: None,
             depends_on,
             trigger_rule: new.trigger_rule,
             on_failure: new.on_failure.unwrap_or_default(),
@@ -143,29 +140,11 @@ impl Task {
             estimate_minutes: new.estimate_minutes,
             retry_limit: new.retry_limit,
             retry_backoff_s: new.retry_backoff_s,
-            attempt: 0,
-            failures: 0,
-            not_before: None,
-            claim: None,
-            epoch: 0,
-            worked_as: None,
-            started_at: None,
-            blocked_reason: None,
-            result: None,
-            completed_at: None,
-            failure: None,
-            cancellation: None,
             needs_review: new.needs_review,
-            reviewer: None,
-            reviewed_by: None,
-            review_status: None,
-            review_comments: None,
-            rework: false,
-            setbacks: Vec::new(),
-            choice: None,
             created_at: stamp.at,
             created_by: stamp.principal.into(),
             version: stamp.rev,
+            ..Self::default()
         }
     }
 

@@ -88,7 +88,7 @@ pub enum Hindrance {
     Approval { decision: DecisionId },
     /// It waits to be tried again.
     Backoff { until: Timestamp },
-    /// Whoever works on it says so.
+    /// Its holder reported that it is blocked.
     Reported { reason: Option<Arc<str>> },
 }
 
@@ -124,21 +124,12 @@ impl Views {
         self.due.get_min().map(|(at, _)| *at)
     }
 
-    pub(super) fn set_orchestrator(&mut self, before: Option<Timestamp>, after: Option<Timestamp>) {
+    pub(super) fn set_due(&mut self, due: Due, before: Option<Timestamp>, after: Option<Timestamp>) {
         if let Some(at) = before {
-            self.due.remove(&(at, Due::Orchestrator));
+            self.due.remove(&(at, due));
         }
         if let Some(at) = after {
-            self.due.insert((at, Due::Orchestrator));
-        }
-    }
-
-    pub(super) fn set_nudge(&mut self, nudge: NudgeId, before: Option<Timestamp>, after: Option<Timestamp>) {
-        if let Some(at) = before {
-            self.due.remove(&(at, Due::Nudge(nudge)));
-        }
-        if let Some(at) = after {
-            self.due.insert((at, Due::Nudge(nudge)));
+            self.due.insert((at, due));
         }
     }
 

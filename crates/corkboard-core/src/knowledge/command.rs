@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
+use crate::entry::is_default;
 
 /// A command to a memory core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -73,7 +74,7 @@ pub enum CoreReply {
         /// How many entries stay, without an origin.
         kept: u64,
         /// How many entries of others are forgotten, because their text was changed. They can be restored.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         forgotten: u64,
     },
     /// To `Clear`.
@@ -83,10 +84,6 @@ pub enum CoreReply {
     },
     /// To everything else.
     Done,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// What became of an entry that was added.

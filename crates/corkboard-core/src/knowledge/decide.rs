@@ -13,7 +13,7 @@ use super::{
 };
 use crate::authority::admitted;
 use crate::board::check_tagged;
-use crate::id::{check_principal, check_tag, check_visible};
+use crate::id::{check_principal, check_visible};
 use crate::space::{CommandEffects, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
@@ -175,12 +175,7 @@ impl CoreDecider<'_> {
 
     /// The trust that was asked for, or as much as can be given.
     fn trust(&self, asked: Option<Trust>, most: Trust) -> Result<Trust, Refusal> {
-        match asked {
-            Some(asked) if asked > most => {
-                Err(Refusal::TrustDenied { principal: self.context.actor.principal.clone(), asked, most })
-            }
-            asked => Ok(asked.unwrap_or(most)),
-        }
+        Ok(Trust::granted_up_to(most, asked, self.context.actor)?.unwrap_or(most))
     }
 
     fn expect(&self, id: CoreEntryId, if_version: Option<u64>) -> Result<&CoreEntry, Refusal> {
@@ -339,11 +334,8 @@ fn check_text(text: &str, limits: &Limits) -> Result<(), Refusal> {
 }
 
 fn check_facts(importance: f32, tags: &[Arc<str>], limits: &Limits) -> Result<(), Refusal> {
-    if !(0.0..=1.0).contains(&importance) {
-        return Err(Refusal::Importance { importance });
-    }
-    Limits::check(LimitName::TagsPerEntry, tags.len() as u64, limits.tags_per_entry)?;
-    tags.iter().try_for_each(|tag| check_tag(tag, limits))
+    Limits::check_importance(importance)?;
+    limits.check_tags(tags)
 }
 
 fn check_origin(origin: &Provenance, limits: &Limits) -> Result<(), Refusal> {
@@ -363,20 +355,11 @@ fn check_expiry(at: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
 }
 
 fn check_size(before: &CoreState, after: &CoreState, limits: &Limits) -> Result<Vec<LimitWarning>, Refusal> {
-    let entries = (before.entries.len() as u64, after.entries.len() as u64);
-    let sizes = [
-        (LimitName::EntriesPerCore, entries, limits.entries_per_core),
-        (LimitName::StateBytes, (before.bytes, after.bytes), limits.state_bytes),
-    ];
-    for (limit, (before, after), allowed) in sizes {
-        // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
-        if after > before {
-            Limits::check(limit, after, allowed)?;
-        }
-    }
-    let warnings =
-        sizes.into_iter().filter_map(|(limit, (before, after), allowed)| Limits::warn(limit, before, after, allowed));
-    Ok(warnings.collect())
+    let (old, new) = (before.entries.len() as u64, after.entries.len() as u64);
+    Limits::check_growth([
+        (LimitName::EntriesPerCore, old, new, limits.entries_per_core),
+        (LimitName::StateBytes, before.bytes, after.bytes, limits.state_bytes),
+    ])
 }
 
 impl CoreState {

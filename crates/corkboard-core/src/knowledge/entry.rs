@@ -1,19 +1,16 @@
 //! An entry of a memory core: a text, what is known about it, and where it came from.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
-use core::str::FromStr;
 
 use jiff::Timestamp;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{Provenance, Trust};
 use crate::board::{NumberedId, ParseIdError, numbered_id};
-use crate::{BoardId, EntryMetadata, MemoryKind};
+use crate::entry::{half, is_default, is_half};
+use crate::{BoardId, MemoryKind};
 
 numbered_id!(
     /// An entry of a memory core.
@@ -212,7 +209,7 @@ pub struct CoreEntryData {
     /// What it says. Nothing where an entry says it already.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub content: Arc<str>,
-    #[serde(default, skip_serializing_if = "is_fact")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: MemoryKind,
     /// From 0 to 1.
     #[serde(default = "half", skip_serializing_if = "is_half")]
@@ -225,18 +222,6 @@ pub struct CoreEntryData {
     pub expires_at: Option<Timestamp>,
     /// Where it came from.
     pub provenance: Provenance,
-}
-
-fn is_fact(kind: &MemoryKind) -> bool {
-    *kind == MemoryKind::Fact
-}
-
-fn half() -> f32 {
-    EntryMetadata::IMPORTANCE
-}
-
-fn is_half(importance: &f32) -> bool {
-    *importance == EntryMetadata::IMPORTANCE
 }
 
 /// When an entry is to expire.

@@ -107,10 +107,6 @@ impl Space for CoreState {
         apply::apply(self, event, stamp)
     }
 
-    fn redact(_event: &mut CoreEvent, forget: &mut Self::Forget) -> bool {
-        match *forget {}
-    }
-
     fn next_due(&self) -> Option<Timestamp> {
         self.expiries.get_min().map(|(at, _)| *at)
     }

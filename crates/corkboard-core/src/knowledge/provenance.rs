@@ -3,11 +3,11 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::text::enum_text;
 use crate::{Actor, ActorKind, BoardId, Refusal};
 
 /// How far a text may be trusted. Whoever reads it is told; nobody can give more than they have themselves.
@@ -24,15 +24,13 @@ pub enum Trust {
     Own,
 }
 
-impl Trust {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Outside => "outside",
-            Self::Agent => "agent",
-            Self::Own => "own",
-        }
-    }
+enum_text!(Trust {
+    Outside => "outside",
+    Agent => "agent",
+    Own => "own",
+});
 
+impl Trust {
     /// What stands before every line of a text that came from outside, wherever it is shown; nothing before any other. No text
     /// gets rid of it: it stands before whatever the text says.
     pub fn mark(self) -> &'static str {
@@ -44,7 +42,11 @@ impl Trust {
 
     /// What was asked for, if the actor can give that much.
     pub(crate) fn granted(asked: Option<Self>, actor: &Actor) -> Result<Option<Self>, Refusal> {
-        let most = Self::most_of(actor.kind);
+        Self::granted_up_to(Self::most_of(actor.kind), asked, actor)
+    }
+
+    /// What was asked for, unless it is more than this.
+    pub(crate) fn granted_up_to(most: Self, asked: Option<Self>, actor: &Actor) -> Result<Option<Self>, Refusal> {
         match asked {
             Some(asked) if asked > most => {
                 Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
@@ -59,12 +61,6 @@ impl Trust {
             ActorKind::Human => Self::Own,
             ActorKind::Agent | ActorKind::Service => Self::Agent,
         }
-    }
-}
-
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -168,6 +168,8 @@ impl Snippet {
 pub(crate) trait NotebookItem {
     type Id: Copy + Ord;
     fn id(&self) -> Self::Id;
+    /// All that it says.
+    fn texts(&mut self) -> Vec<&mut Arc<str>>;
 }
 
 impl NotebookItem for Learning {
@@ -175,11 +177,19 @@ impl NotebookItem for Learning {
     fn id(&self) -> NotebookLearningId {
         self.id
     }
+
+    fn texts(&mut self) -> Vec<&mut Arc<str>> {
+        [&mut self.text, &mut self.reason].into()
+    }
 }
 
 impl NotebookItem for Snippet {
     type Id = SnippetId;
     fn id(&self) -> SnippetId {
         self.id
+    }
+
+    fn texts(&mut self) -> Vec<&mut Arc<str>> {
+        [&mut self.label, &mut self.text, &mut self.reason].into()
     }
 }

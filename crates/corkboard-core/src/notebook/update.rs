@@ -118,22 +118,30 @@ impl Notebook {
             snippets: snippets.map(|(i, snippet)| (SnippetId(next(self.last_snippet.0, i)), snippet)).collect(),
             archived_snippets,
         };
-        let shown = |now: usize, added: usize, archived: usize| (now, now + added - archived);
-        let learnings = shown(self.learnings.len(), update.learnings.len(), update.archived_learnings.len());
-        let snippets = shown(self.snippets.len(), update.snippets.len(), update.archived_snippets.len());
-        let archived = self.archived_learnings.len() + self.archived_snippets.len();
-        let more = update.archived_learnings.len() + update.archived_snippets.len();
-        let counts = [
-            (LimitName::LearningsPerNotebook, learnings, limits.learnings_per_notebook),
-            (LimitName::SnippetsPerNotebook, snippets, limits.snippets_per_notebook),
-            (LimitName::ArchivedPerNotebook, (archived, archived + more), limits.archived_per_notebook),
-        ];
-        for (limit, (before, after), allowed) in counts {
-            // What makes room is always welcome.
-            if after > before {
-                Limits::check(limit, after as u64, allowed)?;
-            }
-        }
+        let grows = |limit, now: usize, added: usize, removed: usize, allowed| {
+            (limit, now as u64, (now + added - removed) as u64, allowed)
+        };
+        let (learnings, old_learnings) = (update.learnings.len(), update.archived_learnings.len());
+        let (snippets, old_snippets) = (update.snippets.len(), update.archived_snippets.len());
+        let (archived, more) =
+            (self.archived_learnings.len() + self.archived_snippets.len(), old_learnings + old_snippets);
+        Limits::check_growth([
+            grows(
+                LimitName::LearningsPerNotebook,
+                self.learnings.len(),
+                learnings,
+                old_learnings,
+                limits.learnings_per_notebook,
+            ),
+            grows(
+                LimitName::SnippetsPerNotebook,
+                self.snippets.len(),
+                snippets,
+                old_snippets,
+                limits.snippets_per_notebook,
+            ),
+            grows(LimitName::ArchivedPerNotebook, archived, more, 0, limits.archived_per_notebook),
+        ])?;
         Ok((update, unknown))
     }
 

@@ -152,10 +152,6 @@ impl Space for TokensState {
         }
     }
 
-    fn redact(_event: &mut TokensEvent, forget: &mut Self::Forget) -> bool {
-        match *forget {}
-    }
-
     fn next_due(&self) -> Option<Timestamp> {
         self.expiries.get_min().map(|(at, _)| *at)
     }

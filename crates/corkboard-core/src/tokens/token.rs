@@ -1,14 +1,10 @@
 //! A token: who comes with it, and what they may touch.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
-use core::fmt;
-use core::str::FromStr;
 
 use jiff::Timestamp;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::Grants;
 use crate::board::{NumberedId, ParseIdError, numbered_id};

@@ -87,7 +87,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// Whoever has the role and asks again gets a new epoch: what they did before is fenced.
+    /// A holder that acquires the role again gets a new epoch; the old one is fenced.
     pub(super) fn acquire_orchestrator(&mut self, lease_ms: u64) -> Reply {
         self.check_lease(lease_ms)?;
         let by = self.caller()?;

@@ -147,12 +147,7 @@ impl BoardDecider<'_> {
             ActorKind::Human => Trust::Own,
             ActorKind::Agent | ActorKind::Service => Trust::most_of(actor.kind).min(has),
         };
-        match asked {
-            Some(asked) if asked > most => {
-                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
-            }
-            asked => Ok(asked.unwrap_or(has).min(most)),
-        }
+        Ok(Trust::granted_up_to(most, asked, actor)?.unwrap_or(has).min(most))
     }
 
     pub(super) fn finish_promotion(&mut self, learning: &LearningId, begun_rev: u64, entry: CoreEntryId) -> Reply {

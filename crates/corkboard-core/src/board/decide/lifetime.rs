@@ -1,8 +1,6 @@
 //! The end of a board's life: it is archived, discarded, purged.
 
-use jiff::{SignedDuration, Timestamp};
-
-use super::super::{BoardEvent, BoardReply, BoardStatus, RetainFor};
+use super::super::{BoardEvent, BoardReply, BoardStatus, Lease, RetainFor};
 use super::{BoardDecider, Reply};
 use crate::Refusal;
 
@@ -28,7 +26,7 @@ impl BoardDecider<'_> {
         let retain_until = match (retain, info.retain_until) {
             // What was said once holds until something else is said.
             (RetainFor::Unsaid { .. }, Some(until)) => until,
-            (RetainFor::Unsaid { ms } | RetainFor::Said { ms }, _) => later(self.context.now, ms),
+            (RetainFor::Unsaid { ms } | RetainFor::Said { ms }, _) => Lease::deadline_from(self.context.now, ms),
         };
         if info.status != BoardStatus::Archived || info.retain_until != Some(retain_until) {
             self.push(BoardEvent::Archived { retain_until });
@@ -50,7 +48,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// Whoever asks again after it was purged is told the same: what is left of it is to be deleted.
+    /// Purging again succeeds, so that a caller can finish deleting the space.
     pub(super) fn purge(&mut self) -> Reply {
         let lifetime = self.state.lifetime(None).ok_or(Refusal::NoBoard)?;
         let by = lifetime.kept_by(self.context.now);
@@ -62,9 +60,4 @@ impl BoardDecider<'_> {
         }
         Ok(BoardReply::Done)
     }
-}
-
-fn later(now: Timestamp, ms: u64) -> Timestamp {
-    let ms = SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX));
-    now.saturating_add(ms).unwrap_or(Timestamp::MAX)
 }

@@ -35,7 +35,7 @@ pub(super) fn decide(
     BoardDecider::of(&mut state.clone(), context).whole(command)
 }
 
-/// The same, and the state becomes what it leads to.
+/// Decides a command and applies its events to the state.
 pub(super) fn perform(
     state: &mut BoardState,
     command: &BoardCommand,
@@ -118,7 +118,7 @@ impl BoardDecider<'_> {
             BoardCommand::Fork { from, name, image } => return self.fork(from, name.as_deref(), image),
             BoardCommand::Archive { retain } => return self.archive(*retain),
             BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
-            // Whoever ran a board that has ended holds nothing any more, and may learn from it all the same.
+            // The orchestrator of a board that has ended holds no lease, and may still promote its learnings.
             BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
                 return self.decide(command);
             }
@@ -235,7 +235,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// Whoever calls themselves orchestrator changes nothing on a board that another orchestrator holds.
+    /// An actor with the role of orchestrator changes nothing while another one holds the lease.
     fn check_orchestrator(&self, command: &BoardCommand) -> Result<(), Refusal> {
         let Some(lease) = self.state.orchestrator() else { return Ok(()) };
         let is_other =
@@ -282,13 +282,6 @@ fn sizes(state: &BoardState, limits: &Limits) -> Sizes {
 }
 
 fn check_size(before: Sizes, after: Sizes) -> Result<Vec<LimitWarning>, Refusal> {
-    let mut warnings = Vec::new();
-    for ((limit, before, _), (_, after, allowed)) in before.into_iter().zip(after) {
-        // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
-        if after > before {
-            Limits::check(limit, after, allowed)?;
-            warnings.extend(Limits::warn(limit, before, after, allowed));
-        }
-    }
-    Ok(warnings)
+    let sizes = before.into_iter().zip(after);
+    Limits::check_growth(sizes.map(|((limit, before, _), (_, after, allowed))| (limit, before, after, allowed)))
 }

@@ -26,7 +26,7 @@ impl BoardDecider<'_> {
         lease_ms: u64,
     ) -> Reply {
         use TaskStatus::*;
-        // Whoever comes with an epoch had it once, and is told if that is over, whatever else is asked.
+        // A caller with an epoch once held the task. If that is over, say so before anything else.
         if epoch.is_some() {
             self.check_holder(id, epoch)?;
         }
@@ -40,7 +40,7 @@ impl BoardDecider<'_> {
             _ => self.check_role(BoardAction::Work)?,
         }
         match (task.status, to) {
-            // Nothing moves, but the holder was heard of.
+            // Nothing moves, but it renews the lease.
             (InProgress, InProgress) | (Blocked, Blocked) => {
                 self.check_holder(id, epoch)?;
                 self.renew(id);
@@ -103,7 +103,7 @@ impl BoardDecider<'_> {
     }
 
     pub(super) fn complete_task(&mut self, id: TaskId, result: Option<&TaskResult>, epoch: Option<u64>) -> Reply {
-        // Whoever lost it hears that, not that it moved on without them.
+        // Report a lost claim as such, not as a move that is no longer possible.
         self.check_holder(id, epoch)?;
         let task = self.task(id)?;
         let needs_review = task.needs_review;
@@ -169,7 +169,7 @@ impl BoardDecider<'_> {
         self.check_may_review(task, verdict)?;
         match verdict {
             ReviewStatus::Approved => self.check_approved(id)?,
-            // Whoever is to do better must be told what.
+            // The worker must learn what to improve.
             ReviewStatus::NeedsRework | ReviewStatus::Rejected => {
                 self.check_says("comment", comments.unwrap_or_default())?;
             }
@@ -236,7 +236,7 @@ impl BoardDecider<'_> {
 
     pub(super) fn retry(&mut self, id: TaskId) -> Reply {
         let task = self.task(id)?;
-        // What was cancelled because of another comes back with that one.
+        // A task that was cancelled because of another returns with that one.
         let cause = task.upstream_cause();
         let failed = cause.unwrap_or(id);
         if self.task(failed)?.status != TaskStatus::Failed {

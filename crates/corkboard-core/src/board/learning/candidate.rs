@@ -3,7 +3,6 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +10,7 @@ use super::super::BoardItem;
 use super::{LearningId, LearningState};
 use crate::MemoryKind;
 use crate::knowledge::{NewCoreEntry, Trust};
+use crate::text::enum_text;
 
 /// What a learning was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,21 +81,11 @@ impl LearningCandidate {
     }
 }
 
-impl LearningSource {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "decision",
-            Self::Insight => "insight",
-            Self::Marked => "marked",
-            Self::Sequence => "sequence",
-            Self::Rework => "rework",
-            Self::Estimate => "estimate",
-        }
-    }
-}
-
-impl fmt::Display for LearningSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+enum_text!(LearningSource {
+    Decision => "decision",
+    Insight => "insight",
+    Marked => "marked",
+    Sequence => "sequence",
+    Rework => "rework",
+    Estimate => "estimate",
+});

@@ -1,15 +1,12 @@
 //! The names of learnings: what each was made of, so that the same one has the same name for ever.
 
-use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use core::str::FromStr;
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::super::{DecisionId, DiscoveryId, TaskId};
+use crate::text::json_text;
 
 /// A learning of a board, named after what it was made of: `D-3`, `F-7`, `rework:T-5`, `estimate:implement`,
 /// `sequence:design.implement.test`.
@@ -116,21 +113,14 @@ impl FromStr for LearningId {
     }
 }
 
-impl Serialize for LearningId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_string())
-    }
-}
-
-impl<'de> Deserialize<'de> for LearningId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(|error| D::Error::custom(format!("{error}")))
-    }
-}
+json_text!(LearningId);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]

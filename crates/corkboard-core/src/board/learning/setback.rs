@@ -1,22 +1,22 @@
 //! What went wrong with a task before it was done: what others may learn from.
 
 use alloc::sync::Arc;
-use core::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::{ReviewStatus, Task};
 use crate::space::Stamp;
+use crate::text::enum_text;
 
 /// How a task did not get through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SetbackKind {
-    /// Whoever reviewed it wanted it done better.
+    /// The reviewer requested rework.
     NeedsRework,
-    /// Whoever reviewed it rejected it.
+    /// The reviewer rejected it.
     Rejected,
     /// It did not work.
     Failed,
@@ -44,15 +44,11 @@ impl SetbackKind {
     }
 }
 
-impl fmt::Display for SetbackKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NeedsRework => "needs rework",
-            Self::Rejected => "rejected",
-            Self::Failed => "failed",
-        })
-    }
-}
+enum_text!(SetbackKind {
+    NeedsRework => "needs rework",
+    Rejected => "rejected",
+    Failed => "failed",
+});
 
 impl Setback {
     pub fn bytes(&self) -> u64 {
