@@ -45,6 +45,7 @@ mod conditions;
 mod corkboard;
 mod engine;
 mod error;
+mod exit_and_status_codes;
 mod garbage;
 mod ids;
 mod knowledge;
@@ -90,7 +91,8 @@ pub use corkboard_core::{
     NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind, count,
 };
 pub use engine::{Followed, Watch, Watched};
-pub use error::{Error, ErrorKind};
+pub use error::Error;
+pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn};
 pub use log::{

@@ -10,9 +10,9 @@ use futures_util::future::try_join_all;
 use jiff::Timestamp;
 
 use super::{Core, Show};
-use crate::error::{Error, ErrorKind};
 use crate::search::{Index, Query, Top};
 use crate::store::StoreError;
+use crate::{Error, ErrorKind};
 use crate::{Limits, Result};
 
 #[derive(Debug, Clone)]
