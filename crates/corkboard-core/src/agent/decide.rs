@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::conversation::converse;
-use super::entries::{batch, entry_appended, entry_set, remove};
+use super::entries::{NewValue, batch, entry_appended, entry_set, remove};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, ParentLocation};
 use crate::authority::{admitted, at_most};
@@ -24,7 +24,7 @@ pub(super) type DecideResult = Result<CommandEffects<AgentEvent, AgentReply>, Re
 pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Context<'_>) -> DecideResult {
     match command {
         AgentCommand::Set { scope, key, value, type_name, metadata, if_version } => {
-            entry_set(state, context, *scope, key, value, type_name, metadata, *if_version)?
+            entry_set(state, context, *scope, key, NewValue { value, type_name, metadata }, *if_version)?
                 .decided(state, context, key)
         }
         AgentCommand::Append { scope, key, text, separator, if_version } => {

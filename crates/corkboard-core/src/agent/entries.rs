@@ -56,7 +56,7 @@ fn events_of(
 ) -> Result<Vec<AgentEvent>, Refusal> {
     Ok(match change {
         EntryChange::Set { key, value, type_name, metadata, if_version } => {
-            let set = entry_set(state, context, scope, key, value, type_name, metadata, *if_version)?;
+            let set = entry_set(state, context, scope, key, NewValue { value, type_name, metadata }, *if_version)?;
             alloc::vec![set.event]
         }
         EntryChange::Append { key, text, separator, if_version } => {
@@ -108,17 +108,22 @@ impl EntryWrite<'_> {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the fields of one command")]
+/// What an entry becomes.
+pub(super) struct NewValue<'a> {
+    pub(super) value: &'a Content,
+    pub(super) type_name: &'a Arc<str>,
+    pub(super) metadata: &'a EntryMetadata,
+}
+
 pub(super) fn entry_set<'a>(
     state: &'a AgentState,
     context: &Context<'_>,
     scope: ScopeId,
     key: &Key,
-    value: &Content,
-    type_name: &Arc<str>,
-    metadata: &EntryMetadata,
+    new: NewValue<'_>,
     if_version: Option<u64>,
 ) -> Result<EntryWrite<'a>, Refusal> {
+    let NewValue { value, type_name, metadata } = new;
     let old = expect_scope(state, scope)?.entries.get(key);
     check_version(key, old, if_version)?;
     if old.is_none() {
@@ -160,8 +165,8 @@ pub(super) fn entry_appended<'a>(
 ) -> Result<EntryWrite<'a>, Refusal> {
     let Some(old) = expect_scope(state, scope)?.entries.get(key) else {
         let value = Content::of(text).map_err(|_| Refusal::NotText { key: key.clone(), found: "unreadable".into() })?;
-        let type_name = Arc::from("text");
-        return entry_set(state, context, scope, key, &value, &type_name, &EntryMetadata::default(), if_version);
+        let new = NewValue { value: &value, type_name: &Arc::from("text"), metadata: &EntryMetadata::default() };
+        return entry_set(state, context, scope, key, new, if_version);
     };
     check_version(key, Some(old), if_version)?;
     let json = old.value.as_json();
