@@ -102,17 +102,17 @@ fn every_deviation_from_the_specification_has_a_reason() {
 
 #[test]
 fn tests_are_told_from_other_functions() {
-    assert!(has_test("tests/seed_000.rs", "set_and_get"));
+    assert!(has_test("tests/it/seed_000.rs", "set_and_get"));
     // A helper above it has the same name.
-    assert!(has_test("tests/seed_000.rs", "list_keys"));
+    assert!(has_test("tests/it/seed_000.rs", "list_keys"));
     // In `proptest!`.
-    assert!(has_test("core/tests/model.rs", "the_state_equals_the_model_after_every_command"));
+    assert!(has_test("core/tests/it/model.rs", "the_state_equals_the_model_after_every_command"));
     // Listed in a macro, in the same file and in `mod.rs`.
-    assert!(has_test("tests/boards_processes.rs", "a_worker_process_that_was_stopped_is_fenced"));
-    assert!(has_test("src/testing/conformance/log.rs", "records_come_back_in_order"));
+    assert!(has_test("testing/tests/it/boards_processes.rs", "a_worker_process_that_was_stopped_is_fenced"));
+    assert!(has_test("testing/src/conformance/log.rs", "records_come_back_in_order"));
     // A helper, a part of a name, a test of another file, and no file at all.
-    assert!(!has_test("tests/seed_000.rs", "check"));
-    assert!(!has_test("tests/seed_000.rs", "set_and"));
-    assert!(!has_test("tests/seed_001.rs", "set_and_get"));
+    assert!(!has_test("tests/it/seed_000.rs", "check"));
+    assert!(!has_test("tests/it/seed_000.rs", "set_and"));
+    assert!(!has_test("tests/it/seed_001.rs", "set_and_get"));
     assert!(!has_test("tests/nowhere.rs", "set_and_get"));
 }

@@ -1,6 +1,6 @@
 //! The tables: made once, checked, and what is in them when many write.
 
-use corkboard_testing::{Harness, PostgresSchema};
+use corkboard_testing::{Harness, PostgresSchema, TestServer};
 
 use super::*;
 
@@ -198,8 +198,9 @@ async fn damage_is_found() {
 /// A head is updated in place: no index changes, however often it moves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_move_in_place() {
-    let schema = PostgresSchema::on_shared_server();
-    let store = patient(&schema.url()).await;
+    // On the shared server, a transaction of another test could keep old rows from being pruned.
+    let server = TestServer::postgres();
+    let store = patient(&server.url()).await;
     let mut heads = [Head::EMPTY; 20];
     for _ in 0..20 {
         for (index, head) in heads.iter_mut().enumerate() {
@@ -207,13 +208,10 @@ async fn heads_move_in_place() {
         }
     }
     store.close().await.unwrap();
-    let client = sql(schema.server()).await;
-    let moved = format!(
-        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE schemaname = '{}' AND relname = 'spaces'",
-        schema.name()
-    );
-    eventually("statistics", || async { client.query_one(&moved, &[]).await.unwrap().get::<_, i64>(0) >= 400 }).await;
-    let row = client.query_one(&moved, &[]).await.unwrap();
+    let client = sql(&server.url()).await;
+    let moved = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'spaces'";
+    eventually("statistics", || async { client.query_one(moved, &[]).await.unwrap().get::<_, i64>(0) >= 400 }).await;
+    let row = client.query_one(moved, &[]).await.unwrap();
     let (updates, in_place): (i64, i64) = (row.get(0), row.get(1));
     assert!(in_place * 10 >= updates * 9, "{in_place} of {updates}");
 }
