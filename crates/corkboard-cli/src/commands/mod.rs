@@ -142,6 +142,7 @@ impl Command {
     }
 
     /// Runs a command that needs no agent, or not even an open store. Returns the others.
+    #[expect(clippy::result_large_err, reason = "the command itself, handed back once per process")]
     fn run_without_session(self, global: &Global) -> Result<CommandFuture<'_>, Self> {
         let output = Output::new(global.json);
         Ok(match self {

@@ -1,5 +1,7 @@
 //! The page that shows every route and tries it. All that it needs is in the program.
 
+use std::error::Error;
+use std::io::Read;
 use std::sync::Arc;
 
 use axum::Router;
@@ -7,6 +9,7 @@ use axum::extract::Path;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS};
 use axum::response::{Html, IntoResponse, Redirect};
 use axum::routing::get;
+use flate2::read::GzDecoder;
 use utoipa_swagger_ui::Config;
 
 use crate::Server;
@@ -28,13 +31,15 @@ pub(super) fn routes() -> Router<Server> {
         .route("/docs/{*file}", get(file))
 }
 
-/// What Swagger UI is made of, but for its own page.
+/// A file of Swagger UI that the page loads. The program holds it compressed.
 async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, HttpError> {
     let no_file = || HttpError::not_found("there is no such file: /docs/ shows all routes");
     if !["swagger-ui.css", "index.css", "swagger-ui-bundle.js"].contains(&name.as_str()) {
         return Err(no_file());
     }
-    let found = utoipa_swagger_ui::serve(&name, Arc::new(Config::default()));
-    let file = found.map_err(|error| HttpError::broken(error.to_string()))?.ok_or_else(no_file)?;
-    Ok(([(CONTENT_TYPE, file.content_type)], file.bytes))
+    let broken = |error: Box<dyn Error>| HttpError::broken(error.to_string());
+    let file = utoipa_swagger_ui::serve(&name, Arc::new(Config::default())).map_err(broken)?.ok_or_else(no_file)?;
+    let mut plain = Vec::new();
+    GzDecoder::new(&*file.bytes).read_to_end(&mut plain).map_err(|error| broken(error.into()))?;
+    Ok(([(CONTENT_TYPE, file.content_type)], plain))
 }
