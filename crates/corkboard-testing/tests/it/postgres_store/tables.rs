@@ -1,6 +1,7 @@
 //! The tables: made once, checked, and what is in them when many write.
 
-use corkboard_testing::{Harness, PostgresSchema, TestServer};
+use corkboard_testing::servers::TestServer;
+use corkboard_testing::{Harness, PostgresSchema};
 
 use super::*;
 
