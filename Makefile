@@ -2,13 +2,14 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check built nextest remote schemathesis servers doc-test bench soak deny help
+.PHONY: run tour test check openapi built nextest remote schemathesis servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
 	@echo "make tour    a commented tour, from Rust: an agent's memory, a board, a memory core"
 	@echo "make test    every test, with PostgreSQL and Redis, and the documentation's examples"
 	@echo "make check   format, lints, links in the documentation"
+	@echo "make openapi write the description of the HTTP interface anew, after a change to the routes"
 	@echo "make bench   tables of ratios (README); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
 	@echo "make deny    licences, bans and sources of all dependencies"
@@ -32,8 +33,11 @@ check:
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
 
+openapi:
+	CORK_WRITE_FIXTURES=1 $(CARGO) test --quiet --package corkboard-server --lib the_description_that_is_served
+
 # One build serves every target below: the same packages with the same features.
-TESTS = --workspace --all-features --lib --bins --tests
+TESTS = --workspace --all-features --tests
 
 built:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
@@ -66,7 +70,7 @@ doc-test:
 bench: servers
 	@command -v valgrind >/dev/null || { echo "make bench counts instructions with valgrind: install it first" >&2; exit 1; }
 	$(CARGO) bench --quiet --package corkboard --package corkboard-testing --bench table --bench servers --bench redis
-	$(CARGO) bench --quiet --package corkboard-cli --bench server
+	$(CARGO) bench --quiet --profile release --package corkboard-cli --bench server
 
 # Rounds of the tests that rest on chance: kills, faults, contention, random histories. `make test` draws the same random
 # values in every run (.cargo/config.toml), a soak draws new ones and prints their seed.

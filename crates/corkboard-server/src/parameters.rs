@@ -6,20 +6,18 @@ use std::sync::LazyLock;
 
 use axum::extract::{MatchedPath, Query, Request};
 use axum::http::Method;
-use axum::routing::MethodFilter;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use serde::Deserialize;
 
 use crate::condition::{IF_REV, not_taken};
 use crate::error::HttpError;
-use crate::routes;
+use crate::openapi;
 
 /// The names that each method of a path takes.
-type Taken = HashMap<String, Vec<(MethodFilter, Vec<String>)>>;
+type Taken = HashMap<String, HashMap<String, Vec<String>>>;
 
 /// Refuses a request that names a parameter which its route does not take.
 pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
-    // Made when the first query comes: the operations are described for it.
+    // Read from the description when the first query comes.
     static TAKEN: LazyLock<Taken> = LazyLock::new(taken);
     if request.uri().query().is_none_or(str::is_empty) {
         return Ok(());
@@ -29,8 +27,7 @@ pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
     let Some(methods) = TAKEN.get(path.as_str()) else { return Ok(()) };
     // Whatever answers GET answers HEAD.
     let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-    let Ok(method) = MethodFilter::try_from(method.clone()) else { return Ok(()) };
-    let Some((_, taken)) = methods.iter().find(|(described, _)| *described == method) else { return Ok(()) };
+    let Some(taken) = methods.get(method.as_str()) else { return Ok(()) };
     let Query(given) = Query::<Vec<(String, String)>>::try_from_uri(request.uri())?;
     match given.into_iter().find(|(name, _)| !taken.contains(name)) {
         None => Ok(()),
@@ -47,18 +44,33 @@ fn unknown(name: &str, taken: &[String]) -> String {
 }
 
 fn taken() -> Taken {
-    let mut all = Taken::new();
-    for (path, method, operation) in routes::operations() {
-        all.entry(path).or_default().push((method, names(operation)));
-    }
-    all
+    let described: Description = serde_json::from_slice(&openapi::description()).unwrap_or_default();
+    let names = |operation: DescribedOperation| {
+        let of_query = operation.parameters.into_iter().filter(|parameter| parameter.place == "query");
+        of_query.map(|parameter| parameter.name).collect()
+    };
+    let methods = |operations: HashMap<String, DescribedOperation>| {
+        let each = operations.into_iter().map(|(method, operation)| (method.to_uppercase(), names(operation)));
+        each.collect()
+    };
+    described.paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
 }
 
-fn names(operation: Operation) -> Vec<String> {
-    let parameters = operation.parameters.unwrap_or_default().into_iter();
-    let name = |parameter| match parameter {
-        RefOr::T(Parameter { name, parameter_in: ParameterIn::Query, .. }) => Some(name),
-        _ => None,
-    };
-    parameters.filter_map(name).collect()
+/// What is read of the description.
+#[derive(Default, Deserialize)]
+struct Description {
+    paths: HashMap<String, HashMap<String, DescribedOperation>>,
+}
+
+#[derive(Deserialize)]
+struct DescribedOperation {
+    #[serde(default)]
+    parameters: Vec<DescribedParameter>,
+}
+
+#[derive(Deserialize)]
+struct DescribedParameter {
+    name: String,
+    #[serde(rename = "in")]
+    place: String,
 }

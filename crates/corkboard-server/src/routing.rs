@@ -1,5 +1,4 @@
-//! Routes with their OpenAPI description. The description of all routes takes many megabytes, so it is made only when somebody
-//! asks for it.
+//! Routes with their annotations. Tests make the OpenAPI description from them; none of the code for that is in the program.
 
 use std::pin::Pin;
 
@@ -7,11 +6,12 @@ use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
 use axum::response::Response;
-use axum::routing::{MethodFilter, on};
+use axum::routing::on;
 use utoipa::__dev::{SchemaReferences, Tags};
 use utoipa::Path;
-use utoipa::openapi::path::{HttpMethod, Operation};
-use utoipa::openapi::{OpenApi, RefOr, Schema};
+use utoipa::openapi::path::HttpMethod;
+#[cfg(test)]
+use utoipa::openapi::{OpenApi, RefOr, Schema, path::Operation};
 use utoipa_axum::PathItemExt;
 
 use crate::Server;
@@ -20,13 +20,15 @@ use crate::Server;
 #[derive(Default)]
 pub(crate) struct Routes(Vec<Route>);
 
-/// One handler. Its description is made by functions, so that a route costs little until it is asked for.
+/// One handler.
 pub(crate) struct Route {
     path: String,
     methods: Vec<HttpMethod>,
     handler: ErasedHandler,
-    operation: fn() -> Operation,
     tags: Vec<&'static str>,
+    #[cfg(test)]
+    operation: fn() -> Operation,
+    #[cfg(test)]
     schemas: fn(&mut Vec<(String, RefOr<Schema>)>),
 }
 
@@ -52,8 +54,10 @@ impl Route {
             path: P::path(),
             methods: P::methods(),
             handler: ErasedHandler(handler),
-            operation: P::operation,
             tags: P::tags(),
+            #[cfg(test)]
+            operation: P::operation,
+            #[cfg(test)]
             schemas: P::schemas,
         }
     }
@@ -85,13 +89,6 @@ impl Routes {
         self
     }
 
-    /// Each path and method with its operation, without the schemas, which are most of a description.
-    pub(crate) fn operations(self) -> impl Iterator<Item = (String, MethodFilter, Operation)> {
-        self.0.into_iter().flat_map(|Route { path, methods, operation, .. }| {
-            methods.into_iter().map(move |method| (path.clone(), method.to_method_filter(), operation()))
-        })
-    }
-
     pub(crate) fn router(self) -> Router<Server> {
         self.0.iter().fold(Router::new(), |router, Route { path, methods, handler, .. }| {
             methods.iter().fold(router, |router, method| router.route(path, on(method.to_method_filter(), *handler)))
@@ -99,6 +96,7 @@ impl Routes {
     }
 
     /// Adds the description of these routes to a description.
+    #[cfg(test)]
     pub(crate) fn description(self, mut head: OpenApi) -> OpenApi {
         let mut all = Vec::new();
         for Route { path, methods, operation, tags, schemas, .. } in self.0 {

@@ -20,28 +20,21 @@ mod spaces;
 mod tokens;
 mod tools;
 
-use std::sync::LazyLock;
-
 use axum::Router;
-use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Redirect};
-use axum::routing::{MethodFilter, get};
-use utoipa::OpenApi;
-use utoipa::openapi;
-use utoipa::openapi::path::Operation;
+use axum::response::Redirect;
+use axum::routing::get;
 
 use crate::error::HttpError;
-use crate::openapi::{ApiHead, complete, without_null};
 use crate::routing::Routes;
-use crate::{Server, examples, middleware, sign_in};
+use crate::{Server, middleware, openapi, sign_in};
 
 /// Where the description is.
 const DESCRIPTION: &str = "/openapi.json";
 
-fn described() -> Routes {
+pub(crate) fn described() -> Routes {
     Routes::new()
         .merge(operations::routes())
         .merge(agents::routes())
@@ -63,32 +56,10 @@ fn described() -> Routes {
         .merge(sign_in::routes())
 }
 
-pub(crate) fn operations() -> impl Iterator<Item = (String, MethodFilter, Operation)> {
-    described().operations()
-}
-
-/// The description of all of them.
-pub(crate) fn description() -> openapi::OpenApi {
-    let mut description = described().description(ApiHead::openapi());
-    complete(&mut description);
-    without_null(&mut description);
-    examples::give(&mut description);
-    description
-}
-
-/// The same as JSON, made when it is first asked for.
-async fn description_as_json() -> Result<impl IntoResponse, HttpError> {
-    static JSON: LazyLock<Result<Bytes, String>> =
-        LazyLock::new(|| description().to_json().map(Bytes::from).map_err(|error| error.to_string()));
-    let made = tokio::task::spawn_blocking(|| JSON.clone()).await;
-    let json = made.map_err(|error| error.to_string()).flatten();
-    json.map(|json| ([(CONTENT_TYPE, "application/json")], json)).map_err(HttpError::broken)
-}
-
 pub(crate) fn all(server: Server) -> Router {
     described()
         .router()
-        .route(DESCRIPTION, get(description_as_json))
+        .route(DESCRIPTION, get(|| async { ([(CONTENT_TYPE, "application/json")], openapi::description()) }))
         .merge(reference::routes())
         // Until there is more to see, whoever signs in is shown the routes.
         .route("/", get(|| async { Redirect::to("/docs/") }))
