@@ -1,4 +1,4 @@
-//! What every store must do. Each case is a named test per store: see [`conformance_suite!`](corkboard::conformance_suite).
+//! What every store must do. Each case is a named test per store: see [`conformance_suite!`](crate::conformance_suite).
 
 mod log;
 mod processes;

@@ -1,5 +1,5 @@
 //! What moving logs between any two stores must do. Each case is a named test per pair of stores: see
-//! [`transfer_suite!`](corkboard::transfer_suite).
+//! [`transfer_suite!`](crate::transfer_suite).
 
 mod files;
 mod migrations;
