@@ -89,7 +89,7 @@ design() {
   say $me "found that the user table has no refresh_token column; decided to add it"
 
   # 5. On its next turn it reads its context again. What a person said is in it.
-  wait_for '"nudge_injected"'
+  wait_for '"nudge_sent"'
   context=$(as $me worker task context "$task")
   grep --quiet "Don't modify user table, use separate token table" <<<"$context"
   as $me worker nudge ack N-1 >/dev/null

@@ -63,7 +63,7 @@ worker() {
 draft() {
   local task=$1 answer
   # While it works, a person says something urgent.
-  wait_for '"nudge_injected"'
+  wait_for '"nudge_sent"'
   # The tool refuses to complete the task before that is read, and the refusal says it.
   if answer=$(as dev worker tools call complete_task '{"summary": "A new column in the user table"}' 2>&1); then
     echo "the urgent nudge did not interrupt: $answer" >&2

@@ -1,6 +1,6 @@
 //! How boards and tasks are shown as text.
 
-use corkboard::boards::{BoardState, CancelReason, CoreRef, Hindrance, Task, TaskId, TaskStatus};
+use corkboard::boards::{BoardState, CancelCause, CoreRef, Hindrance, Task, TaskId, TaskStatus};
 use corkboard::{Error, Refusal};
 
 use crate::error::CliError;
@@ -65,14 +65,14 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
             .map_or_else(String::new, |result| [result.trust().mark(), result.summary.trim_start()].concat()),
         TaskStatus::Failed => task.failure.as_deref().unwrap_or_default().to_owned(),
         TaskStatus::Cancelled => task.cancellation.as_ref().map_or_else(String::new, |cancelled| {
-            match (&cancelled.comment, cancelled.cause) {
-                (Some(comment), _) => comment.to_string(),
+            match (&cancelled.reason, cancelled.caused_by) {
+                (Some(reason), _) => reason.to_string(),
                 // What waited for a failure that did not come is cancelled so, too.
-                (None, None) if cancelled.reason == CancelReason::BranchNotTaken && !is_branch(state, task.id) => {
+                (None, None) if cancelled.cause == CancelCause::BranchNotTaken && !is_branch(state, task.id) => {
                     "can no longer begin".into()
                 }
-                (None, Some(cause)) => format!("{} ({cause})", written(&cancelled.reason).replace('_', " ")),
-                (None, None) => written(&cancelled.reason).replace('_', " "),
+                (None, Some(first)) => format!("{} ({first})", written(&cancelled.cause).replace('_', " ")),
+                (None, None) => written(&cancelled.cause).replace('_', " "),
             }
         }),
     };

@@ -1,6 +1,6 @@
 //! What happened on a board, in words.
 
-use corkboard::boards::{BoardEvent, CancelReason, LearningId, ReviewStatus, TaskResult};
+use corkboard::boards::{BoardEvent, CancelCause, Cancellation, LearningId, ReviewStatus, TaskResult};
 use corkboard::cores::Trust;
 
 use crate::board_view::written;
@@ -20,10 +20,10 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
             let after: Vec<String> = task.depends_on.iter().map(ToString::to_string).collect();
             format!("added {id} {} after {}", short(&task.title), clip(&after.join(", "), SHOWN_TEXT))
         }
-        BoardEvent::DependencyAdded { task, on } => format!("{task} waits for {on}"),
-        BoardEvent::DependencyRemoved { task, on } => format!("{task} no longer waits for {on}"),
+        BoardEvent::DependencyAdded { task, depends_on } => format!("{task} waits for {depends_on}"),
+        BoardEvent::DependencyRemoved { task, depends_on } => format!("{task} no longer waits for {depends_on}"),
         BoardEvent::TaskEdited { task, .. } => format!("edited {task}"),
-        BoardEvent::TaskAssigned { task, to } => format!("{task} is assigned to {}", one_line(to.as_str())),
+        BoardEvent::TaskAssigned { task, agent } => format!("{task} is assigned to {}", one_line(agent.as_str())),
         BoardEvent::TaskStarted { task, .. } => format!("began {task}"),
         BoardEvent::TaskResumed { task, .. } => format!("claimed {task} again"),
         BoardEvent::LeaseRenewed { task, deadline } => format!("still works on {task}, until {}", time(*deadline)),
@@ -37,14 +37,14 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         BoardEvent::TaskCompleted { task, result } => {
             format!("completed {task}{}", came(result.as_deref()))
         }
-        BoardEvent::ReviewAssigned { task, to } => format!("{} is to review {task}", one_line(to.as_str())),
-        BoardEvent::TaskReviewed { task, verdict, comments, .. } => {
+        BoardEvent::ReviewAssigned { task, agent } => format!("{} is to review {task}", one_line(agent.as_str())),
+        BoardEvent::TaskReviewed { task, verdict, comment, .. } => {
             let verb = match verdict {
                 ReviewStatus::Approved => "approved",
                 ReviewStatus::NeedsRework => "wants rework of",
                 ReviewStatus::Rejected => "rejected",
             };
-            format!("{verb} {task}{}", because(comments.as_deref()))
+            format!("{verb} {task}{}", because(comment.as_deref()))
         }
         BoardEvent::TaskFailed { task, reason, .. } => format!("{task} failed{}", because(Some(reason))),
         BoardEvent::TaskRetried { task, not_before: Some(until), .. } => {
@@ -52,18 +52,18 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         }
         BoardEvent::TaskRetried { task, .. } => format!("{task} is to be tried again"),
         BoardEvent::RetryDue { task } => format!("{task} may be tried again"),
-        BoardEvent::TaskCancelled { task, reason, cause, comment } => {
-            let why = match (reason, cause) {
-                (CancelReason::Requested, _) => String::new(),
+        BoardEvent::TaskCancelled { task, cancellation: Cancellation { cause, caused_by, reason } } => {
+            let why = match (cause, caused_by) {
+                (CancelCause::Requested, _) => String::new(),
                 // Its branch was not taken, or no failure came that it waited for.
-                (CancelReason::BranchNotTaken, _) => ", it can no longer begin".into(),
-                (CancelReason::UpstreamFailed, Some(cause)) => format!(" because of {cause}"),
-                (CancelReason::UpstreamFailed, None) => " because of what it depends on".into(),
-                (CancelReason::UpstreamCancelled, Some(cause)) => format!(" because {cause} was cancelled"),
-                (CancelReason::UpstreamCancelled, None) => " because a task that it depends on was cancelled".into(),
-                (CancelReason::BoardEnded, _) => " with the board".into(),
+                (CancelCause::BranchNotTaken, _) => ", it can no longer begin".into(),
+                (CancelCause::UpstreamFailed, Some(first)) => format!(" because of {first}"),
+                (CancelCause::UpstreamFailed, None) => " because of what it depends on".into(),
+                (CancelCause::UpstreamCancelled, Some(first)) => format!(" because {first} was cancelled"),
+                (CancelCause::UpstreamCancelled, None) => " because a task that it depends on was cancelled".into(),
+                (CancelCause::BoardEnded, _) => " with the board".into(),
             };
-            format!("{task} is cancelled{why}{}", because(comment.as_deref()))
+            format!("{task} is cancelled{why}{}", because(reason.as_deref()))
         }
         BoardEvent::TaskReopened { task } => format!("{task} is pending again"),
         BoardEvent::DecisionRecorded { id, decision } => {
@@ -85,24 +85,24 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         BoardEvent::BranchChosen { choice, option, rationale } => {
             format!("chose {} for {choice}{}", short(option), because(rationale.as_deref()))
         }
-        BoardEvent::OrchestratorAcquired { by, .. } => format!("{} is the orchestrator", one_line(by.as_str())),
+        BoardEvent::OrchestratorAcquired { agent, .. } => format!("{} is the orchestrator", one_line(agent.as_str())),
         BoardEvent::OrchestratorRenewed { .. } => "still is the orchestrator".into(),
         BoardEvent::OrchestratorReleased => "is no longer the orchestrator".into(),
         BoardEvent::OrchestratorExpired => "the orchestrator was not heard of in time".into(),
         BoardEvent::DecisionJudged { decision, verdict, comment, .. } => {
             format!("{verdict} {decision}{}", because(comment.as_deref()))
         }
-        BoardEvent::NudgeInjected { id, nudge } => {
+        BoardEvent::NudgeSent { id, nudge } => {
             let to = one_line(&nudge.to.to_string());
             format!("said {id} to {to} ({}): {}", nudge.priority, short(&nudge.message))
         }
-        BoardEvent::NudgeDelivered { nudge, to } => format!("{nudge} reached {}", one_line(to)),
+        BoardEvent::NudgeDelivered { nudge, agent } => format!("{nudge} reached {}", one_line(agent)),
         BoardEvent::NudgeAcknowledged { nudge, .. } => format!("acknowledged {nudge}"),
         BoardEvent::NudgeExpired { nudge } => format!("{nudge} is no longer shown"),
-        BoardEvent::Paused { comment } => format!("paused the board{}", because(comment.as_deref())),
+        BoardEvent::Paused { reason } => format!("paused the board{}", because(reason.as_deref())),
         BoardEvent::Resumed => "resumed the board".into(),
-        BoardEvent::Ended { status, outcome, comment } => {
-            format!("the board is {status}: {outcome}{}", because(comment.as_deref()))
+        BoardEvent::Ended { status, outcome, reason } => {
+            format!("the board is {status}: {outcome}{}", because(reason.as_deref()))
         }
         BoardEvent::Archived { retain_until } => {
             format!("archived the board, to be kept until {}", time(*retain_until))

@@ -11,7 +11,7 @@ use crate::json::JsonText;
 use crate::{Actor, Head, IdempotencyKey, RememberedAnswers, Revisioned, Space};
 
 /// The version of events and snapshots that this code writes. It reads this one and all before it.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// One committed command: what happened, when, and who asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -26,9 +26,9 @@ const RETRY_AFTER: u64 = 1;
 
 /// The budget of one server. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Budget(Arc<Inner>);
+pub(crate) struct Budget(Arc<BudgetShared>);
 
-struct Inner {
+struct BudgetShared {
     total: usize,
     /// What messages larger than [`SMALL`] may use; the rest is the reserve.
     for_large: usize,
@@ -92,7 +92,7 @@ impl Budget {
         peak.set(0.0);
         gauge!("http.buffered_bytes_limit").set(total as f64);
         let (used, freed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Inner { total, for_large, share: for_large / 2, used, freed, now, peak }))
+        Self(Arc::new(BudgetShared { total, for_large, share: for_large / 2, used, freed, now, peak }))
     }
 
     /// A charge that holds nothing yet.

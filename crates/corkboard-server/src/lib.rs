@@ -54,10 +54,10 @@ use sign_in::Codes;
 /// What every request needs.
 #[derive(Clone)]
 pub struct Server {
-    inner: Arc<Inner>,
+    inner: Arc<ServerShared>,
 }
 
-struct Inner {
+struct ServerShared {
     corkboard: Corkboard,
     tokens: Tokens,
     settings: Settings,
@@ -87,7 +87,7 @@ impl Server {
         let tokens = corkboard.tokens();
         let (budget, states) = (Budget::new(settings.buffer_bytes), SentStates::default());
         let snapshots = Arc::new(Semaphore::new(1));
-        let inner = Inner {
+        let inner = ServerShared {
             corkboard,
             tokens,
             settings,

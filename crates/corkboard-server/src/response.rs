@@ -64,6 +64,14 @@ impl<T> RevResponse<T> {
     }
 }
 
+/// A page of a list.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ItemsBody<T> {
+    pub(crate) items: Vec<T>,
+    /// Cursor of the next page; null on the last page.
+    pub(crate) next: Option<String>,
+}
+
 /// A body with the revision of its space.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WithRev<T> {

@@ -131,7 +131,7 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
     let named = |name: &str| NewBoard {
         name: name.into(),
         goal: format!("{name} with a password"),
-        memory_core_refs: vec!["house-rules".into()],
+        cores: vec!["house-rules".into()],
         ..NewBoard::default()
     };
     let made = corkboard.create_board(named("Add a login")).tasks_from_pattern(TaskPattern::Best).report().await?;

@@ -29,7 +29,7 @@ async fn main() -> Result<()> {
             name: "Implement auth system".into(),
             goal: "Add JWT authentication to the API".into(),
             constraints: vec!["Must use existing user table".into(), "No breaking changes".into()],
-            memory_core_refs: vec!["auth-jwt".into(), "acme-app".into()],
+            cores: vec!["auth-jwt".into(), "acme-app".into()],
             ..NewBoard::default()
         })
         .acting_as(orchestrator)
@@ -91,7 +91,7 @@ async fn main() -> Result<()> {
             kind: ArtifactType::Code,
             path: "src/auth/token-service.ts".into(),
             description: "JWT token generation and validation".into(),
-            associated_task: Some(task_id),
+            task: Some(task_id),
             ..NewArtifact::default()
         })
         .await?;
@@ -110,7 +110,7 @@ async fn main() -> Result<()> {
         })
         .await?;
     for nudge in worker.nudges_for().await? {
-        println!("agent-123 hears from {}: {}", nudge.injected_by, nudge.message);
+        println!("agent-123 hears from {}: {}", nudge.created_by, nudge.message);
         worker.acknowledge(&[nudge.id]).await?;
     }
 

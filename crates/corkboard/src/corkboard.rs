@@ -15,12 +15,12 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::access::{AllowedSpaces, AuthenticatedActor, Looks, TokensObserver};
-use crate::board::{Board, BoardObserver};
-use crate::engine::{Budget, Deletion, Engine, RemoteEngine, RequestSource, Slot};
-use crate::knowledge::{Core, CoreObserver};
+use crate::access::{AllowedSpaces, AuthenticatedActor, Looks};
+use crate::board::Board;
+use crate::engine::{Budget, Deletion, Engine, Observer, RemoteEngine, RequestSource, Slot};
+use crate::knowledge::Core;
 use crate::log::{self, Logged};
-use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, MemoryEvent, Meters, end_if_idle};
+use crate::memory::{AgentListener, AgentMemory, AgentRuntime, MemoryEvent, Meters, end_if_idle};
 use crate::options::{Consistency, Conversations, Options, Retention, SavePolicy, SnapshotPolicy};
 use crate::store::{self, ListedSpace, MemoryStore, MonitoredStore, Store, StoreInfo};
 use crate::{Error, Result};
@@ -33,12 +33,12 @@ const DUE_PAGE: usize = 256;
 /// An open Corkboard. Clones share it.
 #[derive(Clone)]
 pub struct Corkboard {
-    inner: Arc<Inner>,
+    inner: Arc<Engines>,
     actor: AuthenticatedActor,
     allowed_spaces: AllowedSpaces,
 }
 
-struct Inner {
+struct Engines {
     options: Arc<Options>,
     store: Arc<MonitoredStore>,
     agents: Arc<Engine<AgentState>>,
@@ -148,26 +148,26 @@ impl Corkboard {
         let monitored = Arc::new(MonitoredStore::new(store));
         let store: Arc<dyn Store> = monitored.clone();
         let events = broadcast::channel(EVENT_BUFFER).0;
-        let observer = AgentObserver::new(events.clone());
+        let observer = AgentListener::new(events.clone()).into();
         let budget = Budget::new(options.memory_budget);
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget, remote.clone());
-        let boards = Engine::new(store.clone(), options.clone(), BoardObserver, &budget, remote.clone());
-        let cores = Engine::new(store.clone(), options.clone(), CoreObserver, &budget, remote.clone());
+        let boards = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone());
+        let cores = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone());
         let conversations = match (&remote, options.conversations) {
             (None, Conversations::Process) => {
                 // Nobody reads these logs: the state is enough.
                 let snapshots = SnapshotPolicy { events: 256, bytes: 1024 * 1024 };
                 let (save, retention) = (SavePolicy::OnChange, Some(Retention::Revisions(0)));
                 let options = Arc::new(Options { snapshots, save, retention, ..(*options).clone() });
-                let observer = AgentObserver::new(events.clone());
+                let observer = AgentListener::new(events.clone()).into();
                 Engine::new(Arc::new(MemoryStore::new()), options, observer, &budget, None)
             }
             (Some(_), _) | (None, Conversations::Shared) => agents.clone(),
         };
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store, Arc::new(cached), TokensObserver, &budget, remote);
-        let inner = Inner {
+        let tokens = Engine::new(store, Arc::new(cached), Observer::new(), &budget, remote);
+        let inner = Engines {
             options: options.clone(),
             store: monitored,
             agents,
@@ -245,7 +245,7 @@ impl Corkboard {
     }
 
     pub(crate) fn board_of(&self, id: BoardId) -> Board {
-        let Inner { boards, cores, .. } = &*self.inner;
+        let Engines { boards, cores, .. } = &*self.inner;
         Board::new(
             id,
             self.actor.clone(),
@@ -278,7 +278,7 @@ impl Corkboard {
     }
 
     pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn Logged>, Arc<dyn Any + Send + Sync>) {
-        let Inner { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
+        let Engines { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
         (log::logged((agents, conversations), boards, cores, tokens, id, kind), self.inner.clone())
     }
 
@@ -308,7 +308,7 @@ impl Corkboard {
         if known.is_none() && runtimes.len().is_power_of_two() {
             runtimes.retain(|_, runtime| runtime.strong_count() > 0);
         }
-        let Inner { agents, boards, cores, conversations, events, meters, .. } = &*self.inner;
+        let Engines { agents, boards, cores, conversations, events, meters, .. } = &*self.inner;
         let engines = (agents.clone(), boards.clone(), cores.clone());
         let told = (events.clone(), meters.clone());
         let runtime = AgentRuntime::new(id.clone(), engines, conversations.clone(), told, self.inner.clone());
@@ -490,7 +490,7 @@ impl Corkboard {
     /// furthest first. A process with a wrong clock wrote there. Time passes in such a space, but by its own clock.
     pub fn spaces_ahead(&self) -> Vec<(SpaceId, Duration)> {
         const TOLERATED: Duration = Duration::from_secs(60);
-        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
+        let Engines { agents, boards, cores, tokens, .. } = &*self.inner;
         let all = agents.leads().chain(boards.leads()).chain(cores.leads()).chain(tokens.leads());
         let mut ahead: Vec<_> = all.filter(|(_, lead)| *lead > TOLERATED).collect();
         ahead.sort_by(|(one, by), (other, other_by)| other_by.cmp(by).then_with(|| one.cmp(other)));
@@ -551,7 +551,7 @@ impl Corkboard {
 
     /// How many memories, boards and cores are loaded, and about how many bytes they take.
     pub fn resident(&self) -> (usize, u64) {
-        let Inner { agents, boards, cores, budget, .. } = &*self.inner;
+        let Engines { agents, boards, cores, budget, .. } = &*self.inner;
         let loaded = agents.loaded_spaces() + boards.loaded_spaces() + cores.loaded_spaces();
         (loaded, budget.resident_bytes())
     }
@@ -561,7 +561,7 @@ impl Corkboard {
     pub async fn close(&self) -> Result<()> {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
-        let Inner { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
+        let Engines { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
         let (agents, boards) = (agents.close().await, boards.close().await);
         let (cores, tokens) = (cores.close().await, tokens.close().await);
         let flushed = agents.and(boards).and(cores).and(tokens).and(conversations.close().await);
@@ -575,7 +575,7 @@ impl Corkboard {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Engines {
     fn drop(&mut self) {
         self.background.lock().iter().for_each(JoinHandle::abort);
     }

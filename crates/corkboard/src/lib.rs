@@ -94,7 +94,9 @@ pub use engine::{Followed, Watch, Watched};
 pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
-pub use knowledge::{Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn};
+pub use knowledge::{
+    Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, Withdrawn,
+};
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
     SpaceDocument, SpaceLog, SpacesDocument, StateDocument, Trimmed,

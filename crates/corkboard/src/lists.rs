@@ -19,7 +19,7 @@ const OMITTED: &[(&str, &[&str])] = &[
     ("CoreEntryData", &["tags"]),
     ("EntryData", &["tags"]),
     ("Grants", &["agents", "boards", "cores"]),
-    ("NewBoard", &["constraints", "memory_core_refs", "drawn"]),
+    ("NewBoard", &["constraints", "cores", "drawn"]),
     ("NewCoreEntry", &["tags", "contributors"]),
     ("NewDecision", &["alternatives", "affects_tasks"]),
     ("NewDiscovery", &["affects_tasks"]),
@@ -271,7 +271,7 @@ mod tests {
         for krate in ["corkboard-core", "corkboard", "corkboard-server", "corkboard-cli"] {
             skipped_lists(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(krate).join("src"), &mut found);
         }
-        assert!(found.len() > 40, "{found:?}");
+        assert!(found.len() > 20, "{found:?}");
         found.retain(|list| !known.contains(list));
         assert!(found.is_empty(), "add them to OMITTED, or always write them: {found:?}");
     }

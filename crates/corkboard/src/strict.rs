@@ -42,20 +42,20 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
 #[derive(Default)]
 struct Trail {
     /// The way to what is wrong, the end of it first: it is told while the error makes its way out.
-    steps: RefCell<Vec<Step>>,
+    steps: RefCell<Vec<PathStep>>,
     /// Whether the next text is a name.
     is_name: Cell<bool>,
     /// The last name.
     name: RefCell<String>,
 }
 
-enum Step {
+enum PathStep {
     Name(String),
     Index(usize),
 }
 
 impl Trail {
-    fn went_wrong<E>(&self, step: Step) -> impl FnOnce(E) -> E {
+    fn went_wrong<E>(&self, step: PathStep) -> impl FnOnce(E) -> E {
         move |error| {
             self.steps.borrow_mut().push(step);
             error
@@ -83,9 +83,9 @@ impl Trail {
         let mut path = String::new();
         for step in self.steps.borrow().iter().rev() {
             match step {
-                Step::Name(name) if path.is_empty() => path.push_str(name),
-                Step::Name(name) => path.extend([".", name]),
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
+                PathStep::Name(name) if path.is_empty() => path.push_str(name),
+                PathStep::Name(name) => path.extend([".", name]),
+                PathStep::Index(index) => path.push_str(&format!("[{index}]")),
             }
         }
         path
@@ -242,7 +242,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
         let index = self.index;
         self.index += 1;
         let item = self.inner.next_element_seed(Watched { inner: seed, trail: self.trail });
-        item.map_err(self.trail.went_wrong(Step::Index(index)))
+        item.map_err(self.trail.went_wrong(PathStep::Index(index)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -267,7 +267,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Named<'_, A> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         let value = self.inner.next_value_seed(Watched { inner: seed, trail: self.trail });
-        value.map_err(|error| self.trail.went_wrong(Step::Name(self.name.clone()))(error))
+        value.map_err(|error| self.trail.went_wrong(PathStep::Name(self.name.clone()))(error))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -291,17 +291,17 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.inner.unit_variant().map_err(self.trail.went_wrong(Step::Name(self.name)))
+        self.inner.unit_variant().map_err(self.trail.went_wrong(PathStep::Name(self.name)))
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
         let content = self.inner.newtype_variant_seed(Watched { inner: seed, trail: self.trail });
-        content.map_err(self.trail.went_wrong(Step::Name(self.name)))
+        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
         let content = self.inner.tuple_variant(len, Watched { inner: visitor, trail: self.trail });
-        content.map_err(self.trail.went_wrong(Step::Name(self.name)))
+        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -310,7 +310,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
         visitor: V,
     ) -> Result<V::Value, A::Error> {
         let content = self.inner.struct_variant(fields, Fields { inner: visitor, trail: self.trail });
-        content.map_err(self.trail.went_wrong(Step::Name(self.name)))
+        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
     }
 }
 

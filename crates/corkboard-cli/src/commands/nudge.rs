@@ -162,7 +162,7 @@ async fn check(session: &Session) -> Result<(), CliError> {
         true => "nobody tells you anything new".into(),
         false => {
             let line = |nudge: &Arc<Nudge>| {
-                let (by, message) = (one_line(&nudge.injected_by), one_line(&nudge.message));
+                let (by, message) = (one_line(&nudge.created_by), one_line(&nudge.message));
                 format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
             };
             told.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -143,7 +143,7 @@ fn what_comes_up_is_recorded_and_shown() {
     sum.arg("schema.sql");
     assert!(run(sum, b"").stdout.starts_with(shown["artifacts"][1]["checksum"].as_str().unwrap()), "{shown}");
     let by = &shown["agent_contributions"];
-    assert_eq!((&by[0]["agent_id"], &by[0]["decisions_made"]), (&json!("ada"), &json!(["D-1", "D-2"])));
+    assert_eq!((&by[0]["agent"], &by[0]["decisions_made"]), (&json!("ada"), &json!(["D-1", "D-2"])));
     let text = desk.ok(&["board", "show"]);
     for said in ["superseded by D-2", "scrypt", "no column", "schema.sql", "19 bytes", "DECISIONS"] {
         assert!(text.contains(said), "{said}: {text}");
@@ -251,7 +251,7 @@ fn the_past_is_shown_compared_and_forked() {
     assert!(diff.contains("T-1 \"One\" went from pending to in_progress by ada"), "{diff}");
     let diff = desk.json(&["board", "diff", "0"]);
     assert_eq!((&diff["from"], &diff["to"]), (&json!(0), &json!(4)));
-    assert_eq!(diff["changes"][0]["change"], "board_created");
+    assert_eq!(diff["changes"][0]["type"], "board_created");
     desk.fails(&["board", "diff", "3", "2"], 2, "3");
 
     let fork = desk.ok(&["board", "fork", "--at", "3", "--name", "Second try"]);
@@ -402,7 +402,7 @@ fn a_log_reference_shows_its_revisions() {
     desk.ok(&["--as", "dev", "task", "complete", "T-1", "four tables"]);
     desk.ok(&["task", "review", "T-1", "approve"]);
     let contributions = desk.json(&["board", "show"])["agent_contributions"].clone();
-    let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent_id"] == "dev").unwrap();
+    let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent"] == "dev").unwrap();
     let reference = of_dev["log_ref"].as_str().unwrap();
     assert_eq!(reference, format!("board/{}#4..7@dev", desk.board));
     // What dev wrote, and the review that completed the task; not what somebody else found out.

@@ -248,7 +248,7 @@ fn check(desk: &Desk, log: &[Value]) {
                 }
             }
             if let Some(cancelled) = body(event, "task_cancelled") {
-                assert_eq!(cancelled["reason"], "branch_not_taken");
+                assert_eq!(cancelled["cause"], "branch_not_taken");
                 assert!(done.insert(task(cancelled), by.to_owned()).is_none());
             }
         }

@@ -75,7 +75,7 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
 
     // 1. Orchestrator creates working memory, queries the cores, creates initial tasks based on a pattern.
     let created = played.after(0, "conductor", "created", |board| board["goal"] == "Build auth system for the API");
-    assert_eq!(created.body["memory_core_refs"], json!(["auth-jwt", "acme-app"]));
+    assert_eq!(created.body["cores"], json!(["auth-jwt", "acme-app"]));
     assert!(!created.body["drawn"].as_array().unwrap().is_empty(), "{}", created.body);
     for (id, title) in [("T-1", "Design token schema"), ("T-2", "Implement token service"), ("T-3", "Write the tests")]
     {
@@ -96,7 +96,7 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     assert_eq!(decided.body["decision"]["choice"], "Add migration to add column");
 
     // 4. A person injects a nudge.
-    let nudged = played.after(decided.rev + 1, "grace", "nudge_injected", |_| true);
+    let nudged = played.after(decided.rev + 1, "grace", "nudge_sent", |_| true);
     assert_eq!(nudged.body["nudge"]["message"], "Don't modify user table, use separate token table");
 
     // 5. The developer sees it on the next turn, updates the decision with a new rationale, adjusts.
@@ -143,8 +143,7 @@ fn a_worker_that_is_interrupted_sent_back_and_killed_does_not_lose_its_task() {
     let started = played.after(0, "dev", "task_started", of_task);
     assert_eq!(started.body["epoch"], 1);
     // The refusal of complete_task delivers the nudge; nothing is submitted before it is acknowledged.
-    let nudged =
-        played.after(started.rev + 1, "grace", "nudge_injected", |event| event["nudge"]["priority"] == "urgent");
+    let nudged = played.after(started.rev + 1, "grace", "nudge_sent", |event| event["nudge"]["priority"] == "urgent");
     let delivered = played.after(nudged.rev + 1, "dev", "nudge_delivered", |_| true);
     let followed = played.after(delivered.rev + 1, "dev", "nudge_acknowledged", |_| true);
     let submitted = played.after(0, "dev", "task_submitted", of_task);

@@ -282,7 +282,7 @@ fn a_board_that_has_ended_teaches_still() {
     desk.ok(&["learn", "list"]);
     let board = || desk.json(&["board", "show"]);
     let before = board()["rev"].as_u64().unwrap();
-    assert_eq!(board().get("learnings_extracted"), None, "who only lists leaves no trace");
+    assert_eq!(board()["learnings_extracted"], Value::Null, "who only lists leaves no trace");
     desk.ok(&["learn", "extract"]);
     desk.ok(&["learn", "extract"]);
     let after = board();

@@ -122,7 +122,7 @@ fn a_decision_waits_for_approval_and_its_task_with_it() {
     assert_eq!(approved, json!({"id": "AP-2", "decision": "D-1", "verdict": "approved"}));
     desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
     let approvals = desk.json(&["board", "show"])["approvals"].clone();
-    assert_eq!((&approvals[0]["by"], &approvals[0]["comment"]), (&json!("grace"), &json!("keep them")));
+    assert_eq!((&approvals[0]["created_by"], &approvals[0]["comment"]), (&json!("grace"), &json!("keep them")));
     // Whoever runs the board supersedes what another decided.
     let supersede = ["board", "decide", "Delete them?", "no", "--supersedes", "D-1"];
     desk.fails(&[&supersede[..], &["--as", "bob", "--role", "worker"]].concat(), 6, "D-1 was made by ada");

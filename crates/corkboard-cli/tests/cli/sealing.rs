@@ -207,7 +207,7 @@ fn inspect_tells_what_can_be_seen() {
         assert_eq!(view["bytes"], read(&sandbox, file).len(), "{view}");
         let content = view["snapshot"].take();
         if !content.is_null() {
-            for (field, value) in [("agent", json!("default")), ("rev", json!(3)), ("format", json!(2))] {
+            for (field, value) in [("agent", json!("default")), ("rev", json!(3)), ("format", json!(3))] {
                 assert_eq!(content[field], value, "{content}");
             }
             for (field, value) in [("entries", 1), ("notes", 1), ("scopes", 1)] {

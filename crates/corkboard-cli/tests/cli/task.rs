@@ -333,7 +333,7 @@ fn a_cancelled_task_tells_of_all_that_it_stops_and_why() {
     assert_eq!(cancelled, json!({"task": "T-1", "status": "cancelled", "cancelled": ["T-1", "T-2"]}));
     assert_eq!(
         desk.json(&["task", "show", "T-2"])["cancellation"],
-        json!({"reason": "upstream_cancelled", "cause": "T-1"})
+        json!({"cause": "upstream_cancelled", "caused_by": "T-1", "reason": null})
     );
     desk.ok(&["board", "cancel"]);
     let log = desk.ok(&["board", "watch", "--from-rev", "0"]);

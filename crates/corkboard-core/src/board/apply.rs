@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{
-    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Extraction, Lease, Pause, Receipt,
-    ReviewStatus, SetbackKind, Task, TaskId, TaskRef, TaskStatus, Waiver,
+    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Extraction, Lease, Pause, Receipt, ReviewStatus,
+    SetbackKind, Task, TaskId, TaskRef, TaskStatus, Waiver,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -33,19 +33,19 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             let depends_on = depends_on.ok_or_else(|| misfit(format!("{id} depends on what has no id")))?;
             state.add_task(Task::new(*id, task, depends_on.into(), stamp))?;
         }
-        BoardEvent::DependencyAdded { task, on } => state.add_dependency(*task, *on, stamp)?,
-        BoardEvent::DependencyRemoved { task, on } => state.remove_dependency(*task, *on, stamp)?,
+        BoardEvent::DependencyAdded { task, depends_on } => state.add_dependency(*task, *depends_on, stamp)?,
+        BoardEvent::DependencyRemoved { task, depends_on } => state.remove_dependency(*task, *depends_on, stamp)?,
         BoardEvent::TaskEdited { task, edit } => state.change(*task, stamp, |task| task.edit(edit))?,
-        BoardEvent::TaskAssigned { task, to } => state.change(*task, stamp, |task| {
+        BoardEvent::TaskAssigned { task, agent } => state.change(*task, stamp, |task| {
             task.status = TaskStatus::Assigned;
-            task.assigned_to = Some(to.clone());
+            task.assigned_to = Some(agent.clone());
             task.assigned_at = Some(stamp.at);
         })?,
-        BoardEvent::TaskStarted { task, by, epoch, deadline, lease_ms } => {
-            let holder = by.clone().or_else(|| state.task(*task)?.assigned_to.clone());
+        BoardEvent::TaskStarted { task, agent, epoch, deadline, lease_ms } => {
+            let holder = agent.clone().or_else(|| state.task(*task)?.assigned_to.clone());
             let holder = holder.ok_or_else(|| misfit(format!("{task} is nobody's")))?;
             state.change(*task, stamp, |task| {
-                if by.is_some() {
+                if agent.is_some() {
                     task.assigned_to = Some(holder.clone());
                     task.assigned_at = Some(stamp.at);
                 }
@@ -74,8 +74,8 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             if renewed.claim.is_none() {
                 return Err(misfit(format!("nobody holds {task}")));
             }
-            let version = renewed.version;
-            state.change(*task, Stamp { rev: version, ..stamp }, |task| {
+            let unchanged = Stamp { rev: renewed.version, at: renewed.updated_at, ..stamp };
+            state.change(*task, unchanged, |task| {
                 if let Some(claim) = &mut task.claim {
                     claim.deadline = *deadline;
                 }
@@ -105,15 +105,15 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             complete(task, stamp);
             task.result = result.clone();
         })?,
-        BoardEvent::ReviewAssigned { task, to } => {
-            state.change(*task, stamp, |task| task.reviewer = Some(to.clone()))?;
+        BoardEvent::ReviewAssigned { task, agent } => {
+            state.change(*task, stamp, |task| task.reviewer = Some(agent.clone()))?;
         }
-        BoardEvent::TaskReviewed { task, verdict, comments, remembered } => state.change(*task, stamp, |task| {
+        BoardEvent::TaskReviewed { task, verdict, comment, remembered } => state.change(*task, stamp, |task| {
             task.reviewed_by = Some(stamp.principal.into());
-            task.review_status = Some(*verdict);
-            task.review_comments = comments.clone();
+            task.review_verdict = Some(*verdict);
+            task.review_comment = comment.clone();
             if let Some(kind) = SetbackKind::of(*verdict).filter(|_| *remembered) {
-                task.set_back(kind, comments.clone(), stamp);
+                task.set_back(kind, comment.clone(), stamp);
             }
             match verdict {
                 ReviewStatus::Approved => complete(task, stamp),
@@ -124,7 +124,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                     task.rework = true;
                 }
                 ReviewStatus::NeedsRework => task.give_back(),
-                ReviewStatus::Rejected => fail(task, comments.clone().unwrap_or_else(|| "rejected in review".into())),
+                ReviewStatus::Rejected => fail(task, comment.clone().unwrap_or_else(|| "rejected in review".into())),
             }
         })?,
         BoardEvent::TaskFailed { task, reason, remembered } => state.change(*task, stamp, |task| {
@@ -141,12 +141,12 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             }
         })?,
         BoardEvent::RetryDue { task } => state.change(*task, stamp, |task| task.not_before = None)?,
-        BoardEvent::TaskCancelled { task, reason, cause, comment } => state.change(*task, stamp, |task| {
+        BoardEvent::TaskCancelled { task, cancellation } => state.change(*task, stamp, |task| {
             task.status = TaskStatus::Cancelled;
             task.claim = None;
             task.not_before = None;
             task.blocked_reason = None;
-            task.cancellation = Some(Cancellation { reason: *reason, cause: *cause, comment: comment.clone() });
+            task.cancellation = Some(cancellation.clone());
         })?,
         BoardEvent::DecisionRecorded { id, decision } => state.add_decision(*id, decision, stamp)?,
         BoardEvent::DiscoveryRecorded { id, discovery } => state.add_discovery(*id, discovery, stamp)?,
@@ -159,12 +159,13 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 choice.chosen_at = Some(stamp.at);
                 choice.rationale = rationale.clone();
                 choice.version = stamp.rev;
+                choice.updated_at = stamp.at;
             })?;
         }
-        BoardEvent::OrchestratorAcquired { by, epoch, deadline, lease_ms } => {
+        BoardEvent::OrchestratorAcquired { agent, epoch, deadline, lease_ms } => {
             let (epoch, deadline, lease_ms) = (*epoch, *deadline, *lease_ms);
             state.orchestrator_epoch = epoch;
-            state.set_orchestrator(Some(Lease { holder: by.clone(), epoch, deadline, lease_ms }));
+            state.set_orchestrator(Some(Lease { holder: agent.clone(), epoch, deadline, lease_ms }));
         }
         BoardEvent::OrchestratorRenewed { deadline } => {
             let lease = state.orchestrator.clone().ok_or_else(|| misfit("nobody is the orchestrator"))?;
@@ -172,30 +173,31 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         }
         BoardEvent::OrchestratorReleased | BoardEvent::OrchestratorExpired => state.set_orchestrator(None),
         BoardEvent::DecisionJudged { id, decision, verdict, comment } => {
-            let (by, at) = (stamp.principal.into(), stamp.at);
+            let (created_by, created_at) = (stamp.principal.into(), stamp.at);
             let (id, decision, verdict, comment) = (*id, *decision, *verdict, comment.clone());
-            state.judge(Approval { id, decision, by, at, verdict, comment }, stamp)?;
+            let updated_at = created_at;
+            state.judge(Approval { id, decision, created_by, created_at, updated_at, verdict, comment }, stamp)?;
         }
-        BoardEvent::NudgeInjected { id, nudge } => state.add_nudge(*id, nudge, stamp)?,
-        BoardEvent::NudgeDelivered { nudge, to } => state.change_nudge(*nudge, stamp, |nudge| {
-            nudge.delivered.push(Receipt { agent: to.clone(), at: stamp.at });
+        BoardEvent::NudgeSent { id, nudge } => state.add_nudge(*id, nudge, stamp)?,
+        BoardEvent::NudgeDelivered { nudge, agent } => state.change_nudge(*nudge, stamp, |nudge| {
+            nudge.delivered.push(Receipt { agent: agent.clone(), at: stamp.at });
         })?,
-        BoardEvent::NudgeAcknowledged { nudge, by } => state.change_nudge(*nudge, stamp, |nudge| {
-            nudge.acknowledged.push(Receipt { agent: by.clone(), at: stamp.at });
+        BoardEvent::NudgeAcknowledged { nudge, agent } => state.change_nudge(*nudge, stamp, |nudge| {
+            nudge.acknowledged.push(Receipt { agent: agent.clone(), at: stamp.at });
         })?,
         BoardEvent::NudgeExpired { nudge } => state.change_nudge(*nudge, stamp, |nudge| nudge.expired = true)?,
-        BoardEvent::Paused { comment } => state.change_info(stamp, |info| {
-            info.paused = Some(Pause { since: stamp.at, by: stamp.principal.into(), comment: comment.clone() });
+        BoardEvent::Paused { reason } => state.change_info(stamp, |info| {
+            info.paused = Some(Pause { since: stamp.at, by: stamp.principal.into(), reason: reason.clone() });
         })?,
         BoardEvent::Resumed => state.resume(stamp)?,
-        BoardEvent::Ended { status, outcome, comment } => {
+        BoardEvent::Ended { status, outcome, reason } => {
             state.set_orchestrator(None);
             state.change_info(stamp, |info| {
                 info.status = *status;
                 info.paused = None;
                 info.outcome = Some(*outcome);
                 info.ended_at = Some(stamp.at);
-                info.comment = comment.clone();
+                info.reason = reason.clone();
             })?;
         }
         BoardEvent::Archived { retain_until } => state.change_info(stamp, |info| {
@@ -226,7 +228,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 info.status = BoardStatus::Active;
                 info.outcome = None;
                 info.ended_at = None;
-                info.comment = None;
+                info.reason = None;
                 info.forked_from = Some(from.clone());
                 info.created_at = stamp.at;
                 info.created_by = stamp.principal.into();

@@ -32,7 +32,7 @@ impl BoardState {
     ) -> Result<(), FormatError> {
         let mut info = self.info.as_deref().cloned().ok_or_else(|| misfit("the board was never made"))?;
         change(&mut info);
-        info.version = stamp.rev;
+        (info.version, info.updated_at) = (stamp.rev, stamp.at);
         self.put_info(info);
         Ok(())
     }
@@ -58,13 +58,14 @@ impl BoardState {
         expect_next(id, &self.decisions)?;
         if let Some(old) = supersedes {
             let old = self.decisions.get(&old).ok_or_else(|| misfit(format!("there is no {old} to supersede")))?;
-            let replaced = Decision { superseded_by: Some(id), version: stamp.rev, ..Decision::clone(old) };
-            self.put_decision(replaced);
+            let (version, updated_at) = (stamp.rev, stamp.at);
+            self.put_decision(Decision { superseded_by: Some(id), version, updated_at, ..Decision::clone(old) });
         }
         self.put_decision(Decision {
             id,
-            made_at: stamp.at,
-            made_by: stamp.principal.into(),
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+            updated_at: stamp.at,
             question,
             choice,
             alternatives,
@@ -102,8 +103,8 @@ impl BoardState {
         expect_next(approval.id, &self.approvals)?;
         let id = approval.decision;
         let decision = self.decisions.get(&id).ok_or_else(|| misfit(format!("there is no {id}")))?;
-        let (verdict, version) = (Some(approval.verdict), stamp.rev);
-        self.put_decision(Decision { verdict, version, ..Decision::clone(decision) });
+        let (verdict, version, updated_at) = (Some(approval.verdict), stamp.rev, stamp.at);
+        self.put_decision(Decision { verdict, version, updated_at, ..Decision::clone(decision) });
         self.put_approval(approval);
         Ok(())
     }
@@ -118,8 +119,9 @@ impl BoardState {
         let NewNudge { to, message, priority, expires_at } = new.clone();
         self.put_nudge(Nudge {
             id,
-            injected_at: stamp.at,
-            injected_by: stamp.principal.into(),
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+            updated_at: stamp.at,
             to,
             message: message.into(),
             priority,
@@ -141,7 +143,7 @@ impl BoardState {
         let nudge = self.nudges.get(&id).ok_or_else(|| misfit(format!("there is no {id}")))?;
         let mut nudge = Nudge::clone(nudge);
         change(&mut nudge);
-        nudge.version = stamp.rev;
+        (nudge.version, nudge.updated_at) = (stamp.rev, stamp.at);
         self.put_nudge(nudge);
         Ok(())
     }
@@ -169,12 +171,13 @@ impl BoardState {
     ) -> Result<(), FormatError> {
         expect_next(id, &self.discoveries)?;
         let NewDiscovery { content, kind, affects_tasks, promote_to_core, trust } = new.clone();
-        let (discovered_at, discovered_by) = (stamp.at, stamp.principal.into());
+        let (created_at, created_by) = (stamp.at, stamp.principal.into());
         let version = stamp.rev;
         self.put_discovery(Discovery {
             id,
-            discovered_at,
-            discovered_by,
+            created_at,
+            created_by,
+            updated_at: created_at,
             content,
             kind,
             affects_tasks,
@@ -197,7 +200,7 @@ impl BoardState {
         stamp: Stamp<'_>,
     ) -> Result<(), FormatError> {
         expect_next(id, &self.artifacts)?;
-        let NewArtifact { kind, path, description, associated_task, checksum, size, content, trust } = new.clone();
+        let NewArtifact { kind, path, description, task, checksum, size, content, trust } = new.clone();
         // By the path as it is written: what was recorded before paths were normalised keeps its version.
         let before = self.paths.get(&*path).and_then(|id| self.artifact(*id));
         let version = before.map_or(1, |before| before.version + 1);
@@ -205,10 +208,11 @@ impl BoardState {
             id,
             created_at: stamp.at,
             created_by: stamp.principal.into(),
+            updated_at: stamp.at,
             kind,
             path: path.into(),
             description,
-            associated_task,
+            task,
             version,
             checksum,
             size,
@@ -244,6 +248,9 @@ impl BoardState {
         let question = new.question.clone();
         self.put_choice(Choice {
             id,
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+            updated_at: stamp.at,
             question,
             options,
             chosen: None,

@@ -26,18 +26,22 @@ pub struct Approval {
     pub id: ApprovalId,
     /// Of which decision.
     pub decision: DecisionId,
-    pub by: Arc<str>,
-    pub at: Timestamp,
+    #[serde(alias = "by")]
+    pub created_by: Arc<str>,
+    #[serde(alias = "at")]
+    pub created_at: Timestamp,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     /// What was said of it.
     pub verdict: ApprovalVerdict,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub comment: Option<Arc<str>>,
 }
 
 impl Approval {
     pub fn bytes(&self) -> u64 {
         const FIXED: usize = 100;
-        (FIXED + self.by.len() + self.comment.as_ref().map_or(0, |comment| comment.len())) as u64
+        (FIXED + self.created_by.len() + self.comment.as_ref().map_or(0, |comment| comment.len())) as u64
     }
 }
 

@@ -64,9 +64,9 @@ pub enum BoardCommand {
     /// Assigns the review of a task.
     AssignReview { task: TaskId, to: AgentId },
     /// Reviews a task: approve, request rework or reject.
-    Review { task: TaskId, verdict: ReviewStatus, comments: Option<String> },
+    Review { task: TaskId, verdict: ReviewStatus, comment: Option<String> },
     /// Cancels a task.
-    CancelTask { task: TaskId, comment: Option<String> },
+    CancelTask { task: TaskId, reason: Option<String> },
     /// Reopens a failed task, and what was cancelled because of it.
     Retry { task: TaskId },
     /// Reopens all that failed, and what was cancelled because of it.
@@ -89,12 +89,12 @@ pub enum BoardCommand {
     UnderClaim { task: TaskId, epoch: u64, command: Box<BoardCommand> },
     /// Ends the board.
     Complete {
-        comment: Option<String>,
+        reason: Option<String>,
         /// What becomes of tasks that are not finished.
         unfinished: Unfinished,
     },
     /// Gives the board up: what is unfinished is cancelled.
-    Cancel { comment: Option<String> },
+    Cancel { reason: Option<String> },
     /// Archives a board that has ended. If it is archived already, changes how long it is kept.
     Archive {
         /// For how long it is kept at least.
@@ -168,7 +168,7 @@ pub enum BoardCommand {
         comment: Option<String>,
     },
     /// Pauses the board: nobody can begin a task, and nothing expires.
-    Pause { comment: Option<String> },
+    Pause { reason: Option<String> },
     /// Resumes the board. Every deadline moves by the length of the pause.
     Resume,
     /// Sends a nudge to agents on the board.
@@ -256,8 +256,8 @@ pub struct NewBoard {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub memory_core_refs: Vec<String>,
+    #[serde(alias = "memory_core_refs", alias = "memoryCores", skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
     /// What these cores knew about its goal when it was made, the best first.
@@ -281,8 +281,8 @@ pub struct BoardEdit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Vec<String>>,
     /// The names of the memory cores that it draws on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_core_refs: Option<Vec<String>>,
+    #[serde(alias = "memory_core_refs", alias = "memoryCores", skip_serializing_if = "Option::is_none")]
+    pub cores: Option<Vec<String>>,
     /// What becomes of it when a task fails, for tasks added from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,

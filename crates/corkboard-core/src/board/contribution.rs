@@ -15,8 +15,8 @@ use crate::space::Stamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ContributionImage", into = "ContributionImage")]
 pub struct Contribution {
-    pub agent_id: Arc<str>,
-    pub agent_role: Role,
+    pub agent: Arc<str>,
+    pub role: Role,
     pub tasks_completed: OrdSet<TaskId>,
     pub decisions_made: OrdSet<DecisionId>,
     pub discoveries: OrdSet<DiscoveryId>,
@@ -35,8 +35,10 @@ pub struct Contribution {
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Contribution))]
 struct ContributionImage {
-    agent_id: Arc<str>,
-    agent_role: Role,
+    #[serde(alias = "agent_id")]
+    agent: Arc<str>,
+    #[serde(alias = "agent_role")]
+    role: Role,
     tasks_completed: Vec<TaskId>,
     decisions_made: Vec<DecisionId>,
     discoveries: Vec<DiscoveryId>,
@@ -55,8 +57,8 @@ macro_rules! convert {
         impl From<$from> for $to {
             fn from(of: $from) -> Self {
                 Self {
-                    agent_id: of.agent_id,
-                    agent_role: of.agent_role,
+                    agent: of.agent,
+                    role: of.role,
                     tasks_completed: of.tasks_completed.into_iter().collect(),
                     decisions_made: of.decisions_made.into_iter().collect(),
                     discoveries: of.discoveries.into_iter().collect(),
@@ -89,7 +91,7 @@ impl BoardState {
 
     /// Whether somebody did a task of the board, or recorded something on it, in whatever role.
     pub(super) fn has_contributed(&self, principal: &str) -> bool {
-        self.contributions().any(|by| *by.agent_id == *principal)
+        self.contributions().any(|by| *by.agent == *principal)
     }
 
     /// Counts an event for whoever made it. Called before it is applied.
@@ -120,8 +122,8 @@ impl BoardState {
             return Arc::make_mut(found).add(made, stamp);
         }
         let mut contribution = Contribution {
-            agent_id: key.0.clone(),
-            agent_role: role,
+            agent: key.0.clone(),
+            role,
             tasks_completed: OrdSet::new(),
             decisions_made: OrdSet::new(),
             discoveries: OrdSet::new(),

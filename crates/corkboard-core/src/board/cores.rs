@@ -25,15 +25,15 @@ impl BoardCommand {
         }
         match self {
             Self::Create(board) | Self::CreateWithTasks { board, .. } => {
-                let named = board.memory_core_refs.iter().cloned();
+                let named = board.cores.iter().cloned();
                 named.chain(drawn(&board.drawn)).chain(drawn(&board.pattern)).collect()
             }
             Self::Edit { edit, .. } => {
-                let named = edit.memory_core_refs.iter().flatten().cloned();
+                let named = edit.cores.iter().flatten().cloned();
                 named.chain(drawn(edit.drawn.iter().flatten())).collect()
             }
             Self::Fork { image, .. } => {
-                let named = image.info.iter().flat_map(|info| &info.memory_core_refs).cloned();
+                let named = image.info.iter().flat_map(|info| &info.cores).cloned();
                 named.chain(image.info.iter().flat_map(|info| drawn(&info.drawn))).collect()
             }
             Self::PromoteLearning { core: Some(core), .. } => [core.clone()].into(),
@@ -52,7 +52,7 @@ impl BoardState {
     fn cores_with(&self, which: &WhichLearnings) -> Vec<String> {
         let verdicts = self.learning_verdicts().filter(|verdict| match which {
             WhichLearnings::All => true,
-            WhichLearnings::These(these) => these.contains(&verdict.learning),
+            WhichLearnings::These(these) => these.contains(&verdict.id),
         });
         let cores = verdicts.filter_map(|verdict| match &verdict.state {
             LearningState::Promoted { core, .. } => Some(core.to_string()),

@@ -23,11 +23,11 @@ pub(super) fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Option<Vec<u8>>
 
 fn write_event(event: &BoardEvent, json: &mut JsonText) -> Option<()> {
     match event {
-        BoardEvent::TaskStarted { task, by, epoch, deadline, lease_ms } => {
+        BoardEvent::TaskStarted { task, agent, epoch, deadline, lease_ms } => {
             begin("{\"task_started\":{\"task\":\"T-", *task, json);
-            if let Some(by) = by {
-                json.raw(",\"by\":");
-                json.text(by.as_str());
+            if let Some(agent) = agent {
+                json.raw(",\"agent\":");
+                json.text(agent.as_str());
             }
             json.raw(",\"epoch\":");
             json.number(*epoch);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardOutcome, BoardStatus, CancelReason, ChoiceId,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardOutcome, BoardStatus, Cancellation, ChoiceId,
     DecisionId, DiscoveryId, ForkedFrom, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery,
     NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult,
 };
@@ -34,26 +34,30 @@ pub enum BoardEvent {
     /// A task waits for another.
     DependencyAdded {
         task: TaskId,
-        /// On what it depends.
-        on: TaskId,
+        #[serde(alias = "on")]
+        depends_on: TaskId,
     },
     /// A task no longer waits for another.
     DependencyRemoved {
         /// The task that waited.
         task: TaskId,
-        /// The task that it no longer waits for.
-        on: TaskId,
+        #[serde(alias = "on")]
+        depends_on: TaskId,
     },
     /// What a task says changed.
     TaskEdited { task: TaskId, edit: Box<TaskEdit> },
     /// Somebody is to do a task.
-    TaskAssigned { task: TaskId, to: AgentId },
+    TaskAssigned {
+        task: TaskId,
+        #[serde(alias = "to")]
+        agent: AgentId,
+    },
     /// Somebody began to work on a task: a new attempt.
     TaskStarted {
         task: TaskId,
-        /// Who, if it was not assigned to them before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<AgentId>,
+        /// Who started it, unless it was assigned to them before.
+        #[serde(default, alias = "by", skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentId>,
         epoch: u64,
         /// Until when it holds.
         deadline: Timestamp,
@@ -101,13 +105,17 @@ pub enum BoardEvent {
         result: Option<Arc<TaskResult>>,
     },
     /// Somebody is to look at a task.
-    ReviewAssigned { task: TaskId, to: AgentId },
+    ReviewAssigned {
+        task: TaskId,
+        #[serde(alias = "to")]
+        agent: AgentId,
+    },
     /// Somebody looked at a task: it is completed, in progress again (pending, if nobody holds it) or failed.
     TaskReviewed {
         task: TaskId,
         verdict: ReviewStatus,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        comments: Option<Arc<str>>,
+        #[serde(default, alias = "comments", skip_serializing_if = "Option::is_none")]
+        comment: Option<Arc<str>>,
         /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         remembered: bool,
@@ -135,12 +143,8 @@ pub enum BoardEvent {
     /// A task will not be done.
     TaskCancelled {
         task: TaskId,
-        reason: CancelReason,
-        /// The task in which it began.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cause: Option<TaskId>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        comment: Option<Arc<str>>,
+        #[serde(flatten)]
+        cancellation: Cancellation,
     },
     /// A task that was cancelled because of another is pending again: that one is tried again.
     TaskReopened { task: TaskId },
@@ -178,7 +182,8 @@ pub enum BoardEvent {
     },
     /// Somebody is the orchestrator.
     OrchestratorAcquired {
-        by: AgentId,
+        #[serde(alias = "by")]
+        agent: AgentId,
         epoch: u64,
         deadline: Timestamp,
         /// For how long it was taken.
@@ -204,17 +209,26 @@ pub enum BoardEvent {
         comment: Option<Arc<str>>,
     },
     /// A nudge was sent.
-    NudgeInjected { id: NudgeId, nudge: Box<NewNudge> },
+    #[serde(alias = "nudge_injected")]
+    NudgeSent { id: NudgeId, nudge: Box<NewNudge> },
     /// Somebody read a nudge. Recorded once per reader.
-    NudgeDelivered { nudge: NudgeId, to: Arc<str> },
+    NudgeDelivered {
+        nudge: NudgeId,
+        #[serde(alias = "to")]
+        agent: Arc<str>,
+    },
     /// Somebody acknowledged a nudge.
-    NudgeAcknowledged { nudge: NudgeId, by: Arc<str> },
+    NudgeAcknowledged {
+        nudge: NudgeId,
+        #[serde(alias = "by")]
+        agent: Arc<str>,
+    },
     /// A nudge expired.
     NudgeExpired { nudge: NudgeId },
     /// The board was paused.
     Paused {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        comment: Option<Arc<str>>,
+        #[serde(default, alias = "comment", skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
     },
     /// The board was resumed. Every deadline moved by the length of the pause.
     Resumed,
@@ -223,8 +237,8 @@ pub enum BoardEvent {
         /// In which way.
         status: BoardStatus,
         outcome: BoardOutcome,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        comment: Option<Arc<str>>,
+        #[serde(default, alias = "comment", skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
     },
     /// The board was archived, or its retention changed.
     Archived {
@@ -331,7 +345,7 @@ impl BoardEvent {
             | Self::OrchestratorReleased
             | Self::OrchestratorExpired
             | Self::DecisionJudged { .. }
-            | Self::NudgeInjected { .. }
+            | Self::NudgeSent { .. }
             | Self::NudgeDelivered { .. }
             | Self::NudgeAcknowledged { .. }
             | Self::NudgeExpired { .. }

@@ -25,7 +25,7 @@ impl BoardState {
         let mut task = Task::clone(&before.task);
         change(&mut task);
         task.rework &= task.status == TaskStatus::InProgress;
-        task.version = stamp.rev;
+        (task.version, task.updated_at) = (stamp.rev, stamp.at);
         self.bytes = self.bytes + task.bytes() - before.task.bytes();
         let (was, is) = (Fate::of(&before.task), Fate::of(&task));
         let blocks = before.blocks.clone();

@@ -3,10 +3,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approval, Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate,
+    Approval, Artifact, BoardInfo, BoardState, CancelCause, Choice, Contribution, Decision, Discovery, Fate,
     LearningState, LearningVerdict, Lease, Nudge, Tally, Task, TaskNode, TaskStatus,
 };
 use crate::space::Stamp;
@@ -17,7 +18,6 @@ use crate::space::Stamp;
 #[serde(default)]
 pub struct BoardImage {
     /// What the board says of itself; none if it was never made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Arc<BoardInfo>>,
     pub tasks: Vec<Arc<Task>>,
     pub decisions: Vec<Arc<Decision>>,
@@ -25,18 +25,14 @@ pub struct BoardImage {
     pub artifacts: Vec<Arc<Artifact>>,
     pub choices: Vec<Arc<Choice>>,
     /// What was said of decisions, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Arc<Approval>>,
     /// What was said to those who work, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nudges: Vec<Arc<Nudge>>,
     /// What agents did.
     pub contributions: Vec<Arc<Contribution>>,
     /// What became of learnings, by their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnings: Vec<Arc<LearningVerdict>>,
     /// Who is the orchestrator.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub orchestrator: Option<Lease>,
     /// The last epoch given to an orchestrator.
     pub orchestrator_epoch: u64,
@@ -58,7 +54,7 @@ impl BoardImage {
         for task in &mut self.tasks {
             let task = Arc::make_mut(task);
             task.claim = None;
-            let is_ended = task.cancellation.as_ref().is_some_and(|it| it.reason == CancelReason::BoardEnded);
+            let is_ended = task.cancellation.as_ref().is_some_and(|it| it.cause == CancelCause::BoardEnded);
             if is_ended || matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked) {
                 task.give_back();
             }
@@ -69,16 +65,45 @@ impl BoardImage {
     /// The same with the version of everything that of this revision: versions never repeat.
     pub(super) fn renewed(&self, stamp: Stamp<'_>) -> Self {
         let mut image = self.clone();
-        image.tasks.iter_mut().for_each(|task| Arc::make_mut(task).version = stamp.rev);
-        image.decisions.iter_mut().for_each(|decision| Arc::make_mut(decision).version = stamp.rev);
-        image.discoveries.iter_mut().for_each(|discovery| Arc::make_mut(discovery).version = stamp.rev);
-        image.choices.iter_mut().for_each(|choice| Arc::make_mut(choice).version = stamp.rev);
-        image.learnings.iter_mut().for_each(|verdict| Arc::make_mut(verdict).version = stamp.rev);
+        macro_rules! renew {
+            ($($records:ident),*) => {
+                $(for record in &mut image.$records {
+                    let record = Arc::make_mut(record);
+                    (record.version, record.updated_at) = (stamp.rev, stamp.at);
+                })*
+            };
+        }
+        renew!(tasks, decisions, discoveries, choices, learnings);
         for contribution in &mut image.contributions {
             let contribution = Arc::make_mut(contribution);
             (contribution.first_rev, contribution.last_rev) = (stamp.rev, stamp.rev);
         }
         image
+    }
+}
+
+impl BoardImage {
+    /// Fills in who made a record and when it changed last, where an image of format 2 does not say it.
+    fn complete(&mut self) {
+        let Some(info) = &self.info else { return };
+        let (made_at, made_by) = (info.created_at, info.created_by.clone());
+        for verdict in self.learnings.iter_mut().filter(|verdict| verdict.created_at == Timestamp::default()) {
+            Arc::make_mut(verdict).created_at = made_at;
+        }
+        for choice in self.choices.iter_mut().filter(|choice| choice.created_at == Timestamp::default()) {
+            let choice = Arc::make_mut(choice);
+            (choice.created_at, choice.created_by) = (made_at, made_by.clone());
+            choice.updated_at = choice.chosen_at.unwrap_or(made_at);
+        }
+        macro_rules! complete {
+            ($($records:ident),*) => {
+                $(for record in self.$records.iter_mut().filter(|record| record.updated_at == Timestamp::default()) {
+                    let record = Arc::make_mut(record);
+                    record.updated_at = record.created_at;
+                })*
+            };
+        }
+        complete!(info, tasks, decisions, discoveries, artifacts, approvals, nudges, learnings);
     }
 }
 
@@ -126,7 +151,8 @@ impl From<BoardState> for BoardImage {
 }
 
 impl From<BoardImage> for BoardState {
-    fn from(image: BoardImage) -> Self {
+    fn from(mut image: BoardImage) -> Self {
+        image.complete();
         let BoardImage {
             info,
             tasks,
@@ -171,7 +197,7 @@ impl From<BoardImage> for BoardState {
             state.put_nudge(Arc::unwrap_or_clone(nudge));
         }
         for contribution in contributions {
-            let key = (contribution.agent_id.clone(), contribution.agent_role.as_str());
+            let key = (contribution.agent.clone(), contribution.role.as_str());
             state.contributions.insert(key, contribution);
         }
         for verdict in learnings {

@@ -57,8 +57,8 @@ pub struct ForkedFrom {
 pub struct Pause {
     pub since: Timestamp,
     pub by: Arc<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<Arc<str>>,
+    #[serde(default, alias = "comment")]
+    pub reason: Option<Arc<str>>,
 }
 
 /// What a board says of itself.
@@ -68,44 +68,47 @@ pub struct BoardInfo {
     pub name: String,
     pub created_at: Timestamp,
     pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     /// Where it is in its life.
     pub status: BoardStatus,
     /// What is to be accomplished.
     pub goal: String,
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
-    pub memory_core_refs: Vec<String>,
+    #[serde(alias = "memory_core_refs")]
+    pub cores: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
     /// What its cores knew about its goal when it was made, or when they were last named, the best first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub drawn: Vec<CoreRef>,
     /// The task pattern that its first tasks were made from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub pattern: Option<CoreRef>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub outcome: Option<BoardOutcome>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub ended_at: Option<Timestamp>,
-    /// What was said then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<Arc<str>>,
+    /// Why it ended, if a reason was given.
+    #[serde(default, alias = "comment")]
+    pub reason: Option<Arc<str>>,
     /// The board that it was made from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub forked_from: Option<ForkedFrom>,
     /// That it is paused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub paused: Option<Pause>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub archived_at: Option<Timestamp>,
     /// Until when it is kept at least, once it is archived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub retain_until: Option<Timestamp>,
     /// That it was looked through what it taught, after its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub learnings_extracted: Option<Extraction>,
     /// That nobody wants to know what it taught.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub waived: Option<Waiver>,
     /// The revision that last changed any of this.
     pub version: u64,
@@ -113,14 +116,15 @@ pub struct BoardInfo {
 
 impl BoardInfo {
     pub(super) fn new(board: &NewBoard, stamp: Stamp<'_>) -> Self {
-        let NewBoard { name, goal, constraints, memory_core_refs, on_failure, drawn, pattern } = board.clone();
+        let NewBoard { name, goal, constraints, cores, on_failure, drawn, pattern } = board.clone();
         Self {
             name,
             created_at: stamp.at,
             created_by: stamp.principal.into(),
+            updated_at: stamp.at,
             goal,
             constraints,
-            memory_core_refs,
+            cores,
             on_failure,
             drawn,
             pattern,
@@ -130,11 +134,11 @@ impl BoardInfo {
     }
 
     pub(super) fn edit(&mut self, edit: &BoardEdit) {
-        let BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn } = edit.clone();
+        let BoardEdit { name, goal, constraints, cores, on_failure, drawn } = edit.clone();
         self.name = name.unwrap_or_else(|| self.name.clone());
         self.goal = goal.unwrap_or_else(|| self.goal.clone());
         self.constraints = constraints.unwrap_or_else(|| self.constraints.clone());
-        self.memory_core_refs = memory_core_refs.unwrap_or_else(|| self.memory_core_refs.clone());
+        self.cores = cores.unwrap_or_else(|| self.cores.clone());
         self.on_failure = on_failure.unwrap_or(self.on_failure);
         self.drawn = drawn.unwrap_or_else(|| mem::take(&mut self.drawn));
     }
@@ -155,12 +159,12 @@ impl BoardInfo {
     }
 
     pub fn bytes(&self) -> u64 {
-        let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
+        let lists = self.constraints.iter().chain(&self.cores).map(String::len).sum::<usize>();
         let drawn = self.drawn.iter().chain(&self.pattern).map(CoreRef::bytes).sum::<usize>();
-        let comment = self.comment.as_ref().map_or(0, |comment| comment.len());
-        let paused = self.paused.as_ref().and_then(|pause| pause.comment.as_ref()).map_or(0, |comment| comment.len());
+        let reason = self.reason.as_ref().map_or(0, |reason| reason.len());
+        let paused = self.paused.as_ref().and_then(|pause| pause.reason.as_ref()).map_or(0, |reason| reason.len());
         let waived = self.waived.as_ref().and_then(|waiver| waiver.reason.as_ref()).map_or(0, |reason| reason.len());
-        (self.name.len() + self.goal.len() + lists + drawn + comment + paused + waived) as u64
+        (self.name.len() + self.goal.len() + lists + drawn + reason + paused + waived) as u64
     }
 }
 

@@ -73,9 +73,9 @@ pub use record::{
     NewChoice, NewDecision, NewDiscovery,
 };
 pub use rule::{Fate, Tally, TriggerVerdict};
-pub use status::{CancelReason, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
+pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
-pub use views::{Hindrance, TaskList};
+pub use views::{Hindrance, TaskList, TaskView};
 
 use views::Views;
 

@@ -58,23 +58,26 @@ pub struct NewNudge {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Nudge {
     pub id: NudgeId,
-    /// When it was said.
-    pub injected_at: Timestamp,
-    pub injected_by: Arc<str>,
+    #[serde(alias = "injected_at")]
+    pub created_at: Timestamp,
+    #[serde(alias = "injected_by")]
+    pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     pub to: NudgeTarget,
     pub message: Arc<str>,
     pub priority: NudgePriority,
     /// From when on it is no longer shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// Whether that time has come.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default)]
     pub expired: bool,
     /// Who has read it, and when first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub delivered: Vec<Receipt>,
     /// Who has said that they heed it, and when.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub acknowledged: Vec<Receipt>,
     /// The revision that last changed it.
     pub version: u64,
@@ -158,7 +161,7 @@ impl BoardState {
                 None => role == Role::Orchestrator,
             },
             // Nobody needs to be told what they said themselves.
-            NudgeTarget::All => *nudge.injected_by != *principal && self.works_here(principal, role),
+            NudgeTarget::All => *nudge.created_by != *principal && self.works_here(principal, role),
         }
     }
 

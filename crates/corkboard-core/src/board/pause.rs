@@ -19,9 +19,10 @@ impl BoardState {
                     self.set_orchestrator(lease.map(|lease| moved(lease, since, stamp.at)));
                 }
                 Due::Lease(task) => {
-                    // As when a lease is renewed, whoever edits the task is not disturbed by it.
-                    let version = self.expect(task)?.version;
-                    self.change(task, Stamp { rev: version, ..stamp }, |task| {
+                    // Like a renewal, this changes no version, so that it disturbs nobody who edits the task.
+                    let task_before = self.expect(task)?;
+                    let unchanged = Stamp { rev: task_before.version, at: task_before.updated_at, ..stamp };
+                    self.change(task, unchanged, |task| {
                         task.claim = task.claim.take().map(|lease| moved(lease, since, stamp.at));
                     })?;
                 }
@@ -30,7 +31,7 @@ impl BoardState {
                 })?,
                 Due::Nudge(nudge) => self.change_nudge(nudge, stamp, |nudge| {
                     // What was said during the pause lost only the rest of it.
-                    let since = nudge.injected_at.max(since);
+                    let since = nudge.created_at.max(since);
                     nudge.expires_at = nudge.expires_at.map(|at| later(at, since, stamp.at));
                 })?,
             }

@@ -12,7 +12,6 @@ use super::{
     Approval, ApprovalId, ApprovalVerdict, ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, Nudge, NudgeId,
     TaskId, TaskRef,
 };
-use crate::entry::is_default;
 use crate::knowledge::Trust;
 
 /// A decision to be recorded.
@@ -52,8 +51,12 @@ pub struct NewDecision {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Decision {
     pub id: DecisionId,
-    pub made_at: Timestamp,
-    pub made_by: Arc<str>,
+    #[serde(alias = "made_at")]
+    pub created_at: Timestamp,
+    #[serde(alias = "made_by")]
+    pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     pub question: String,
     pub choice: String,
     pub alternatives: Vec<String>,
@@ -63,18 +66,18 @@ pub struct Decision {
     /// Whether it can be taken back.
     pub reversible: bool,
     /// The decision that it replaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub supersedes: Option<DecisionId>,
     /// The decision that replaced it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub superseded_by: Option<DecisionId>,
     /// Whether somebody is to approve it.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default)]
     pub needs_approval: bool,
     /// What was last said of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub verdict: Option<ApprovalVerdict>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub trust: Trust,
     /// The revision that last changed it.
     pub version: u64,
@@ -121,8 +124,12 @@ pub struct NewDiscovery {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Discovery {
     pub id: DiscoveryId,
-    pub discovered_at: Timestamp,
-    pub discovered_by: Arc<str>,
+    #[serde(alias = "discovered_at")]
+    pub created_at: Timestamp,
+    #[serde(alias = "discovered_by")]
+    pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     /// What was learned.
     pub content: String,
     #[serde(rename = "type")]
@@ -130,9 +137,9 @@ pub struct Discovery {
     /// The tasks that it concerns; none: all.
     pub affects_tasks: Vec<TaskId>,
     /// The memory core that should keep it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub promote_to_core: Option<String>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub trust: Trust,
     /// The revision that it was recorded in.
     pub version: u64,
@@ -168,8 +175,8 @@ pub struct NewArtifact {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The task that it was made for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub associated_task: Option<TaskId>,
+    #[serde(alias = "associated_task", alias = "target", skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
@@ -191,26 +198,28 @@ pub struct Artifact {
     pub id: ArtifactId,
     pub created_at: Timestamp,
     pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     #[serde(rename = "type")]
     pub kind: ArtifactType,
     /// Where it lives.
     pub path: Arc<str>,
     pub description: String,
     /// The task that it was made for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub associated_task: Option<TaskId>,
+    #[serde(default, alias = "associated_task")]
+    pub task: Option<TaskId>,
     /// Version number at this path, starting at 1.
     pub version: u64,
     /// The SHA-256 of its bytes, where they could be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub checksum: Option<String>,
     /// How many bytes it has, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub size: Option<u64>,
     /// The thing itself, if it is a short text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub content: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub trust: Trust,
 }
 
@@ -239,21 +248,32 @@ pub struct NewBranch {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Choice {
     pub id: ChoiceId,
+    #[serde(default)]
+    pub created_at: Timestamp,
+    #[serde(default = "unknown_author")]
+    pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     /// What is to be decided.
     pub question: String,
     /// Between what.
     pub options: Vec<Branch>,
     /// The name of the branch that was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub chosen: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub chosen_by: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub chosen_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub rationale: Option<String>,
     /// The revision that last changed it.
     pub version: u64,
+}
+
+/// The author of a record that was stored before records of its kind had one.
+pub(super) fn unknown_author() -> Arc<str> {
+    "unknown".into()
 }
 
 /// A branch of a choice.

@@ -1,6 +1,6 @@
 //! Whether a task may begin, in three values: it may, not yet, or never.
 
-use super::{CancelReason, FailurePolicy, Task, TaskStatus, TriggerRule};
+use super::{CancelCause, FailurePolicy, Task, TaskStatus, TriggerRule};
 
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Fate {
             TaskStatus::Failed if task.on_failure == FailurePolicy::Continue => Self::Succeeded,
             TaskStatus::Failed => Self::Failed,
             TaskStatus::Cancelled => match &task.cancellation {
-                Some(cancelled) if cancelled.reason == CancelReason::BranchNotTaken => Self::Skipped,
+                Some(cancelled) if cancelled.cause == CancelCause::BranchNotTaken => Self::Skipped,
                 _ => Self::Failed,
             },
             _ => Self::Open,

@@ -18,8 +18,8 @@ impl BoardCommand {
             Self::Create(board) => board_bytes(board),
             Self::CreateWithTasks { board, tasks } => board_bytes(board) + tasks.iter().map(task_bytes).sum::<usize>(),
             Self::Edit { edit, .. } => {
-                let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _, drawn } = edit;
-                let lists = [constraints, memory_core_refs].into_iter().flatten().map(|list| all(list)).sum::<usize>();
+                let BoardEdit { name, goal, constraints, cores, on_failure: _, drawn } = edit;
+                let lists = [constraints, cores].into_iter().flatten().map(|list| all(list)).sum::<usize>();
                 let drawn = drawn.iter().flatten().map(CoreRef::bytes).sum::<usize>();
                 text(name) + text(goal) + lists + drawn
             }
@@ -27,12 +27,12 @@ impl BoardCommand {
                 tasks.iter().map(task_bytes).sum::<usize>() + choices.iter().map(choice_bytes).sum::<usize>()
             }
             Self::EditTask { edit, .. } => text(&edit.title) + text(&edit.description),
-            Self::Review { comments: comment, .. }
-            | Self::CancelTask { comment, .. }
-            | Self::Complete { comment, .. }
-            | Self::Cancel { comment }
+            Self::Review { comment, .. }
+            | Self::CancelTask { reason: comment, .. }
+            | Self::Complete { reason: comment, .. }
+            | Self::Cancel { reason: comment }
             | Self::Judge { comment, .. }
-            | Self::Pause { comment }
+            | Self::Pause { reason: comment }
             | Self::Discard { reason: comment }
             | Self::SetStatus { reason: comment, .. } => text(comment),
             Self::InjectNudge(nudge) => nudge.message.len(),
@@ -61,16 +61,8 @@ impl BoardCommand {
                 content.len() + text(promote_to_core) + NAMED * affects_tasks.len()
             }
             Self::RecordArtifact(artifact) => {
-                let NewArtifact {
-                    path,
-                    description,
-                    checksum,
-                    content,
-                    kind: _,
-                    associated_task: _,
-                    size: _,
-                    trust: _,
-                } = artifact;
+                let NewArtifact { path, description, checksum, content, kind: _, task: _, size: _, trust: _ } =
+                    artifact;
                 path.len() + description.len() + text(checksum) + text(content)
             }
             Self::PromoteLearning { core, changes, .. } => {
@@ -119,9 +111,9 @@ fn all(texts: &[String]) -> usize {
 }
 
 fn board_bytes(board: &NewBoard) -> usize {
-    let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _, drawn, pattern } = board;
+    let NewBoard { name, goal, constraints, cores, on_failure: _, drawn, pattern } = board;
     let drawn = drawn.iter().chain(pattern).map(CoreRef::bytes).sum::<usize>();
-    name.len() + goal.len() + all(constraints) + all(memory_core_refs) + drawn
+    name.len() + goal.len() + all(constraints) + all(cores) + drawn
 }
 
 fn task_bytes(task: &NewTask) -> usize {

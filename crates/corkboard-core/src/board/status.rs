@@ -109,7 +109,7 @@ pub enum FailurePolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum CancelReason {
+pub enum CancelCause {
     /// Somebody asked for it.
     Requested,
     /// Another branch was chosen.
@@ -122,7 +122,7 @@ pub enum CancelReason {
     BoardEnded,
 }
 
-impl CancelReason {
+impl CancelCause {
     pub fn is_upstream(self) -> bool {
         matches!(self, Self::UpstreamFailed | Self::UpstreamCancelled)
     }
@@ -131,14 +131,42 @@ impl CancelReason {
 /// That a task was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(from = "StoredCancellation")]
 pub struct Cancellation {
-    pub reason: CancelReason,
-    /// The task in which it began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<TaskId>,
-    /// What whoever asked for it said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<Arc<str>>,
+    pub cause: CancelCause,
+    /// The task whose failure or cancellation led to this one.
+    pub caused_by: Option<TaskId>,
+    /// What the person or agent that cancelled it gave as the reason.
+    pub reason: Option<Arc<str>>,
+}
+
+/// Format 2 said `reason` for the cause, `cause` for the task, and `comment` for the reason.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredCancellation {
+    Format3 { cause: CancelCause, caused_by: Option<TaskId>, reason: Option<Arc<str>> },
+    Format2 { reason: CancelCause, cause: Option<TaskId>, comment: Option<Arc<str>> },
+}
+
+impl From<StoredCancellation> for Cancellation {
+    fn from(stored: StoredCancellation) -> Self {
+        match stored {
+            StoredCancellation::Format3 { cause, caused_by, reason } => Self { cause, caused_by, reason },
+            StoredCancellation::Format2 { reason, cause, comment } => {
+                Self { cause: reason, caused_by: cause, reason: comment }
+            }
+        }
+    }
+}
+
+impl Cancellation {
+    pub(super) fn new(cause: CancelCause, caused_by: Option<TaskId>) -> Self {
+        Self { cause, caused_by, reason: None }
+    }
+
+    pub(super) fn requested(reason: Option<&str>) -> Self {
+        Self { reason: reason.map(Into::into), ..Self::new(CancelCause::Requested, None) }
+    }
 }
 
 /// What a reviewer says.

@@ -48,9 +48,9 @@ pub struct Task {
     /// How far it is.
     pub status: TaskStatus,
     /// Who is to do it, does it or did it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub assigned_to: Option<AgentId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub assigned_at: Option<Timestamp>,
     /// The tasks that must be finished first.
     pub depends_on: Arc<[TaskId]>,
@@ -61,7 +61,7 @@ pub struct Task {
     /// Higher ones are claimed first.
     pub priority: i32,
     /// How many minutes it should take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub estimate_minutes: Option<u32>,
     /// How often it is tried again by itself after a failure.
     pub retry_limit: u32,
@@ -72,57 +72,59 @@ pub struct Task {
     /// How often it failed since it was added or last retried by hand.
     pub failures: u32,
     /// Until when it waits to be tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub not_before: Option<Timestamp>,
     /// Who holds it, and until when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub claim: Option<Lease>,
     /// The last epoch given to a claim: whoever comes with an older one is fenced.
     pub epoch: u64,
     /// The role in which it was submitted for review: whoever approves it did not do it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub worked_as: Option<Role>,
     /// When work on this attempt began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub started_at: Option<Timestamp>,
     /// Why whoever works on it cannot go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub blocked_reason: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub result: Option<Arc<TaskResult>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub completed_at: Option<Timestamp>,
     /// Why it failed last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub failure: Option<Arc<str>>,
     /// Why it was cancelled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub cancellation: Option<Cancellation>,
     /// Whether somebody is to look at it before it is completed.
     pub needs_review: bool,
     /// Who is to look at it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reviewer: Option<AgentId>,
     /// Who looked at it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reviewed_by: Option<Arc<str>>,
     /// What was said then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub review_status: Option<ReviewStatus>,
+    #[serde(default, alias = "review_status")]
+    pub review_verdict: Option<ReviewStatus>,
     /// What else was said then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub review_comments: Option<Arc<str>>,
+    #[serde(default, alias = "review_comments")]
+    pub review_comment: Option<Arc<str>>,
     /// Whether it was sent back for rework and its holder has not claimed it again.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default)]
     pub rework: bool,
     /// How it was sent back, or failed, so far: the last times.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub setbacks: Vec<Arc<Setback>>,
     /// The choice of which it begins a branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub choice: Option<ChoiceId>,
     pub created_at: Timestamp,
     pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     /// The revision that last changed it.
     pub version: u64,
 }
@@ -143,6 +145,7 @@ impl Task {
             needs_review: new.needs_review,
             created_at: stamp.at,
             created_by: stamp.principal.into(),
+            updated_at: stamp.at,
             version: stamp.rev,
             ..Self::default()
         }
@@ -205,12 +208,12 @@ impl Task {
 
     /// Whether it was cancelled because another task failed or was cancelled.
     pub fn is_stopped(&self) -> bool {
-        self.cancellation.as_ref().is_some_and(|cancelled| cancelled.reason.is_upstream())
+        self.cancellation.as_ref().is_some_and(|cancelled| cancelled.cause.is_upstream())
     }
 
     /// The task that failed or was cancelled first, if this one was cancelled because of it.
     pub fn upstream_cause(&self) -> Option<TaskId> {
-        self.cancellation.as_ref().filter(|_| self.is_stopped()).and_then(|cancelled| cancelled.cause)
+        self.cancellation.as_ref().filter(|_| self.is_stopped()).and_then(|cancelled| cancelled.caused_by)
     }
 
     pub fn bytes(&self) -> u64 {
@@ -218,8 +221,8 @@ impl Task {
             .result
             .as_ref()
             .map_or(0, |result| result.summary.len() + result.next_steps.iter().map(String::len).sum::<usize>());
-        let comment = self.cancellation.as_ref().and_then(|cancelled| cancelled.comment.as_ref());
-        let said = [self.blocked_reason.as_ref(), self.failure.as_ref(), self.review_comments.as_ref(), comment];
+        let comment = self.cancellation.as_ref().and_then(|cancelled| cancelled.reason.as_ref());
+        let said = [self.blocked_reason.as_ref(), self.failure.as_ref(), self.review_comment.as_ref(), comment];
         let said: usize = said.into_iter().flatten().map(|text| text.len()).sum();
         // What every task has besides its texts.
         const FIXED: usize = 400;

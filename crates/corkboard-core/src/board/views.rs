@@ -16,6 +16,7 @@ use super::{
     BoardEvent, BoardState, ChoiceId, DecisionId, NudgeId, Task, TaskId, TaskNode, TaskStatus, TriggerVerdict,
 };
 use crate::AgentId;
+use crate::text::enum_text;
 
 /// The views of a board. All of it follows from the tasks.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,6 +44,32 @@ pub enum TaskList {
     Ready,
     /// Tasks that something hinders, oldest first.
     Blocked,
+}
+
+/// A view of a board's tasks, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TaskView {
+    /// Tasks that may be claimed: the highest priority first, then the oldest.
+    Ready,
+    /// Tasks that something hinders.
+    Blocked,
+    /// Tasks that somebody works on.
+    InProgress,
+    /// Tasks that wait for review.
+    NeedsReview,
+}
+
+enum_text!(TaskView {
+    Ready => "ready",
+    Blocked => "blocked",
+    InProgress => "in_progress",
+    NeedsReview => "needs_review",
+});
+
+impl TaskView {
+    pub const ALL: [Self; 4] = [Self::Ready, Self::Blocked, Self::InProgress, Self::NeedsReview];
 }
 
 /// Something whose time comes.

@@ -3,11 +3,11 @@
 use crate::board_support::*;
 use corkboard_core::Refusal;
 use corkboard_core::board::{
-    BoardCommand, BoardOutcome, BoardReply, CancelReason, ChoiceId, Hindrance, NewBranch, NewChoice, NewTask, TaskId,
+    BoardCommand, BoardOutcome, BoardReply, CancelCause, ChoiceId, Hindrance, NewBranch, NewChoice, NewTask, TaskId,
     TaskRef, TaskStatus, TriggerRule, Unfinished,
 };
 
-const NOT_TAKEN: Option<(CancelReason, Option<TaskId>)> = Some((CancelReason::BranchNotTaken, None));
+const NOT_TAKEN: Option<(CancelCause, Option<TaskId>)> = Some((CancelCause::BranchNotTaken, None));
 const CHOICE: ChoiceId = ChoiceId(1);
 
 fn with_rule(rule: TriggerRule, task: NewTask) -> NewTask {
@@ -53,7 +53,7 @@ fn answer_8_choosing_cancels_the_losers_below_and_the_join_still_runs() {
         assert_eq!(desk.ready(), ids(&[task]));
         desk.complete(id(task));
     }
-    let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    let ended = desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Refuse });
     assert_eq!(ended, BoardReply::Ended { outcome: BoardOutcome::Success });
     let chosen = desk.state().choice(CHOICE).unwrap();
     assert_eq!((chosen.chosen.as_deref(), chosen.chosen_by.as_deref()), (Some("B"), Some("hugo")));
@@ -102,7 +102,7 @@ fn a_loser_does_not_come_back_when_what_it_waited_for_is_retried() {
     let below = desk.add(after("below two", &[two]));
     let choice = desk.add_choice(&[("one", &[one]), ("two", &[two])]);
     desk.fail(base);
-    assert_eq!(desk.cancelled(below), Some((CancelReason::UpstreamFailed, Some(base))));
+    assert_eq!(desk.cancelled(below), Some((CancelCause::UpstreamFailed, Some(base))));
     assert_eq!(desk.choose(choice, "one"), [two, below]);
     let back = desk.tell(BoardCommand::Retry { task: base });
     assert_eq!(tasks_of(&back), [base, one]);
@@ -116,7 +116,7 @@ fn a_loser_that_had_failed_is_not_done_when_it_is_retried() {
     let mut desk = two_branches();
     desk.tell(assign(id(1), "ann"));
     desk.ask(&worker("ann"), fail_task(id(1), None)).unwrap();
-    assert_eq!(desk.cancelled(id(5)), Some((CancelReason::UpstreamFailed, Some(id(1)))));
+    assert_eq!(desk.cancelled(id(5)), Some((CancelCause::UpstreamFailed, Some(id(1)))));
     desk.choose(CHOICE, "B");
     assert_eq!((desk.status(id(1)), desk.cancelled(id(2))), (TaskStatus::Failed, NOT_TAKEN));
     assert_eq!(desk.status(id(5)), TaskStatus::Pending, "the join has another way");
@@ -133,7 +133,7 @@ fn a_join_that_a_failure_on_the_losing_branch_had_cancelled_runs_after_all() {
     let join = desk.add(after("join", &[one, two]));
     let choice = desk.add_choice(&[("one", &[one]), ("two", &[two])]);
     desk.fail(trouble);
-    assert_eq!(desk.cancelled(join), Some((CancelReason::UpstreamFailed, Some(trouble))));
+    assert_eq!(desk.cancelled(join), Some((CancelCause::UpstreamFailed, Some(trouble))));
     desk.choose(choice, "two");
     assert_eq!((desk.cancelled(one), desk.status(join)), (NOT_TAKEN, TaskStatus::Pending));
     desk.complete(two);

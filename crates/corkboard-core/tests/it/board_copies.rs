@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict::*, Artifact, ArtifactId, BoardAction, BoardCommand, BoardImage, BoardInfo, BoardStatus,
-    CancelReason, Cancellation, Choice, ChoiceId, Contribution, Decision, DecisionId, Discovery, ForkedFrom, Lease,
+    CancelCause, Cancellation, Choice, ChoiceId, Contribution, Decision, DecisionId, Discovery, ForkedFrom, Lease,
     NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewStatus, Task, TaskResult, TaskStatus, Unfinished,
 };
 use corkboard_core::knowledge::Trust;
@@ -40,7 +40,7 @@ fn rich() -> Desk {
     let found = NewDiscovery { content: "d".into(), affects_tasks: vec![id(1)], ..Default::default() };
     desk.ask(&worker("ann"), BoardCommand::RecordDiscovery(found)).unwrap();
     for _ in 0..2 {
-        let made = NewArtifact { path: "p".into(), associated_task: Some(id(1)), ..Default::default() };
+        let made = NewArtifact { path: "p".into(), task: Some(id(1)), ..Default::default() };
         desk.ask(&worker("ann"), BoardCommand::RecordArtifact(made)).unwrap();
     }
     desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
@@ -76,21 +76,21 @@ fn a_copy_is_active_and_nobody_holds_anything_on_it() {
     source.ask(&worker("bob"), heartbeat(id(2), Some(1))).unwrap();
     copy.tell(review(id(3), ReviewStatus::Approved));
     let ann = copy.state().contributions().next().unwrap();
-    assert_eq!((&*ann.agent_id, ann.first_rev), ("ann", 1), "its part of this log begins with the copy");
+    assert_eq!((&*ann.agent, ann.first_rev), ("ann", 1), "its part of this log begins with the copy");
     assert_eq!(ann.tasks_completed.iter().copied().collect::<Vec<_>>(), ids(&[1, 3]));
 }
 
 #[test]
 fn a_copy_of_a_board_that_ended_goes_on_where_it_was() {
     let mut source = rich();
-    source.tell(BoardCommand::Complete { comment: Some("enough".into()), unfinished: Unfinished::Cancel });
+    source.tell(BoardCommand::Complete { reason: Some("enough".into()), unfinished: Unfinished::Cancel });
     let mut copy = Desk::empty(Limits::default());
     copy.tell(fork(image(&source)));
     let info = copy.state().info().unwrap();
-    assert_eq!((info.status, info.outcome, info.ended_at, &info.comment), (BoardStatus::Active, None, None, &None));
+    assert_eq!((info.status, info.outcome, info.ended_at, &info.reason), (BoardStatus::Active, None, None, &None));
     assert_eq!(copy.ready(), ids(&[2, 3, 6, 7, 9]), "what was cancelled only because it ended is to be done");
-    assert_eq!(copy.cancelled(id(8)), Some((CancelReason::BranchNotTaken, None)));
-    assert_eq!(copy.cancelled(id(5)), Some((CancelReason::UpstreamFailed, Some(id(4)))));
+    assert_eq!(copy.cancelled(id(8)), Some((CancelCause::BranchNotTaken, None)));
+    assert_eq!(copy.cancelled(id(5)), Some((CancelCause::UpstreamFailed, Some(id(4)))));
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn contribution(image: &mut BoardImage) -> &mut Contribution {
     Arc::make_mut(&mut image.contributions[0])
 }
 
-fn cancelled(reason: CancelReason, cause: Option<u64>) -> Option<Cancellation> {
-    Some(Cancellation { reason, cause: cause.map(id), comment: None })
+fn cancelled(cause: CancelCause, caused_by: Option<u64>) -> Option<Cancellation> {
+    Some(Cancellation { cause, caused_by: caused_by.map(id), reason: None })
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| info(it).name = "a\u{1}b".into(),
         |it| info(it).goal = "x".repeat(100_000),
         |it| info(it).constraints = vec!["c".into(); 2_000],
-        |it| info(it).memory_core_refs = vec!["".into()],
+        |it| info(it).cores = vec!["".into()],
         // Numbers.
         |it| drop(it.tasks.remove(0)),
         |it| it.tasks.swap(0, 1),
@@ -184,12 +184,12 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| task(it, 9).assigned_to = None,
         |it| task(it, 6).assigned_to = Some(agent("ann")),
         |it| task(it, 1).not_before = Some(at(5)),
-        |it| task(it, 1).cancellation = cancelled(CancelReason::UpstreamFailed, Some(4)),
+        |it| task(it, 1).cancellation = cancelled(CancelCause::UpstreamFailed, Some(4)),
         |it| task(it, 5).cancellation = None,
-        |it| task(it, 5).cancellation = cancelled(CancelReason::UpstreamFailed, None),
-        |it| task(it, 5).cancellation = cancelled(CancelReason::UpstreamFailed, Some(5)),
-        |it| task(it, 5).cancellation = cancelled(CancelReason::UpstreamFailed, Some(77)),
-        |it| task(it, 5).cancellation = cancelled(CancelReason::Requested, Some(4)),
+        |it| task(it, 5).cancellation = cancelled(CancelCause::UpstreamFailed, None),
+        |it| task(it, 5).cancellation = cancelled(CancelCause::UpstreamFailed, Some(5)),
+        |it| task(it, 5).cancellation = cancelled(CancelCause::UpstreamFailed, Some(77)),
+        |it| task(it, 5).cancellation = cancelled(CancelCause::Requested, Some(4)),
         // Choices.
         |it| task(it, 1).choice = Some(ChoiceId(1)),
         |it| task(it, 1).choice = Some(ChoiceId(9)),
@@ -204,7 +204,7 @@ fn an_image_that_contradicts_itself_is_refused() {
         // Records.
         |it| decision(it, 1).question = "".into(),
         |it| decision(it, 1).affects_tasks = ids(&[99]),
-        |it| decision(it, 1).made_by = "bob".into(),
+        |it| decision(it, 1).created_by = "bob".into(),
         |it| decision(it, 1).superseded_by = None,
         |it| decision(it, 1).superseded_by = Some(DecisionId(1)),
         |it| decision(it, 2).supersedes = None,
@@ -215,9 +215,9 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| artifact(it, 1).version = 0,
         |it| artifact(it, 1).checksum = Some("no".into()),
         |it| artifact(it, 1).content = Some("x".repeat(100_000).into()),
-        |it| artifact(it, 1).associated_task = Some(id(99)),
+        |it| artifact(it, 1).task = Some(id(99)),
         // Who did what.
-        |it| contribution(it).agent_id = "bob".into(),
+        |it| contribution(it).agent = "bob".into(),
         |it| _ = contribution(it).tasks_completed.insert(id(4)),
         |it| _ = contribution(it).decisions_made.insert(DecisionId(9)),
         |it| it.contributions.push(it.contributions[0].clone()),
@@ -257,7 +257,7 @@ fn an_image_may_have_what_a_copy_does_not_keep() {
     (upstream.status, upstream.cancellation) = (TaskStatus::Pending, None);
     let mut copy = Desk::empty(Limits::default());
     copy.tell(fork(lost));
-    assert_eq!(copy.cancelled(id(5)), Some((CancelReason::UpstreamFailed, Some(id(4)))));
+    assert_eq!(copy.cancelled(id(5)), Some((CancelCause::UpstreamFailed, Some(id(4)))));
 }
 
 /// A board with what only a person can give: trust, an approval, a rejection.

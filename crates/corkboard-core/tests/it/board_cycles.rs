@@ -109,7 +109,7 @@ fn a_dependency_can_be_removed_and_the_task_becomes_ready() {
     // The desk holds views, tallies and edges against a scan after each of these.
     assert_eq!(desk.tell(remove(2, 1)), BoardReply::Tasks(ids(&[2])));
     assert_eq!((desk.ready(), desk.state().edge_count()), (ids(&[2, 4]), 2));
-    assert_eq!(desk.last_events(), [BoardEvent::DependencyRemoved { task: id(2), on: id(1) }]);
+    assert_eq!(desk.last_events(), [BoardEvent::DependencyRemoved { task: id(2), depends_on: id(1) }]);
     let rev = desk.rev();
     assert_eq!(desk.tell(remove(2, 1)), BoardReply::Tasks(vec![]));
     assert_eq!(desk.rev(), rev, "it was not there");

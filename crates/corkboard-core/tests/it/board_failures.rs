@@ -2,13 +2,13 @@
 
 use crate::board_support::*;
 use corkboard_core::board::{
-    BoardCommand, BoardOutcome, BoardReply, CancelReason, FailurePolicy, Hindrance, NewBoard, NewTask, ReviewStatus,
+    BoardCommand, BoardOutcome, BoardReply, CancelCause, FailurePolicy, Hindrance, NewBoard, NewTask, ReviewStatus,
     TaskEdit, TaskId, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{Refusal, Space};
 
-fn upstream_failed(cause: TaskId) -> Option<(CancelReason, Option<TaskId>)> {
-    Some((CancelReason::UpstreamFailed, Some(cause)))
+fn upstream_failed(cause: TaskId) -> Option<(CancelCause, Option<TaskId>)> {
+    Some((CancelCause::UpstreamFailed, Some(cause)))
 }
 
 fn policy(policy: FailurePolicy, task: NewTask) -> NewTask {
@@ -29,7 +29,7 @@ fn chain(on_failure: FailurePolicy) -> Desk {
 /// Why a task was cancelled, as it is stored.
 fn reason(desk: &Desk, task: u64) -> String {
     let cancelled = serde_json::to_value(desk.task(id(task)).cancellation.as_ref().unwrap()).unwrap();
-    format!("{} {}", cancelled["reason"].as_str().unwrap(), cancelled["cause"].as_str().unwrap_or("-"))
+    format!("{} {}", cancelled["cause"].as_str().unwrap(), cancelled["caused_by"].as_str().unwrap_or("-"))
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn answer_12_continue_lets_dependents_run_anyway() {
     for task in [2, 3, 4] {
         desk.complete(id(task));
     }
-    let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    let ended = desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Refuse });
     assert_eq!(ended, BoardReply::Ended { outcome: BoardOutcome::Partial });
 }
 
@@ -193,7 +193,7 @@ fn answer_12_retry_failed_reopens_what_failed_and_what_was_cancelled_because_of_
     desk.fail(id(4));
     assert_eq!(tasks_of(&desk.tell(BoardCommand::RetryFailed)), ids(&[1, 4, 2, 3]));
     assert_eq!(desk.ready(), ids(&[1, 4]));
-    assert_eq!(desk.cancelled(requested), Some((CancelReason::Requested, None)));
+    assert_eq!(desk.cancelled(requested), Some((CancelCause::Requested, None)));
     for task in [1, 2, 3, 4] {
         desk.complete(id(task));
     }
@@ -209,7 +209,7 @@ fn what_was_cancelled_comes_back_only_with_its_cause() {
     // Retrying what was cancelled retries what failed.
     assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: id(3) })), ids(&[1, 2, 3]));
     desk.tell(cancel_task(id(1)));
-    assert_eq!(desk.cancelled(id(3)), Some((CancelReason::UpstreamCancelled, Some(id(1)))));
+    assert_eq!(desk.cancelled(id(3)), Some((CancelCause::UpstreamCancelled, Some(id(1)))));
     let refusal = desk.refused(BoardCommand::Retry { task: id(3) });
     assert_eq!(refusal, Refusal::CauseNotRetried { task: id(3), cause: "T-1".into() });
 }
@@ -260,8 +260,8 @@ fn a_failure_handler_runs_on_failure_and_is_skipped_on_success() {
         if fails {
             assert_eq!(desk.ready(), [handler]);
         } else {
-            assert_eq!(desk.cancelled(handler), Some((CancelReason::BranchNotTaken, None)));
-            let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+            assert_eq!(desk.cancelled(handler), Some((CancelCause::BranchNotTaken, None)));
+            let ended = desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Refuse });
             assert_eq!(ended, BoardReply::Ended { outcome: BoardOutcome::Success });
         }
     }
@@ -310,8 +310,8 @@ fn a_rejected_task_failed_and_is_not_tried_again_by_itself() {
     let task = desk.add(NewTask { needs_review: true, retry_limit: 5, ..NewTask::new("task") });
     let dependent = desk.add(after("dependent", &[task]));
     desk.complete(task);
-    let (verdict, comments) = (ReviewStatus::Rejected, Some("not this".into()));
-    desk.tell(BoardCommand::Review { task, verdict, comments });
+    let (verdict, comment) = (ReviewStatus::Rejected, Some("not this".into()));
+    desk.tell(BoardCommand::Review { task, verdict, comment });
     assert_eq!((desk.status(task), desk.task(task).failure.as_deref()), (TaskStatus::Failed, Some("not this")));
     assert_eq!(desk.cancelled(dependent), upstream_failed(task));
     desk.tell(BoardCommand::Retry { task });
@@ -323,11 +323,11 @@ fn answer_12_a_board_ends_with_success_partial_or_failed() {
     let end = |build: fn(&mut Desk)| {
         let mut desk = chain(FailurePolicy::SkipDependents);
         build(&mut desk);
-        match desk.tell(BoardCommand::Complete { comment: Some("the end".into()), unfinished: Unfinished::Cancel }) {
+        match desk.tell(BoardCommand::Complete { reason: Some("the end".into()), unfinished: Unfinished::Cancel }) {
             BoardReply::Ended { outcome } => {
                 let info = desk.state().info().unwrap();
                 assert_eq!((info.outcome, info.ended_at), (Some(outcome), Some(desk.now)));
-                assert_eq!(info.comment.as_deref(), Some("the end"));
+                assert_eq!(info.reason.as_deref(), Some("the end"));
                 outcome
             }
             other => panic!("{other:?}"),
@@ -337,7 +337,7 @@ fn answer_12_a_board_ends_with_success_partial_or_failed() {
     assert_eq!(end(|desk| desk.complete(id(1))), BoardOutcome::Partial);
     assert_eq!(end(|desk| desk.fail(id(1))), BoardOutcome::Failed);
     assert_eq!(end(|_| ()), BoardOutcome::Failed);
-    let nothing = Desk::new().tell(BoardCommand::Cancel { comment: None });
+    let nothing = Desk::new().tell(BoardCommand::Cancel { reason: None });
     assert_eq!(nothing, BoardReply::Ended { outcome: BoardOutcome::Success });
 }
 
@@ -352,18 +352,18 @@ fn whoever_sends_a_task_back_or_rejects_it_says_why() {
         [(ReviewStatus::NeedsRework, TaskStatus::InProgress), (ReviewStatus::Rejected, TaskStatus::Failed)]
     {
         for said in invisible {
-            let comments = said.map(Into::into);
-            assert_eq!(desk.refused(BoardCommand::Review { task, verdict, comments }), blank, "{said:?}");
+            let comment = said.map(Into::into);
+            assert_eq!(desk.refused(BoardCommand::Review { task, verdict, comment }), blank, "{said:?}");
             let reason = said.map(Into::into);
             let moved = BoardCommand::SetStatus { task, status, reason, epoch: None, lease_ms: LEASE_MS };
             assert_eq!(desk.refused(moved), blank, "{said:?}");
         }
         let mut told = desk.clone();
-        told.tell(BoardCommand::Review { task, verdict, comments: Some("\u{200b}?".into()) });
+        told.tell(BoardCommand::Review { task, verdict, comment: Some("\u{200b}?".into()) });
         assert_eq!(told.status(task), status);
     }
     // Whoever approves need not say anything.
-    let (verdict, comments) = (ReviewStatus::Approved, None);
-    desk.tell(BoardCommand::Review { task, verdict, comments });
+    let (verdict, comment) = (ReviewStatus::Approved, None);
+    desk.tell(BoardCommand::Review { task, verdict, comment });
     assert_eq!(desk.status(task), TaskStatus::Completed);
 }

@@ -20,15 +20,15 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage,
-    BoardOutcome, BoardReply, BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom,
-    LearningChanges, LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId,
-    NudgePriority, NudgeTarget, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule,
-    Unfinished, WhichLearnings,
+    BoardOutcome, BoardReply, BoardState, CancelCause, Cancellation, ChoiceId, DecisionId, DiscoveryId, DiscoveryType,
+    FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge,
+    NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus,
+    TriggerRule, Unfinished, WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{
@@ -59,6 +59,9 @@ fn the_log_of_every_version_folds_to_its_snapshot() {
         let fixture = Fixture::read(kind, version);
         let snapshot = Revisioned::<BoardState>::decode(&fixture.snapshot).unwrap();
         let folded = replay(Revisioned::default(), &fixture.log, &Limits::default());
+        scan::check(&folded.state);
+        let [folded, snapshot] =
+            [folded, snapshot].map(|board| if version < 3 { without_what_format_3_added(board) } else { board });
         assert_eq!(folded, snapshot, "{kind} in format {version}");
         scan::check(&snapshot.state);
     }
@@ -111,78 +114,128 @@ fn the_fixtures_hold_every_word_of_every_list() {
 
 #[test]
 fn the_fixtures_hold_every_optional_field_present_and_absent() {
-    let lines: Vec<Value> = KINDS
-        .iter()
-        .flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log)
-        .map(|line| serde_json::from_slice(&line).unwrap())
-        .collect();
-    let events = |name: &str| -> Vec<Value> {
+    let lines_of = |version: u32| -> Vec<Value> {
+        let lines = KINDS.iter().flat_map(|kind| Fixture::read(kind, version).log);
+        lines.map(|line| serde_json::from_slice(&line).unwrap()).collect()
+    };
+    let events_in = |lines: &[Value], name: &str| -> Vec<Value> {
         let events = lines.iter().flat_map(|commit| commit["events"].as_array().unwrap());
         events.filter_map(|event| event.get(name)).cloned().collect()
     };
+    let lines = lines_of(FORMAT_VERSION);
+    let events = |name: &str| events_in(&lines, name);
     let check = |objects: &[Value], fields: &str| {
         for field in fields.split(' ') {
             assert!(objects.iter().any(|object| object.get(field).is_some()), "{field} is never there");
             assert!(objects.iter().any(|object| object.get(field).is_none()), "{field} is always there");
         }
     };
+    // A record names all of its fields, also those that say nothing.
+    let check_said = |objects: &[Value], fields: &str| {
+        for field in fields.split(' ') {
+            assert!(objects.iter().all(|object| object.get(field).is_some()), "{field} is not always there");
+            assert!(objects.iter().any(|object| !says_nothing(field, &object[field])), "{field} never says anything");
+            assert!(objects.iter().any(|object| says_nothing(field, &object[field])), "{field} always says something");
+        }
+    };
     let inner =
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
     check(&lines, "answered");
-    check(&events("created"), "constraints memory_core_refs drawn pattern");
-    check(&events("edited"), "name goal constraints memory_core_refs on_failure drawn");
+    check(&events("created"), "constraints cores drawn pattern");
+    check(&events("edited"), "name goal constraints cores on_failure drawn");
     let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_added", "task"), task);
     let edit =
         "title description trigger_rule on_failure priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_edited", "edit"), edit);
-    check(&events("task_started"), "by");
+    check(&events("task_started"), "agent");
     check(&events("task_blocked"), "reason");
     check(&events("task_submitted"), "result");
     check(&events("task_completed"), "result");
     let results = ["task_submitted", "task_completed"].map(|name| inner(name, "result")).concat();
     let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
     check(&results, "next_steps trust");
-    check(&events("task_reviewed"), "comments remembered");
-    check(&events("task_failed"), "remembered");
+    check(&events("task_reviewed"), "comment remembered");
+    // Every failure has been remembered since there are setbacks. Only what was written before does not say so.
+    assert!(events("task_failed").iter().all(|failed| failed["remembered"] == true));
+    check(&events_in(&lines_of(2), "task_failed"), "remembered");
     check(&events("task_retried"), "not_before by_hand");
-    check(&events("task_cancelled"), "cause comment");
+    check_said(&events("task_cancelled"), "caused_by reason");
     let decision = "alternatives rationale affects_tasks reversible supersedes force needs_approval trust";
     check(&inner("decision_recorded", "decision"), decision);
     check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core trust");
-    check(&inner("artifact_recorded", "artifact"), "description associated_task checksum size content trust");
+    check(&inner("artifact_recorded", "artifact"), "description task checksum size content trust");
     check(&events("branch_chosen"), "rationale");
-    check(&events("ended"), "comment");
+    check(&events("ended"), "reason");
     check(&events("decision_judged"), "comment");
-    check(&events("paused"), "comment");
+    check(&events("paused"), "reason");
     check(&events("learning_refused"), "reason");
     check(&events("roll_back_begun"), "reason");
     check(&inner("promotion_begun", "entry"), "contributors");
     check(&events("discarded"), "reason");
-    check(&inner("nudge_injected", "nudge"), "expires_at");
-    let of_image = |field: &str| -> Vec<Value> {
-        let snapshots =
-            KINDS.map(|kind| serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap());
-        snapshots.iter().flat_map(|snapshot| snapshot["state"][field].as_array().cloned().unwrap_or_default()).collect()
-    };
-    let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
-                completed_at failure cancellation reviewer reviewed_by review_status review_comments choice setbacks rework";
-    check(&of_image("tasks"), task);
-    check(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
-    check(&of_image("approvals"), "comment");
-    check(&of_image("nudges"), "expires_at expired delivered acknowledged");
-    check(&of_image("discoveries"), "promote_to_core trust");
-    check(&of_image("artifacts"), "associated_task checksum size content trust");
-    check(&of_image("learnings"), "core entry reason begun_rev refused");
-    check(&of_image("choices"), "chosen chosen_by chosen_at rationale");
+    check(&inner("nudge_sent", "nudge"), "expires_at");
+
     let states = KINDS.map(|kind| {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
     });
-    check(&states, "orchestrator approvals nudges learnings");
-    check(
-        &states.map(|state| state["info"].clone()),
-        "outcome ended_at comment forked_from paused archived_at retain_until waived learnings_extracted",
-    );
+    let of_image = |field: &str| -> Vec<Value> {
+        states.iter().flat_map(|state| state[field].as_array().unwrap()).cloned().collect()
+    };
+    let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
+                completed_at failure cancellation reviewer reviewed_by review_verdict review_comment choice setbacks rework";
+    check_said(&of_image("tasks"), task);
+    let cancellations: Vec<Value> =
+        of_image("tasks").iter().map(|task| task["cancellation"].clone()).filter(Value::is_object).collect();
+    check_said(&cancellations, "caused_by reason");
+    check_said(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
+    check_said(&of_image("approvals"), "comment");
+    check_said(&of_image("nudges"), "expires_at expired delivered acknowledged");
+    check_said(&of_image("discoveries"), "promote_to_core trust");
+    check_said(&of_image("artifacts"), "task checksum size content trust");
+    check_said(&of_image("choices"), "chosen chosen_by chosen_at rationale");
+    // What a learning says depends on what became of it.
+    check(&of_image("learnings"), "core entry reason begun_rev refused");
+    let with = |field: &str| -> Vec<Value> {
+        of_image("learnings").into_iter().filter(|verdict| verdict.get(field).is_some()).collect()
+    };
+    check_said(&with("reason"), "reason");
+    check_said(&with("refused"), "refused");
+    check_said(&states, "orchestrator approvals nudges learnings");
+    let infos = states.each_ref().map(|state| state["info"].clone());
+    let info = "cores drawn pattern outcome ended_at reason forked_from paused archived_at retain_until waived \
+                learnings_extracted";
+    check_said(&infos, info);
+}
+
+/// Whether a field of a record has the value that it has if nobody said anything about it.
+fn says_nothing(field: &str, value: &Value) -> bool {
+    match field {
+        "trust" => value == "agent",
+        _ => value.is_null() || value == false || value.as_array().is_some_and(Vec::is_empty),
+    }
+}
+
+#[test]
+fn a_cancellation_is_read_in_every_format() {
+    let cancelled = |said: &str| -> BoardEvent {
+        serde_json::from_str(&format!(r#"{{"task_cancelled":{{"task":"T-2",{said}}}}}"#)).unwrap()
+    };
+    let is = |cause, caused_by: Option<u64>, reason: Option<&str>| BoardEvent::TaskCancelled {
+        task: id(2),
+        cancellation: Cancellation { cause, caused_by: caused_by.map(id), reason: reason.map(Into::into) },
+    };
+    for (said, event) in [
+        (r#""reason":"board_ended""#, is(CancelCause::BoardEnded, None, None)),
+        (r#""reason":"upstream_failed","cause":"T-1""#, is(CancelCause::UpstreamFailed, Some(1), None)),
+        (r#""reason":"requested","comment":"board_ended""#, is(CancelCause::Requested, None, Some("board_ended"))),
+        (r#""cause":"upstream_failed","caused_by":"T-1""#, is(CancelCause::UpstreamFailed, Some(1), None)),
+        // In format 2, this reason would have been a cause.
+        (r#""cause":"requested","reason":"board_ended""#, is(CancelCause::Requested, None, Some("board_ended"))),
+    ] {
+        assert_eq!(cancelled(said), event, "{said}");
+        let again = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<BoardEvent>(&again).unwrap(), event, "{again}");
+    }
 }
 
 #[test]
@@ -198,12 +251,12 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::TaskAdded { id: task, task: new_task(&[]) },
         BoardEvent::TaskAdded { id: id(2), task: new_task(&[nowhere]) },
         BoardEvent::TaskAdded { id: id(2), task: Box::new(member("x", &["y"])) },
-        BoardEvent::DependencyAdded { task, on: nowhere },
-        BoardEvent::DependencyAdded { task: nowhere, on: task },
-        BoardEvent::DependencyRemoved { task, on: task },
-        BoardEvent::DependencyRemoved { task, on: nowhere },
-        BoardEvent::DependencyRemoved { task: nowhere, on: task },
-        BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: at(1), lease_ms: 1 },
+        BoardEvent::DependencyAdded { task, depends_on: nowhere },
+        BoardEvent::DependencyAdded { task: nowhere, depends_on: task },
+        BoardEvent::DependencyRemoved { task, depends_on: task },
+        BoardEvent::DependencyRemoved { task, depends_on: nowhere },
+        BoardEvent::DependencyRemoved { task: nowhere, depends_on: task },
+        BoardEvent::TaskStarted { task, agent: None, epoch: 1, deadline: at(1), lease_ms: 1 },
         BoardEvent::LeaseRenewed { task, deadline: at(1) },
         BoardEvent::TaskReleased { task: nowhere },
         BoardEvent::TaskCompleted { task: nowhere, result: None },
@@ -228,9 +281,9 @@ fn an_event_that_does_not_fit_is_a_misfit() {
             verdict: ApprovalVerdict::Approved,
             comment: None,
         },
-        BoardEvent::NudgeInjected { id: NudgeId(2), nudge: Box::new(nudge(NudgeTarget::All)) },
-        BoardEvent::NudgeDelivered { nudge: NudgeId(1), to: "ann".into() },
-        BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), by: "ann".into() },
+        BoardEvent::NudgeSent { id: NudgeId(2), nudge: Box::new(nudge(NudgeTarget::All)) },
+        BoardEvent::NudgeDelivered { nudge: NudgeId(1), agent: "ann".into() },
+        BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), agent: "ann".into() },
         BoardEvent::NudgeExpired { nudge: NudgeId(1) },
         BoardEvent::Resumed,
     ];
@@ -245,6 +298,34 @@ fn an_event_that_does_not_fit_is_a_misfit() {
 
 fn fixtures() -> impl Iterator<Item = (&'static str, u32)> {
     KINDS.into_iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version)))
+}
+
+/// The same with one value for what only format 3 stores: when a record was changed last, and who made a choice or a verdict
+/// on a learning and when. A log tells all of it by its stamps, also an old one; an old snapshot does not, and what is
+/// filled in for it when it is loaded is the best guess that there is. Artifacts and approvals never change after they were
+/// made, so that there is nothing to guess: they stay as they are.
+fn without_what_format_3_added(mut board: Revisioned<BoardState>) -> Revisioned<BoardState> {
+    let mut image = BoardImage::from(board.state);
+    macro_rules! forget_updates {
+        ($($records:ident),*) => {
+            $(for record in image.$records.iter_mut() {
+                let record = Arc::make_mut(record);
+                record.updated_at = record.created_at;
+            })*
+        };
+    }
+    macro_rules! forget_authors {
+        ($($records:ident),*) => {
+            $(for record in image.$records.iter_mut() {
+                let record = Arc::make_mut(record);
+                (record.created_at, record.created_by, record.updated_at) = (at(1), "whoever".into(), at(1));
+            })*
+        };
+    }
+    forget_updates!(info, tasks, decisions, discoveries, nudges);
+    forget_authors!(choices, learnings);
+    board.state = image.into();
+    board
 }
 
 fn commits() -> Vec<BoardCommit> {
@@ -318,7 +399,7 @@ fn drawn() -> Desk {
     let mut desk = Desk::empty(Limits::default());
     let board = NewBoard {
         name: "Drawn".into(),
-        memory_core_refs: vec!["house rules".into(), "a:b".into()],
+        cores: vec!["house rules".into(), "a:b".into()],
         drawn: ["a:b:E-12", "house rules:E-1"].map(|it| it.parse().unwrap()).to_vec(),
         pattern: Some("house rules:E-3".parse().unwrap()),
         ..NewBoard::default()
@@ -332,7 +413,7 @@ fn drawn() -> Desk {
 fn redrawn() -> Desk {
     let mut desk = drawn();
     let (cores, drawn) = (vec!["acme".into()], vec!["acme:E-4".parse().unwrap()]);
-    let edit = BoardEdit { memory_core_refs: Some(cores), drawn: Some(drawn), ..BoardEdit::default() };
+    let edit = BoardEdit { cores: Some(cores), drawn: Some(drawn), ..BoardEdit::default() };
     desk.tell(BoardCommand::Edit { edit, if_version: None });
     desk
 }
@@ -352,7 +433,7 @@ fn history() -> Desk {
         name: "Token service 🗝".into(),
         goal: "Add \"JWT\"\nto the API".into(),
         constraints: vec!["No breaking changes".into()],
-        memory_core_refs: vec!["auth-jwt".into()],
+        cores: vec!["auth-jwt".into()],
         on_failure: FailurePolicy::SkipDependents,
         ..NewBoard::default()
     }));
@@ -363,7 +444,7 @@ fn history() -> Desk {
     let edit = BoardEdit {
         goal: Some("Ship it".into()),
         constraints: Some(vec![]),
-        memory_core_refs: Some(vec!["acme".into()]),
+        cores: Some(vec!["acme".into()]),
         ..BoardEdit::default()
     };
     desk.tell(BoardCommand::Edit { edit, if_version: None });
@@ -449,12 +530,12 @@ fn history() -> Desk {
     desk.tell(review(id(2), ReviewStatus::NeedsRework));
     let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
     desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None, heed_nudges: false }).unwrap();
-    let (verdict, comments) = (ReviewStatus::Rejected, Some("not yet".into()));
-    desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comments }).unwrap();
+    let (verdict, comment) = (ReviewStatus::Rejected, Some("not yet".into()));
+    desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comment }).unwrap();
     keyed(&mut desk, &human(), BoardCommand::RetryFailed);
     desk.complete(id(2));
-    let (task, verdict, comments) = (id(2), ReviewStatus::Approved, Some("now it is".into()));
-    desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task, verdict, comments }).unwrap();
+    let (task, verdict, comment) = (id(2), ReviewStatus::Approved, Some("now it is".into()));
+    desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task, verdict, comment }).unwrap();
 
     keyed(&mut desk, &ann, BoardCommand::RecordDecision(decision(None)));
     desk.ask(
@@ -487,7 +568,7 @@ fn history() -> Desk {
     let artifact = NewArtifact {
         path: "notes.md".into(),
         description: "Notes".into(),
-        associated_task: Some(id(1)),
+        task: Some(id(1)),
         checksum: Some("ab".repeat(32)),
         size: Some(5),
         content: Some("notes".into()),
@@ -495,7 +576,7 @@ fn history() -> Desk {
     };
     desk.ask(&bob, BoardCommand::RecordArtifact(artifact)).unwrap();
 
-    desk.tell(BoardCommand::CancelTask { task: id(4), comment: Some("not wanted".into()) });
+    desk.tell(BoardCommand::CancelTask { task: id(4), reason: Some("not wanted".into()) });
     desk.tell(assign(id(5), "bob"));
     desk.tell(release(id(5), None));
     // Something of every state that a copy can begin with.
@@ -532,7 +613,7 @@ fn copied(source: &Desk) -> Desk {
 }
 
 fn ended(mut desk: Desk) -> Desk {
-    let command = BoardCommand::Complete { comment: Some("enough".into()), unfinished: Unfinished::Cancel };
+    let command = BoardCommand::Complete { reason: Some("enough".into()), unfinished: Unfinished::Cancel };
     let key = IdempotencyKey::new("the end", &command, &Limits::default()).unwrap();
     let reply = desk.request(&human(), &Request { command, if_rev: None, idempotency: Some(key) }).unwrap();
     assert_eq!(reply, BoardReply::Ended { outcome: BoardOutcome::Partial });
@@ -544,7 +625,7 @@ fn small() -> Desk {
     let mut desk = Desk::with(NewBoard { name: "small".into(), ..NewBoard::default() });
     desk.add(NewTask::new("task"));
     desk.complete(id(1));
-    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Refuse });
     desk
 }
 
@@ -575,19 +656,19 @@ fn steered() -> Desk {
     desk.tell(judge(1, ApprovalVerdict::Approved, None));
     desk.tell(BoardCommand::RecordDecision(decision(Some(1))));
     desk.claim(&bob, id(2));
-    desk.tell(BoardCommand::Pause { comment: None });
+    desk.tell(BoardCommand::Pause { reason: None });
     desk.pass(7_000);
     desk.tell(BoardCommand::Resume);
     desk.pass(LASTS.as_millis() as i64);
     desk.tell(BoardCommand::Tick);
-    desk.tell(BoardCommand::Pause { comment: Some("lunch".into()) });
+    desk.tell(BoardCommand::Pause { reason: Some("lunch".into()) });
     desk
 }
 
 /// A board that was put away in every way, and purged.
 fn retired() -> Desk {
     let mut desk = Desk::new();
-    desk.tell(BoardCommand::Cancel { comment: None });
+    desk.tell(BoardCommand::Cancel { reason: None });
     let archive = |retain| BoardCommand::Archive { retain };
     let keyed = archive(RetainFor::Unsaid { ms: 5_000 });
     let key = IdempotencyKey::new("away", &keyed, &Limits::default()).unwrap();
@@ -605,8 +686,7 @@ fn retired() -> Desk {
 /// A board that taught something, with a learning in every state that there is.
 fn learned() -> Desk {
     let (ann, rita, mut keys) = (worker("ann"), named("rita", Role::Reviewer), 0);
-    let mut desk =
-        Desk::with(NewBoard { name: "learned".into(), memory_core_refs: vec!["rules".into()], ..NewBoard::default() });
+    let mut desk = Desk::with(NewBoard { name: "learned".into(), cores: vec!["rules".into()], ..NewBoard::default() });
     let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
         keys += 1;
         let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
@@ -624,13 +704,13 @@ fn learned() -> Desk {
     let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..NewTask::new("Write the routes") });
     desk.fail(task);
     desk.complete(task);
-    let (verdict, comments) = (ReviewStatus::NeedsRework, Some("no \"test\"".into()));
-    desk.ask(&rita, BoardCommand::Review { task, verdict, comments }).unwrap();
+    let (verdict, comment) = (ReviewStatus::NeedsRework, Some("no \"test\"".into()));
+    desk.ask(&rita, BoardCommand::Review { task, verdict, comment }).unwrap();
     desk.ask(&ann, complete_task(task, None)).unwrap();
     desk.tell(review(task, ReviewStatus::NeedsRework));
     desk.ask(&ann, complete_task(task, None)).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));
-    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Refuse });
     desk.ask(&rita, BoardCommand::ExtractLearnings).unwrap();
 
     let learning = |name: &str| name.parse::<LearningId>().unwrap();
@@ -802,7 +882,7 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::OrchestratorReleased => "orchestrator released",
         BoardEvent::OrchestratorExpired => "orchestrator expired",
         BoardEvent::DecisionJudged { .. } => "decision judged",
-        BoardEvent::NudgeInjected { .. } => "nudge injected",
+        BoardEvent::NudgeSent { .. } => "nudge sent",
         BoardEvent::NudgeDelivered { .. } => "nudge delivered",
         BoardEvent::NudgeAcknowledged { .. } => "nudge acknowledged",
         BoardEvent::NudgeExpired { .. } => "nudge expired",

@@ -83,7 +83,7 @@ fn a_decision_that_holds_and_says_why_is_a_learning() {
 fn a_decision_is_told_with_its_reason_and_what_was_rejected() {
     let mut desk = Desk::with(NewBoard {
         name: "b".into(),
-        memory_core_refs: vec!["house-rules".into(), "other".into()],
+        cores: vec!["house-rules".into(), "other".into()],
         ..NewBoard::default()
     });
     let tasks = desk.add_all(vec![NewTask::new("a"), NewTask::new("b")]);
@@ -218,8 +218,8 @@ fn what_was_sent_back_teaches_what_settled_it() {
     let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..NewTask::new("Write the routes") });
     desk.fail(task);
     desk.complete(task);
-    let comments = Some("logout has no test".into());
-    desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewStatus::NeedsRework, comments }).unwrap();
+    let comment = Some("logout has no test".into());
+    desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewStatus::NeedsRework, comment }).unwrap();
     assert_eq!(names(&desk), Vec::<String>::new(), "it is not done");
     let result = TaskResult { summary: "three routes, tested".into(), next_steps: vec![], trust: None };
     desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
@@ -249,7 +249,7 @@ fn what_was_sent_back_teaches_what_settled_it() {
     desk.complete(task);
     let (verdict, stamp) =
         (ReviewStatus::NeedsRework, Stamp { rev: 99, at: desk.now, principal: "rita", role: Role::Reviewer });
-    let sent_back = BoardEvent::TaskReviewed { task, verdict, comments: None, remembered: true };
+    let sent_back = BoardEvent::TaskReviewed { task, verdict, comment: None, remembered: true };
     desk.live.state.apply(&sent_back, stamp).unwrap();
     desk.ask(&worker("ann"), complete_task(task, None)).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));

@@ -66,7 +66,7 @@ fn answer_5_every_command_first_expires_what_is_due() {
     assert_eq!((claimed.epoch, desk.rev()), (2, rev + 1));
     assert!(matches!(
         desk.last_events()[..],
-        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskStarted { by: Some(_), .. }]
+        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskStarted { agent: Some(_), .. }]
     ));
 }
 
@@ -185,7 +185,7 @@ fn answer_5_every_call_of_the_holder_about_his_task_renews() {
     let decision =
         NewDecision { question: "q".into(), choice: "c".into(), affects_tasks: vec![TASK], ..Default::default() };
     let discovery = NewDiscovery { content: "d".into(), affects_tasks: vec![TASK], ..Default::default() };
-    let artifact = NewArtifact { path: "p".into(), associated_task: Some(TASK), ..Default::default() };
+    let artifact = NewArtifact { path: "p".into(), task: Some(TASK), ..Default::default() };
     let calls = [
         heartbeat(TASK, None),
         set_status(TASK, TaskStatus::InProgress, None),
@@ -334,7 +334,7 @@ fn a_worker_that_restarts_gets_its_task_back_by_task_and_epoch() {
     assert_eq!(desk.refused_to(&ann, claim_again(1)), fenced(Some("ann"), 2));
     // A blocked task is worked on again.
     desk.ask(&ann, set_status(TASK, TaskStatus::Blocked, Some(2))).unwrap();
-    desk.tell(BoardCommand::Pause { comment: None });
+    desk.tell(BoardCommand::Pause { reason: None });
     desk.ask(&ann, claim_again(2)).unwrap();
     assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a pause does not keep a holder from its task");
     desk.tell(BoardCommand::Resume);
@@ -453,8 +453,8 @@ fn whoever_calls_himself_orchestrator_changes_nothing_while_another_is() {
         set_status(TASK, TaskStatus::Cancelled, None),
         claim_next(),
         BoardCommand::RetryFailed,
-        BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
-        BoardCommand::Cancel { comment: None },
+        BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel },
+        BoardCommand::Cancel { reason: None },
     ];
     for command in commands {
         assert_eq!(desk.refused_to(&otto, command), role_fenced(Some("olga"), 1));

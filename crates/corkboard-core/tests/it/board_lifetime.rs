@@ -24,7 +24,7 @@ fn discard(reason: &str) -> BoardCommand {
 }
 
 fn complete() -> BoardCommand {
-    BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel }
+    BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel }
 }
 
 /// A board that has ended, with a task.
@@ -58,17 +58,17 @@ fn everything() -> Vec<BoardCommand> {
         BoardCommand::RetryFailed,
         BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS },
         BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(unsaid()) },
-        BoardCommand::Pause { comment: None },
+        BoardCommand::Pause { reason: None },
         BoardCommand::Resume,
         BoardCommand::DeliverNudges { nudges: Vec::new() },
         complete(),
-        BoardCommand::Cancel { comment: None },
+        BoardCommand::Cancel { reason: None },
     ]
 }
 
 #[test]
 fn only_what_has_ended_is_put_away() {
-    for end in [complete(), BoardCommand::Cancel { comment: None }] {
+    for end in [complete(), BoardCommand::Cancel { reason: None }] {
         let mut desk = Desk::new();
         desk.add(NewTask::new("task"));
         assert_eq!(desk.refused(unsaid()), Refusal::BoardActive);

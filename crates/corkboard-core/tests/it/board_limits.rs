@@ -89,7 +89,7 @@ fn question(question: String, name: &str) -> BoardCommand {
 fn answer_1_every_line_has_a_limit_must_say_something_and_be_printable() {
     let lines: [(&str, WithText); 10] = [
         ("board name", |text| edit(|edit| edit.name = Some(text))),
-        ("memory core", |text| edit(|edit| edit.memory_core_refs = Some(vec![text]))),
+        ("memory core", |text| edit(|edit| edit.cores = Some(vec![text]))),
         ("task title", |text| new_task(|task| task.title = text)),
         ("task title", |text| edit_task(TaskEdit { title: Some(text), ..TaskEdit::default() })),
         ("key", |text| new_task(|task| task.key = Some(text))),
@@ -108,7 +108,7 @@ fn answer_1_every_line_has_a_limit_must_say_something_and_be_printable() {
         }),
         ("board name", |name| BoardCommand::Create(NewBoard { name, ..NewBoard::default() })),
         ("memory core", |core| {
-            BoardCommand::Create(NewBoard { name: "n".into(), memory_core_refs: vec![core], ..NewBoard::default() })
+            BoardCommand::Create(NewBoard { name: "n".into(), cores: vec![core], ..NewBoard::default() })
         }),
     ];
     for (what, line) in lines {
@@ -146,11 +146,11 @@ fn answer_1_every_text_has_a_limit() {
         |text| status(TaskStatus::Blocked, text),
         |text| status(TaskStatus::Failed, text),
         |text| status(TaskStatus::Cancelled, text),
-        |text| BoardCommand::Review { task: id(1), verdict: ReviewStatus::Rejected, comments: Some(text) },
-        |text| BoardCommand::Review { task: id(1), verdict: ReviewStatus::Approved, comments: Some(text) },
-        |text| BoardCommand::CancelTask { task: id(2), comment: Some(text) },
-        |text| BoardCommand::Complete { comment: Some(text), unfinished: Unfinished::Cancel },
-        |text| BoardCommand::Cancel { comment: Some(text) },
+        |text| BoardCommand::Review { task: id(1), verdict: ReviewStatus::Rejected, comment: Some(text) },
+        |text| BoardCommand::Review { task: id(1), verdict: ReviewStatus::Approved, comment: Some(text) },
+        |text| BoardCommand::CancelTask { task: id(2), reason: Some(text) },
+        |text| BoardCommand::Complete { reason: Some(text), unfinished: Unfinished::Cancel },
+        |text| BoardCommand::Cancel { reason: Some(text) },
         |text| BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(new_task(|task| task.description = text)) },
     ];
     for (place, text) in texts.into_iter().enumerate() {
@@ -177,7 +177,7 @@ fn answer_1_every_text_has_a_limit() {
 fn answer_1_every_list_has_a_limit() {
     let lists: [(&str, WithList); 4] = [
         ("constraint", |list| edit(|edit| edit.constraints = Some(list))),
-        ("memory core", |list| edit(|edit| edit.memory_core_refs = Some(list))),
+        ("memory core", |list| edit(|edit| edit.cores = Some(list))),
         ("alternative", |list| new_decision(|decision| decision.alternatives = list)),
         ("next step", |list| result("done".into(), list)),
     ];
@@ -319,7 +319,7 @@ fn a_summary_stays_under_4_kib_whatever_the_texts() {
                 if text.trim().is_empty() || text == "\u{1}" { "n".into() } else { long.chars().take(1000).collect() };
             let mut desk = Desk::with(NewBoard { name, goal: goal.clone(), ..NewBoard::default() });
             // What its end adds is part of it.
-            desk.tell(BoardCommand::Cancel { comment: None });
+            desk.tell(BoardCommand::Cancel { reason: None });
             desk.tell(BoardCommand::Discard { reason: Some(goal.clone()) });
             let summary = desk.state().summary(desk.now);
             assert!(summary.len() <= 4096, "{} bytes for {count} of {text:?}", summary.len());

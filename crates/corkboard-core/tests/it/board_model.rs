@@ -133,16 +133,16 @@ proptest! {
             _ => {}
         });
         let state = desk.state();
-        let kept: Vec<_> = state.decisions().map(|it| (it.id.0, it.made_by.to_string())).collect();
+        let kept: Vec<_> = state.decisions().map(|it| (it.id.0, it.created_by.to_string())).collect();
         assert_eq!(kept, decisions);
-        let kept: Vec<_> = state.discoveries().map(|it| (it.id.0, it.discovered_by.to_string())).collect();
+        let kept: Vec<_> = state.discoveries().map(|it| (it.id.0, it.created_by.to_string())).collect();
         assert_eq!(kept, discoveries);
         let kept: Vec<_> = state.artifacts().map(|it| (it.id.0, it.created_by.to_string())).collect();
         assert_eq!(kept, artifacts);
         // Contributions are the same, by another way.
-        let made = state.contributions().flat_map(|it| it.decisions_made.iter().map(|id| (id.0, it.agent_id.to_string())));
+        let made = state.contributions().flat_map(|it| it.decisions_made.iter().map(|id| (id.0, it.agent.to_string())));
         assert_eq!(made.collect::<BTreeSet<_>>(), decisions.into_iter().collect());
-        let done = state.contributions().flat_map(|it| it.tasks_completed.iter().map(|id| (*id, it.agent_id.to_string())));
+        let done = state.contributions().flat_map(|it| it.tasks_completed.iter().map(|id| (*id, it.agent.to_string())));
         let completed = state.tasks().filter(|task| task.status == TaskStatus::Completed);
         let completed = completed.map(|task| (task.id, task.assigned_to.as_ref().unwrap().to_string()));
         assert_eq!(done.collect::<BTreeSet<_>>(), completed.collect());
@@ -164,7 +164,7 @@ proptest! {
                         && was.status != task.status
                     {
                         // A claim goes by two arrows at once.
-                        let is_claim = matches!(event, BoardEvent::TaskStarted { by: Some(_), .. });
+                        let is_claim = matches!(event, BoardEvent::TaskStarted { agent: Some(_), .. });
                         let begins = (TaskStatus::Pending, TaskStatus::InProgress);
                         let allowed = is_arrow(was, task) || (is_claim && (was.status, task.status) == begins);
                         assert!(allowed, "{} -> {} by {event:?}", was.status, task.status);
@@ -262,8 +262,8 @@ proptest! {
             }
             for event in desk.last_events() {
                 let (nudge, who, what) = match &event {
-                    BoardEvent::NudgeDelivered { nudge, to } => (*nudge, to, "delivered"),
-                    BoardEvent::NudgeAcknowledged { nudge, by } => (*nudge, by, "acknowledged"),
+                    BoardEvent::NudgeDelivered { nudge, agent } => (*nudge, agent, "delivered"),
+                    BoardEvent::NudgeAcknowledged { nudge, agent } => (*nudge, agent, "acknowledged"),
                     _ => continue,
                 };
                 assert_eq!(**who, *turn.actor.principal, "only the reader proves that they read");
@@ -273,7 +273,7 @@ proptest! {
                 let is_meant = match &given.to {
                     NudgeTarget::Agent(agent) => agent.as_str() == &**who,
                     NudgeTarget::Orchestrator => holder.map_or(turn.actor.role == Role::Orchestrator, |it| it == &**who),
-                    NudgeTarget::All => *given.injected_by != **who,
+                    NudgeTarget::All => *given.created_by != **who,
                 };
                 assert!(is_meant || given.is_delivered_to(who), "{nudge} reached {who}");
             }
@@ -287,7 +287,7 @@ proptest! {
                     let is_theirs = match &nudge.to {
                         NudgeTarget::Agent(agent) => agent.as_str() == name,
                         NudgeTarget::Orchestrator => holds && nudge.acknowledged.is_empty(),
-                        NudgeTarget::All => *nudge.injected_by != *name,
+                        NudgeTarget::All => *nudge.created_by != *name,
                     };
                     is_active && is_theirs && !nudge.expired && !nudge.is_acknowledged_by(name)
                 }).collect();
@@ -330,7 +330,7 @@ proptest! {
             let deadline = |state: &BoardState| state.orchestrator().map(|lease| lease.deadline);
             assert_eq!(deadline(desk.state()), deadline(before).map(|at| at + length));
             for nudge in desk.state().nudges().filter(|nudge| nudge.is_open()) {
-                let length = desk.now.duration_since(pause.since.max(nudge.injected_at));
+                let length = desk.now.duration_since(pause.since.max(nudge.created_at));
                 assert_eq!(nudge.expires_at, before.nudge(nudge.id).unwrap().expires_at.map(|at| at + length));
             }
         });
@@ -383,7 +383,7 @@ proptest! {
             let (before, after) = (turn.before.state(), desk.state());
             // One that was rolled back and is promoted again is in both.
             let verdicts = before.learning_verdicts().chain(after.learning_verdicts());
-            let learnings: BTreeSet<_> = verdicts.map(|verdict| &verdict.learning).collect();
+            let learnings: BTreeSet<_> = verdicts.map(|verdict| &verdict.id).collect();
             for learning in learnings {
                 let (was, is) = (before.learning_state(learning), after.learning_state(learning));
                 let way = (was.as_str(), is.as_str());
@@ -402,7 +402,7 @@ proptest! {
                 let is_way = (is_way && is_refused(&was) == (way == ("begun", "open")))
                     || (way == ("begun", "begun") && !is_refused(&was) && is_refused(&is));
                 assert!(was == is || is_way, "{learning}: {way:?} by {:?}", turn.command);
-                if was != is && let Some(kept) = after.learning_verdicts().find(|kept| kept.learning == *learning) {
+                if was != is && let Some(kept) = after.learning_verdicts().find(|kept| kept.id == *learning) {
                     assert_eq!(kept.version, desk.rev());
                 }
                 if let (true, LearningState::Begun(promotion)) = (was != is && !is_refused(&is), &is) {

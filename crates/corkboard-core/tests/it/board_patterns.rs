@@ -65,7 +65,7 @@ fn what_is_wrong_is_named_by_its_line() {
 fn board() -> NewBoard {
     let drawn = ["rules:E-3", "rules:E-1"].map(|it| it.parse().unwrap()).to_vec();
     let pattern = Some("elsewhere:E-2".parse().unwrap());
-    NewBoard { name: "b".into(), memory_core_refs: vec!["rules".into()], drawn, pattern, ..NewBoard::default() }
+    NewBoard { name: "b".into(), cores: vec!["rules".into()], drawn, pattern, ..NewBoard::default() }
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_board_that_gets_other_cores_draws_on_these() {
     desk.tell(BoardCommand::Create(board()));
     let edit = |cores: Option<&str>, drawn: &str| BoardCommand::Edit {
         edit: BoardEdit {
-            memory_core_refs: cores.map(|core| vec![core.into()]),
+            cores: cores.map(|core| vec![core.into()]),
             drawn: Some(vec![drawn.parse().unwrap()]),
             ..BoardEdit::default()
         },

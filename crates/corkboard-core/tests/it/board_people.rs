@@ -102,15 +102,15 @@ fn a_nudge_is_shown_until_it_is_acknowledged_by_each_for_themselves() {
     assert_eq!(
         desk.last_events(),
         [
-            BoardEvent::NudgeDelivered { nudge: NudgeId(1), to: "bob".into() },
-            BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), by: "bob".into() },
+            BoardEvent::NudgeDelivered { nudge: NudgeId(1), agent: "bob".into() },
+            BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), agent: "bob".into() },
         ]
     );
     // Whoever comes later is told too, and all of it is there after a restart.
     assert_eq!(shown(&desk, &worker("cat")), [1]);
     assert_eq!(replay(Revisioned::default(), &desk.log, &desk.limits), desk.live);
     assert_eq!(Revisioned::decode(&desk.live.encode().unwrap()).unwrap(), desk.live);
-    desk.tell(BoardCommand::Cancel { comment: None });
+    desk.tell(BoardCommand::Cancel { reason: None });
     assert_eq!(shown(&desk, &worker("cat")), [0u64; 0], "nobody works on what has ended");
 }
 
@@ -182,7 +182,7 @@ fn a_task_waits_for_the_approval_of_a_decision_about_it() {
 
     assert_eq!(desk.tell(judge(1, ApprovalVerdict::Approved)), BoardReply::Approval(ApprovalId(1)));
     let approval = desk.state().approval(ApprovalId(1)).unwrap();
-    assert_eq!((approval.decision, &*approval.by, approval.at), (decision, "hugo", desk.now));
+    assert_eq!((approval.decision, &*approval.created_by, approval.created_at), (decision, "hugo", desk.now));
     assert!(desk.state().decision(decision).unwrap().holds());
     assert_eq!(desk.ready(), [id(1)]);
     desk.ask(&ann, complete_task(id(2), None)).unwrap();
@@ -264,7 +264,7 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     let claimed = desk.claim(&ann, id(1));
     desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     desk.pass(3_000);
-    desk.tell(BoardCommand::Pause { comment: Some("look first".into()) });
+    desk.tell(BoardCommand::Pause { reason: Some("look first".into()) });
     let since = desk.now;
     let paused = Refusal::Paused { by: "hugo".into(), since };
     let hour = SignedDuration::from_hours(1);
@@ -278,7 +278,7 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     desk.ask(&ann, heartbeat(id(1), Some(claimed.epoch))).unwrap();
     desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     let rev = desk.rev();
-    desk.tell(BoardCommand::Pause { comment: None });
+    desk.tell(BoardCommand::Pause { reason: None });
     assert_eq!(desk.rev(), rev, "it is paused already");
     desk.tell(BoardCommand::Resume);
     assert_eq!(desk.task(id(1)).claim.as_ref().unwrap().deadline, claimed.deadline + hour);
@@ -293,9 +293,9 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     desk.tell(BoardCommand::Resume);
     assert_eq!(desk.rev(), rev);
     // What ends is not paused any more, and neither is its copy.
-    desk.tell(BoardCommand::Pause { comment: None });
+    desk.tell(BoardCommand::Pause { reason: None });
     let image = Box::new(BoardImage::from(desk.state().clone()));
-    desk.tell(BoardCommand::Cancel { comment: None });
+    desk.tell(BoardCommand::Cancel { reason: None });
     assert!(desk.state().info().unwrap().paused.is_none());
     let mut copy = Desk::empty(Limits::default());
     copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } });

@@ -25,8 +25,8 @@ fn f1() -> LearningId {
 
 /// A board with the insights F-1 (of ann), F-2 (of a person) and F-3 (of ann, from outside), which draws on the core "rules".
 fn desk() -> Desk {
-    let memory_core_refs = vec!["rules".into()];
-    let mut desk = Desk::with(NewBoard { name: "b".into(), memory_core_refs, ..NewBoard::default() });
+    let cores = vec!["rules".into()];
+    let mut desk = Desk::with(NewBoard { name: "b".into(), cores, ..NewBoard::default() });
     for (actor, trust) in [(worker("ann"), None), (human(), None), (worker("ann"), Some(Trust::Outside))] {
         let discovery = NewDiscovery { content: "users has no column".into(), trust, ..NewDiscovery::default() };
         desk.ask(&actor, BoardCommand::RecordDiscovery(discovery)).unwrap();
@@ -314,7 +314,7 @@ fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
 #[test]
 fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
     let mut desk = desk();
-    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel });
+    desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel });
     assert_eq!((desk.state().next_due(), desk.state().has_open_promotion()), (None, false));
     desk.tell(promote(f1()));
     let due = desk.now + BoardState::LEARNING_PATIENCE;
@@ -334,7 +334,7 @@ fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
     assert_eq!(desk.state().next_due(), None);
     // While it is paused, too.
     let mut desk = self::desk();
-    desk.tell(BoardCommand::Pause { comment: None });
+    desk.tell(BoardCommand::Pause { reason: None });
     desk.tell(promote(f1()));
     assert_eq!(desk.state().next_due(), Some(desk.now + BoardState::LEARNING_PATIENCE));
 }
@@ -345,7 +345,7 @@ fn extraction_is_written_down_once_and_only_after_the_end() {
     let rev = desk.rev();
     desk.tell(BoardCommand::ExtractLearnings);
     assert_eq!((desk.rev(), desk.state().info().unwrap().learnings_extracted.clone()), (rev, None));
-    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel });
+    desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel });
     desk.pass(1_000);
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::ExtractLearnings).unwrap();
     let extracted = desk.state().info().unwrap().learnings_extracted.clone().unwrap();
@@ -359,7 +359,7 @@ fn extraction_is_written_down_once_and_only_after_the_end() {
 fn on_an_archived_board_learnings_are_decided_about_until_it_is_purged() {
     let mut desk = desk();
     promoted(&mut desk, "F-1");
-    desk.tell(BoardCommand::Cancel { comment: None });
+    desk.tell(BoardCommand::Cancel { reason: None });
     promoted(&mut desk, "F-2");
     desk.tell(BoardCommand::Archive { retain: RetainFor::Said { ms: 1 } });
     desk.tell(BoardCommand::ExtractLearnings);
@@ -381,7 +381,7 @@ fn whoever_ran_the_board_learns_from_it_after_its_end() {
     desk.ask(&olga, as_olga(promote(f1()))).unwrap();
     let other = desk.refused_to(&orchestrator("otto"), promote(named_learning("F-2")));
     assert!(matches!(other, Refusal::Fenced { .. }), "{other:?}");
-    desk.ask(&olga, as_olga(BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel })).unwrap();
+    desk.ask(&olga, as_olga(BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel })).unwrap();
     desk.ask(&olga, as_olga(BoardCommand::ExtractLearnings)).unwrap();
     desk.ask(&olga, as_olga(promote(named_learning("F-2")))).unwrap();
     let ended = desk.refused_to(&olga, as_olga(add_tasks(vec![NewTask::new("more")])));

@@ -102,7 +102,7 @@ fn answer_11_an_artifact_has_its_checksum_and_size_and_up_to_64_kib_inline() {
             desk.refused(BoardCommand::RecordArtifact(NewArtifact { checksum: Some(text.into()), ..artifact("a") }));
         assert_eq!(refused, Refusal::Checksum { text: text.into() });
     }
-    let nowhere = NewArtifact { associated_task: Some(id(1)), ..artifact("a") };
+    let nowhere = NewArtifact { task: Some(id(1)), ..artifact("a") };
     assert_eq!(
         desk.refused(BoardCommand::RecordArtifact(nowhere)),
         Refusal::NotOnBoard { what: "task".into(), id: "T-1".into() }
@@ -212,7 +212,7 @@ fn answer_2_contributions_are_folded_by_agent_and_role() {
     desk.ask(&named("ann", Role::Reviewer), discovery("as a reviewer")).unwrap();
 
     let found: Vec<_> = desk.state().contributions().collect();
-    let names: Vec<_> = found.iter().map(|it| (&*it.agent_id, it.agent_role)).collect();
+    let names: Vec<_> = found.iter().map(|it| (&*it.agent, it.role)).collect();
     assert_eq!(names, [("ann", Role::Reviewer), ("ann", Role::Worker), ("otto", Role::Orchestrator)]);
     let ann = found[1];
     assert_eq!(ann.tasks_completed.iter().copied().collect::<Vec<_>>(), ids(&[1]));

@@ -128,12 +128,12 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Orchestrate, BoardCommand::RenewOrchestrator { epoch: 1 }),
         (Does::Orchestrate, BoardCommand::ReleaseOrchestrator { epoch: 1 }),
         (Does::Orchestrate, BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(BoardCommand::Tick) }),
-        (Does::End, BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel }),
-        (Does::End, BoardCommand::Cancel { comment: None }),
+        (Does::End, BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel }),
+        (Does::End, BoardCommand::Cancel { reason: None }),
         (Does::Archive, BoardCommand::Archive { retain: RetainFor::Said { ms: 1 } }),
         (Does::Archive, BoardCommand::Discard { reason: None }),
         (Does::Purge, BoardCommand::Purge),
-        (Does::Pause, BoardCommand::Pause { comment: None }),
+        (Does::Pause, BoardCommand::Pause { reason: None }),
         (Does::Pause, BoardCommand::Resume),
         (Does::Work, claim_next()),
         (Does::Work, heartbeat(id(1), Some(1))),
@@ -161,7 +161,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Tick, BoardCommand::Tick),
         // What lies inside is looked at as if it came alone.
         (Does::Edit, under_claim(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None })),
-        (Does::Pause, under_claim(BoardCommand::Pause { comment: None })),
+        (Does::Pause, under_claim(BoardCommand::Pause { reason: None })),
     ]
 }
 
@@ -196,7 +196,7 @@ fn taking_and_superseding_what_is_anothers_is_for_those_who_run_the_board() {
 
 #[test]
 fn what_the_board_does_not_know_is_denied_in_words() {
-    let refusal = desk().refused_to(&worker("eve"), BoardCommand::Pause { comment: None });
+    let refusal = desk().refused_to(&worker("eve"), BoardCommand::Pause { reason: None });
     assert_eq!(
         refusal.to_string(),
         "eve is a worker and may not pause or resume the board: only orchestrators, humans and admins may"

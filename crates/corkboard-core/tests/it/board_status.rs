@@ -2,7 +2,7 @@
 
 use crate::board_support::*;
 use corkboard_core::board::{
-    BoardCommand, CancelReason, NewTask, ReviewStatus, TaskId, TaskStatus, TaskStatus::*, Unfinished,
+    BoardCommand, CancelCause, NewTask, ReviewStatus, TaskId, TaskStatus, TaskStatus::*, Unfinished,
 };
 use corkboard_core::{Actor, ActorKind, Refusal, Role};
 
@@ -199,18 +199,18 @@ fn a_batch_is_claimed_by_priority_then_by_age_and_what_is_assigned_first() {
 
 #[test]
 fn a_board_ends_once_and_then_nothing_changes_any_more() {
-    let end = |unfinished| BoardCommand::Complete { comment: None, unfinished };
+    let end = |unfinished| BoardCommand::Complete { reason: None, unfinished };
     let mut desk = Desk::new();
     desk.add(NewTask::new("task"));
     assert_eq!(desk.refused(end(Unfinished::Refuse)), Refusal::Unfinished { unfinished: 1 });
     desk.claim(&worker("ann"), TASK);
     desk.ask(&orchestrator("ann"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     desk.tell(end(Unfinished::Cancel));
-    assert_eq!(desk.cancelled(TASK), Some((CancelReason::BoardEnded, None)));
+    assert_eq!(desk.cancelled(TASK), Some((CancelCause::BoardEnded, None)));
     assert_eq!((desk.state().orchestrator(), corkboard_core::Space::next_due(desk.state())), (None, None));
     let commands = [
         end(Unfinished::Cancel),
-        BoardCommand::Cancel { comment: None },
+        BoardCommand::Cancel { reason: None },
         add_tasks(vec![NewTask::new("more")]),
         claim_next(),
         heartbeat(TASK, Some(1)),

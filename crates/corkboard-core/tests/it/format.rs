@@ -340,15 +340,19 @@ fn conversation() -> Vec<AgentCommit> {
 fn the_log_of_a_conversation_is_still_written_byte_for_byte() {
     let today = Fixture::of(&conversation());
     if std::env::var_os("CORK_WRITE_FIXTURES").is_some() {
-        today.write_if_missing(paths("conversation", 2));
+        today.write_if_missing(paths("conversation", FORMAT_VERSION));
     }
-    let stored = Fixture::stored(paths("conversation", 2));
+    let stored = Fixture::stored(paths("conversation", FORMAT_VERSION));
     assert_eq!(today.log.iter().map(|line| text(line)).collect::<Vec<_>>(), {
         stored.log.iter().map(|line| text(line)).collect::<Vec<_>>()
     });
     assert_eq!(text(&today.snapshot), text(&stored.snapshot));
-    let folded = replay(Revisioned::default(), &stored.log, &Limits::default());
-    assert_eq!(Revisioned::decode(&stored.snapshot), Ok(folded));
+    // Conversations came with format 2.
+    for version in 2..=FORMAT_VERSION {
+        let stored = Fixture::stored(paths("conversation", version));
+        let folded = replay(Revisioned::default(), &stored.log, &Limits::default());
+        assert_eq!(Revisioned::decode(&stored.snapshot), Ok(folded), "format {version}");
+    }
 }
 
 fn version_field() -> String {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
-use corkboard::{CoreHit, CorePage, MemoryKind, Search, Show, Strict};
+use corkboard::{CoreHit, CorePage, ForgottenEntries, MemoryKind, Search, Strict};
 use serde::Deserializer;
 use serde::de::Error;
 use serde_json::Value;
@@ -48,35 +48,11 @@ struct ListQuery {
     /// What to do about entries that are forgotten and can be restored.
     #[serde(default)]
     #[param(inline)]
-    forgotten: Forgotten,
+    forgotten: ForgottenEntries,
 }
 
 fn per_page() -> usize {
     corkboard::CoreEntries::LIMIT
-}
-
-/// What to do about forgotten entries.
-#[derive(Deserialize, Default, ToSchema)]
-#[schema(as = CoreForgotten)]
-#[serde(rename_all = "snake_case")]
-enum Forgotten {
-    /// They are not shown.
-    #[default]
-    LeaveOut,
-    /// They alone are shown.
-    Only,
-    /// They are shown too.
-    Include,
-}
-
-impl From<Forgotten> for Show {
-    fn from(forgotten: Forgotten) -> Self {
-        match forgotten {
-            Forgotten::LeaveOut => Self::Remembered,
-            Forgotten::Only => Self::Forgotten,
-            Forgotten::Include => Self::All,
-        }
-    }
 }
 
 /// One entry, or several in one revision.
@@ -171,7 +147,7 @@ async fn list_core_entries(
 ) -> Result<axum::Json<CorePage>, HttpError> {
     let core = caller.core(&path.core)?;
     let ListQuery { cursor, limit, tag, kind, trust, forgotten } = query;
-    let mut entries = core.entries().limit(limit).show(forgotten.into());
+    let mut entries = core.entries().limit(limit).forgotten(forgotten);
     if let Some(after) = cursor {
         entries = entries.after(after);
     }

@@ -277,7 +277,7 @@ fn commands() -> Vec<(&'static str, Value)> {
         json!("tick"),
     ];
     let board = [
-        json!({"create": {"name": "b", "goal": "g", "constraints": ["c"], "memory_core_refs": ["m"], "on_failure": "continue", "drawn": ["m:E-1"]}}),
+        json!({"create": {"name": "b", "goal": "g", "constraints": ["c"], "cores": ["m"], "on_failure": "continue", "drawn": ["m:E-1"]}}),
         json!({"add_tasks": {"tasks": [{"key": "a", "title": "A", "depends_on": ["T-1"], "priority": 3, "retry_limit": 2, "estimate_minutes": 5}], "choices": [{"question": "q", "options": [{"name": "x", "tasks": ["a"]}]}]}}),
         json!({"add_dependency": {"task": "T-1", "on": "T-2"}}),
         json!({"edit_task": {"task": "T-1", "edit": {"title": "t", "priority": -1}, "if_version": 1}}),

@@ -37,7 +37,7 @@ async fn rev(client: &Client, board: &str) -> u64 {
 /// Nobody approved the decision of that board, it is eve's, and its task waits.
 async fn expect_closed_gate(server: &Running, eve: &Client, board: &str) {
     let decision = eve.get(&format!("/v1/boards/{board}/decisions")).await.ok()["decisions"][0].clone();
-    assert_eq!((&decision["made_by"], &decision["verdict"]), (&json!("eve"), &Value::Null), "{decision}");
+    assert_eq!((&decision["created_by"], &decision["verdict"]), (&json!("eve"), &Value::Null), "{decision}");
     assert_ne!(decision["trust"], "own", "{decision}");
     let view = server.corkboard.board(board).expect("a board").view().await.expect("its view");
     assert_eq!(view.state().approvals().count(), 0);
@@ -54,7 +54,7 @@ async fn an_agent_does_not_forge_a_persons_approval_with_a_fork() {
     let rev = rev(&eve, "plan").await;
     let mut image = eve.get("/v1/spaces/board/plan/state").await.ok()["state"]["state"].clone();
     let decision = &mut image["decisions"][0];
-    decision["made_by"] = json!("grace");
+    decision["created_by"] = json!("grace");
     decision["trust"] = json!("own");
     decision["verdict"] = json!("approved");
     image["contributions"] = json!([]);
@@ -91,7 +91,7 @@ async fn an_agents_fork_of_an_approved_board_waits_for_approval_again() {
     for board in ["by-command", "by-route"] {
         expect_closed_gate(&server, &eve, board).await;
         let found = eve.get(&format!("/v1/boards/{board}/discoveries")).await.ok()["discoveries"][0].clone();
-        assert_eq!(found["discovered_by"], "grace", "who wrote it is known to the server");
+        assert_eq!(found["created_by"], "grace", "who wrote it is known to the server");
         assert_ne!(found["trust"], "own", "but an agent does not vouch for the copy as a person would");
     }
 

@@ -89,11 +89,11 @@ async fn a_tool_reaches_what_the_token_opens_however_it_is_named() {
     call("search_memory", json!({"query": "x"}), json!({"board": "theirs"})).await.problem(403, "not_granted");
     call("search_memory", json!({"query": "x"}), json!({"agent": "bob"})).await.problem(403, "not_granted");
     // A board shows what its cores say: who makes one may not name a core that the token does not open.
-    let leak = json!({"command": {"create": {"name": "m", "goal": "code", "memory_core_refs": ["secret"]}}});
+    let leak = json!({"command": {"create": {"name": "m", "goal": "code", "cores": ["secret"]}}});
     ada.post("/v1/spaces/board/mine-1/commands", &leak).await.problem(403, "not_granted");
     let plain = json!({"command": {"create": {"name": "m", "goal": "code"}}});
     ada.post("/v1/spaces/board/mine-1/commands", &plain).await.ok();
-    let edit = json!({"command": {"edit": {"edit": {"memory_core_refs": ["secret"]}, "if_version": null}}});
+    let edit = json!({"command": {"edit": {"edit": {"cores": ["secret"]}, "if_version": null}}});
     ada.post("/v1/spaces/board/mine-1/commands", &edit).await.problem(403, "not_granted");
     let wrapped = json!({"command": {"as_orchestrator": {"epoch": 1, "command": edit["command"]}}});
     ada.post("/v1/spaces/board/mine-1/commands", &wrapped).await.problem(403, "not_granted");

@@ -170,8 +170,8 @@ async fn filled_board(count: usize) -> (Board, TaskId) {
         board.record_decision(decision).await.unwrap();
         let discovery = NewDiscovery { content: value(index), affects_tasks, ..NewDiscovery::default() };
         board.record_discovery(discovery).await.unwrap();
-        let (path, associated_task) = (key(index), Some(*id).filter(|_| index % 2 == 0));
-        let artifact = NewArtifact { path, description: value(index), associated_task, ..NewArtifact::default() };
+        let (path, task) = (key(index), Some(*id).filter(|_| index % 2 == 0));
+        let artifact = NewArtifact { path, description: value(index), task, ..NewArtifact::default() };
         board.record_artifact(artifact).await.unwrap();
     }
     (board, *tasks.last().unwrap())

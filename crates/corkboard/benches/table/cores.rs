@@ -72,7 +72,7 @@ fn board(index: usize, cores: &[&str]) -> NewBoard {
     NewBoard {
         name: format!("Board {index}"),
         goal: format!("Bring the {topic} of service s{} into order in every region", index * 31 % SERVICES),
-        memory_core_refs: cores.iter().map(|core| (*core).into()).collect(),
+        cores: cores.iter().map(|core| (*core).into()).collect(),
         ..NewBoard::default()
     }
 }

@@ -4,19 +4,16 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard_core::tokens::{
-    Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensEvent, TokensReply, TokensState,
-};
-use corkboard_core::{Actor, ActorKind, Commit, Request, Revisioned, Role, SpaceId, Usage};
+use corkboard_core::tokens::{Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensReply, TokensState};
+use corkboard_core::{Actor, ActorKind, Request, Revisioned, Role, SpaceId, Usage};
 use data_encoding::BASE32_NOPAD;
 use jiff::Timestamp;
-use metrics::counter;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::AuthenticatedActor;
-use crate::engine::{Engine, Observer, RequestSource, Slot, again, joined};
+use crate::engine::{Engine, RequestSource, Slot, again, joined};
 use crate::{Corkboard, Error, Result, ids};
 
 /// What every secret begins with, so that it is known for what it is wherever it turns up.
@@ -240,27 +237,6 @@ fn hash(secret: &str) -> TokenHash {
 /// An answer that does not belong to the question: a defect of ours, said instead of hidden.
 fn unexpected(reply: TokensReply) -> Error {
     Error::Damaged { space: "tokens".into(), message: format!("an answer that was not asked for: {reply:?}") }
-}
-
-pub(crate) struct TokensObserver;
-
-impl Observer<TokensState> for TokensObserver {
-    fn loaded(&self, _space: &SpaceId) {
-        tracing::debug!("Tokens loaded");
-    }
-
-    fn committed(
-        &self,
-        _space: &SpaceId,
-        commits: &[&Commit<TokensEvent, TokensReply>],
-        _before: &TokensState,
-        _after: &TokensState,
-    ) {
-        counter!("tokens.commits_total").increment(commits.len() as u64);
-        for commit in commits {
-            tracing::info!(by = commit.actor.principal, "Tokens changed");
-        }
-    }
 }
 
 impl std::fmt::Debug for Tokens {

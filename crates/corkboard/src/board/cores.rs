@@ -100,7 +100,7 @@ impl Board {
 
     /// A board to be made, with what its cores know about its goal, and its first tasks.
     pub(super) async fn prepare(&self, mut board: NewBoard, pattern: Option<&TaskPattern>) -> Result<Prepared> {
-        let cores = self.cores_named(&board.memory_core_refs)?;
+        let cores = self.cores_named(&board.cores)?;
         let about = about(&board.name, &board.goal);
         let (mut tasks, mut passed_over) = (Vec::new(), Vec::new());
         let found = match pattern {
@@ -119,7 +119,7 @@ impl Board {
 
     /// An edit that names cores, with what they know about the board as it then is.
     pub(super) async fn drawn_anew(&self, edit: BoardEdit) -> Result<BoardEdit> {
-        let cores = self.cores_named(edit.memory_core_refs.as_deref().unwrap_or_default())?;
+        let cores = self.cores_named(edit.cores.as_deref().unwrap_or_default())?;
         let view = self.view().await?;
         let BoardInfo { name, goal, pattern, .. } = view.info()?;
         let (name, goal) = (edit.name.as_ref().unwrap_or(name), edit.goal.as_ref().unwrap_or(goal));
@@ -135,7 +135,7 @@ impl Board {
         let mut readable = Vec::new();
         let mut states = HashMap::new();
         // A name that no core can have, which an edit may once have brought, names none.
-        let cores = info.memory_core_refs.iter().filter_map(|name| self.core(name).ok());
+        let cores = info.cores.iter().filter_map(|name| self.core(name).ok());
         let read = cores.map(async |core| Ok::<_, Error>((if_readable(&core, core.current().await)?, core)));
         for (state, core) in try_join_all(read).await? {
             let name = core.id().as_str().to_owned();

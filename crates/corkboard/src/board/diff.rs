@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use corkboard_core::board::{
-    ApprovalVerdict, ArtifactId, BoardInfo, BoardOutcome, BoardState, BoardStatus, Choice, ChoiceId, DecisionId,
-    DiscoveryId, DiscoveryType, LearningId, Nudge, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, Task, TaskId,
-    TaskStatus,
+    ApprovalVerdict, Artifact, ArtifactId, BoardInfo, BoardOutcome, BoardState, BoardStatus, Choice, ChoiceId,
+    Decision, DecisionId, Discovery, DiscoveryId, LearningId, Nudge, NudgeId, ReviewStatus, Task, TaskId, TaskStatus,
 };
 use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{AgentId, BoardId, CoreId};
@@ -33,7 +32,7 @@ pub struct BoardDiff {
 /// Something that is different. What was changed and changed back is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "change", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "a variant says what happened, and its fields are named after what they hold")]
 pub enum BoardChange {
     /// The board was made.
@@ -43,7 +42,7 @@ pub enum BoardChange {
     /// The board ended.
     BoardEnded { status: BoardStatus, outcome: Option<BoardOutcome> },
     /// The board was paused.
-    BoardPaused { by: Arc<str>, comment: Option<Arc<str>> },
+    BoardPaused { by: Arc<str>, reason: Option<Arc<str>> },
     /// The board goes on.
     BoardResumed,
     /// The board was put away, or is to be kept for another time than before.
@@ -56,16 +55,16 @@ pub enum BoardChange {
     /// Somebody else is the orchestrator, or nobody.
     Orchestrator { from: Option<AgentId>, to: Option<AgentId> },
     /// A task was added.
-    TaskAdded { task: TaskId, title: Arc<str>, status: TaskStatus, by: Arc<str> },
+    TaskAdded { id: TaskId, task: Box<Task> },
     /// What a task says changed.
     TaskEdited { task: TaskId, fields: Vec<&'static str> },
     /// A task waits for others that it did not wait for.
-    DependenciesAdded { task: TaskId, on: Vec<TaskId> },
+    DependenciesAdded { task: TaskId, depends_on: Vec<TaskId> },
     /// Dependencies of a task were removed.
     DependenciesRemoved {
         task: TaskId,
         /// The tasks that it no longer waits for.
-        on: Vec<TaskId>,
+        depends_on: Vec<TaskId>,
     },
     /// A task is in another state.
     TaskMoved {
@@ -86,31 +85,25 @@ pub enum BoardChange {
     /// A task is another's.
     TaskHeldBy { task: TaskId, from: Option<AgentId>, to: Option<AgentId> },
     /// Somebody looked at a task.
-    TaskReviewed { task: TaskId, verdict: ReviewStatus, by: Option<Arc<str>>, comments: Option<Arc<str>> },
+    TaskReviewed { task: TaskId, verdict: ReviewStatus, by: Option<Arc<str>>, comment: Option<Arc<str>> },
     /// A decision was made.
-    DecisionMade { decision: DecisionId, question: String, choice: String, by: Arc<str> },
+    DecisionRecorded { id: DecisionId, decision: Arc<Decision> },
     /// A decision no longer holds.
     DecisionSuperseded { decision: DecisionId, by: DecisionId },
     /// Somebody approved or rejected a decision.
     DecisionJudged { decision: DecisionId, verdict: ApprovalVerdict, by: Arc<str>, comment: Option<Arc<str>> },
     /// Something was said to those who work.
-    Nudged { nudge: NudgeId, to: NudgeTarget, priority: NudgePriority, message: Arc<str>, by: Arc<str> },
+    NudgeSent { id: NudgeId, nudge: Arc<Nudge> },
     /// Something that was said was read.
-    NudgeDelivered { nudge: NudgeId, to: Arc<str> },
+    NudgeDelivered { nudge: NudgeId, agent: Arc<str> },
     /// Somebody heeds what was said.
-    NudgeAcknowledged { nudge: NudgeId, by: Arc<str> },
+    NudgeAcknowledged { nudge: NudgeId, agent: Arc<str> },
     /// Something that was said is no longer shown.
     NudgeExpired { nudge: NudgeId },
     /// Something was learned.
-    DiscoveryMade { discovery: DiscoveryId, kind: DiscoveryType, content: String, by: Arc<str> },
+    DiscoveryRecorded { id: DiscoveryId, discovery: Arc<Discovery> },
     /// Something was made.
-    ArtifactRecorded {
-        artifact: ArtifactId,
-        path: Arc<str>,
-        /// Version number at this path, starting at 1.
-        version: u64,
-        by: Arc<str>,
-    },
+    ArtifactRecorded { id: ArtifactId, artifact: Arc<Artifact> },
     /// Somebody looked for what the board taught.
     LearningsExtracted { by: Arc<str>, candidates: u64 },
     /// A learning is on its way into a core.
@@ -124,7 +117,7 @@ pub enum BoardChange {
     /// A learning was taken out of its core, or is on its way out.
     LearningRolledBack { learning: LearningId, core: CoreId, by: Arc<str>, reason: Option<Arc<str>> },
     /// A choice was added.
-    ChoiceAdded { choice: ChoiceId, question: String, options: Vec<String> },
+    ChoiceAdded { id: ChoiceId, choice: Arc<Choice> },
     /// A branch was chosen.
     BranchChosen { choice: ChoiceId, option: String, by: Option<Arc<str>> },
 }
@@ -164,7 +157,7 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
         ("name", before.name != info.name),
         ("goal", before.goal != info.goal),
         ("constraints", before.constraints != info.constraints),
-        ("memory_core_refs", before.memory_core_refs != info.memory_core_refs),
+        ("cores", before.cores != info.cores),
         ("on_failure", before.on_failure != info.on_failure),
     ]);
     if !fields.is_empty() {
@@ -172,7 +165,7 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
     }
     match (&before.paused, &info.paused) {
         (was, Some(pause)) if was.as_ref() != Some(pause) => {
-            changes.push(BoardChange::BoardPaused { by: pause.by.clone(), comment: pause.comment.clone() });
+            changes.push(BoardChange::BoardPaused { by: pause.by.clone(), reason: pause.reason.clone() });
         }
         // What has ended does not go on.
         (Some(_), None) if info.status == BoardStatus::Active => changes.push(BoardChange::BoardResumed),
@@ -199,8 +192,7 @@ fn changed(fields: &[(&'static str, bool)]) -> Vec<&'static str> {
 }
 
 fn added(task: &Task) -> BoardChange {
-    let (title, by) = (task.title.clone(), task.created_by.clone());
-    BoardChange::TaskAdded { task: task.id, title, status: task.status, by }
+    BoardChange::TaskAdded { id: task.id, task: Box::new(task.clone()) }
 }
 
 fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
@@ -225,10 +217,10 @@ fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
     };
     let (added, removed) = (missing(was, is), missing(is, was));
     if !added.is_empty() {
-        changes.push(BoardChange::DependenciesAdded { task, on: added });
+        changes.push(BoardChange::DependenciesAdded { task, depends_on: added });
     }
     if !removed.is_empty() {
-        changes.push(BoardChange::DependenciesRemoved { task, on: removed });
+        changes.push(BoardChange::DependenciesRemoved { task, depends_on: removed });
     }
     if was.status != is.status {
         let (from, to, by) = (was.status, is.status, movers.get(&task).cloned());
@@ -240,9 +232,9 @@ fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
         let (from, to) = (was.assigned_to.clone(), is.assigned_to.clone());
         changes.push(BoardChange::TaskHeldBy { task, from, to });
     }
-    let review = |task: &Task| (task.review_status, task.reviewed_by.clone(), task.review_comments.clone());
-    if let (true, (Some(verdict), by, comments)) = (review(was) != review(is), review(is)) {
-        changes.push(BoardChange::TaskReviewed { task, verdict, by, comments });
+    let review = |task: &Task| (task.review_verdict, task.reviewed_by.clone(), task.review_comment.clone());
+    if let (true, (Some(verdict), by, comment)) = (review(was) != review(is), review(is)) {
+        changes.push(BoardChange::TaskReviewed { task, verdict, by, comment });
     }
     changes
 }
@@ -258,10 +250,10 @@ fn reason(task: &Task) -> Option<String> {
         TaskStatus::Completed => task.result.as_ref().map(|result| result.summary.clone()),
         TaskStatus::Cancelled => {
             let cancelled = task.cancellation.as_ref()?;
-            let reason = serde_json::to_value(cancelled.reason).ok()?.as_str().unwrap_or_default().replace('_', " ");
-            let cause = cancelled.cause.map_or_else(String::new, |cause| format!(" ({cause})"));
-            let comment = cancelled.comment.as_ref().map_or_else(String::new, |comment| format!(": {comment}"));
-            Some(format!("{reason}{cause}{comment}"))
+            let cause = serde_json::to_value(cancelled.cause).ok()?.as_str().unwrap_or_default().replace('_', " ");
+            let by = cancelled.caused_by.map_or_else(String::new, |task| format!(" ({task})"));
+            let reason = cancelled.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            Some(format!("{cause}{by}{reason}"))
         }
         TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Review => None,
     }
@@ -272,31 +264,25 @@ fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
     for decision in after.decisions() {
         let was = before.decision(decision.id);
         if was.is_none() {
-            changes.push(BoardChange::DecisionMade {
-                decision: decision.id,
-                question: decision.question.clone(),
-                choice: decision.choice.clone(),
-                by: decision.made_by.clone(),
-            });
+            changes.push(BoardChange::DecisionRecorded { id: decision.id, decision: decision.clone() });
         }
         if let (Some(by), None) = (decision.superseded_by, was.and_then(|was| was.superseded_by)) {
             changes.push(BoardChange::DecisionSuperseded { decision: decision.id, by });
         }
     }
     for said in after.approvals().filter(|said| before.approval(said.id).is_none()) {
-        let (decision, verdict, by, comment) = (said.decision, said.verdict, said.by.clone(), said.comment.clone());
+        let (decision, verdict, by, comment) =
+            (said.decision, said.verdict, said.created_by.clone(), said.comment.clone());
         changes.push(BoardChange::DecisionJudged { decision, verdict, by, comment });
     }
     for nudge in after.nudges() {
         changes.extend(nudge_changes(before.nudge(nudge.id), nudge));
     }
     for found in after.discoveries().filter(|found| before.discovery(found.id).is_none()) {
-        let (kind, content, by) = (found.kind, found.content.clone(), found.discovered_by.clone());
-        changes.push(BoardChange::DiscoveryMade { discovery: found.id, kind, content, by });
+        changes.push(BoardChange::DiscoveryRecorded { id: found.id, discovery: found.clone() });
     }
     for made in after.artifacts().filter(|made| before.artifact(made.id).is_none()) {
-        let (path, version, by) = (made.path.clone(), made.version, made.created_by.clone());
-        changes.push(BoardChange::ArtifactRecorded { artifact: made.id, path, version, by });
+        changes.push(BoardChange::ArtifactRecorded { id: made.id, artifact: made.clone() });
     }
     for choice in after.choices() {
         changes.extend(choice_changes(before.choice(choice.id), choice));
@@ -305,28 +291,26 @@ fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
     changes
 }
 
-fn nudge_changes(was: Option<&Nudge>, is: &Nudge) -> Vec<BoardChange> {
+fn nudge_changes(was: Option<&Nudge>, is: &Arc<Nudge>) -> Vec<BoardChange> {
     let (mut changes, nudge) = (Vec::new(), is.id);
     if was.is_none() {
-        let (to, priority, message, by) = (is.to.clone(), is.priority, is.message.clone(), is.injected_by.clone());
-        changes.push(BoardChange::Nudged { nudge, to, priority, message, by });
+        changes.push(BoardChange::NudgeSent { id: nudge, nudge: is.clone() });
     }
     // Receipts are only ever added.
     let delivered = is.delivered.iter().skip(was.map_or(0, |was| was.delivered.len()));
-    changes.extend(delivered.map(|receipt| BoardChange::NudgeDelivered { nudge, to: receipt.agent.clone() }));
+    changes.extend(delivered.map(|receipt| BoardChange::NudgeDelivered { nudge, agent: receipt.agent.clone() }));
     let acknowledged = is.acknowledged.iter().skip(was.map_or(0, |was| was.acknowledged.len()));
-    changes.extend(acknowledged.map(|receipt| BoardChange::NudgeAcknowledged { nudge, by: receipt.agent.clone() }));
+    changes.extend(acknowledged.map(|receipt| BoardChange::NudgeAcknowledged { nudge, agent: receipt.agent.clone() }));
     if is.expired && was.is_none_or(|was| !was.expired) {
         changes.push(BoardChange::NudgeExpired { nudge });
     }
     changes
 }
 
-fn choice_changes(was: Option<&Choice>, is: &Choice) -> Vec<BoardChange> {
+fn choice_changes(was: Option<&Choice>, is: &Arc<Choice>) -> Vec<BoardChange> {
     let mut changes = Vec::new();
     if was.is_none() {
-        let options = is.options.iter().map(|option| option.name.clone()).collect();
-        changes.push(BoardChange::ChoiceAdded { choice: is.id, question: is.question.clone(), options });
+        changes.push(BoardChange::ChoiceAdded { id: is.id, choice: is.clone() });
     }
     if let (Some(option), None) = (&is.chosen, was.and_then(|was| was.chosen.as_ref())) {
         changes.push(BoardChange::BranchChosen { choice: is.id, option: option.clone(), by: is.chosen_by.clone() });

@@ -27,49 +27,41 @@ pub struct BoardDocument<'a> {
     pub name: &'a str,
     /// When it was made.
     pub created_at: Timestamp,
-    /// By whom.
+    /// Who created it.
     pub created_by: &'a str,
+    /// When its own fields (name, goal, status, …) last changed.
+    pub updated_at: Timestamp,
     /// Where it is in its life.
     pub status: BoardStatus,
     /// How it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<BoardOutcome>,
     /// When it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// What was said then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comment: Option<&'a str>,
+    /// Why it ended, if a reason was given.
+    pub reason: Option<&'a str>,
     /// The board that it was made from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<&'a ForkedFrom>,
     /// That it is paused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<&'a Pause>,
     /// When it was archived.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
     /// Until when it is kept at least, once it is archived.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retain_until: Option<Timestamp>,
     /// That it was looked through what it taught, after its end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub learnings_extracted: Option<&'a Extraction>,
     /// That nobody wants to know what it taught.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub waived: Option<&'a Waiver>,
     /// What is to be accomplished.
     pub goal: &'a str,
     /// Boundaries and requirements.
     pub constraints: &'a [String],
     /// The names of the memory cores that it draws on.
-    pub memory_core_refs: &'a [String],
+    pub cores: &'a [String],
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
     /// The version of what it says of itself.
     pub version: u64,
     /// Who is the orchestrator.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub orchestrator: Option<&'a Lease>,
     /// The tasks, in order.
     pub tasks: Vec<TaskDocument<'a>>,
@@ -96,7 +88,7 @@ pub struct BoardDocument<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskDocument<'a> {
     /// The task itself.
-    #[serde(flatten, serialize_with = "crate::lists::serialize")]
+    #[serde(flatten)]
     pub task: &'a Task,
     /// The tasks that wait for it.
     pub blocks: Vec<TaskId>,
@@ -169,10 +161,11 @@ impl BoardView {
             name: &info.name,
             created_at: info.created_at,
             created_by: &info.created_by,
+            updated_at: info.updated_at,
             status: info.status,
             outcome: info.outcome,
             ended_at: info.ended_at,
-            comment: info.comment.as_deref(),
+            reason: info.reason.as_deref(),
             forked_from: info.forked_from.as_ref(),
             paused: info.paused.as_ref(),
             archived_at: info.archived_at,
@@ -181,7 +174,7 @@ impl BoardView {
             waived: info.waived.as_ref(),
             goal: &info.goal,
             constraints: &info.constraints,
-            memory_core_refs: &info.memory_core_refs,
+            cores: &info.cores,
             on_failure: info.on_failure,
             version: info.version,
             orchestrator: state.orchestrator(),
@@ -224,8 +217,8 @@ impl BoardView {
     /// What agents did, by agent and role.
     pub fn contributions(&self) -> Vec<AgentContribution> {
         let of = |contribution: &Contribution| {
-            let Contribution { agent_id, first_rev, last_rev, .. } = contribution;
-            let (board, author) = (self.id().to_string(), Some(agent_id.to_string()));
+            let Contribution { agent, first_rev, last_rev, .. } = contribution;
+            let (board, author) = (self.id().to_string(), Some(agent.to_string()));
             let log_ref = LogRef { board, from: *first_rev, to: *last_rev, author }.to_string();
             AgentContribution { contribution: contribution.clone(), log_ref }
         };

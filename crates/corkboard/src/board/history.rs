@@ -8,7 +8,7 @@ use corkboard_core::board::{BoardState, TaskId};
 use jiff::Timestamp;
 
 use super::{Board, BoardDiff, BoardView};
-use crate::engine::Step;
+use crate::engine::HistoryStep;
 use crate::store::StoreError;
 use crate::{Error, Result};
 
@@ -44,7 +44,7 @@ impl Board {
         let current = self.engine.current(&self.slot).await?;
         current.state.readable()?;
         let (mut before, mut after, mut movers) = (None, None, Movers::new());
-        let look = |step: Step<'_, BoardState>| {
+        let look = |step: HistoryStep<'_, BoardState>| {
             let moment = || Some(Moment { rev: step.rev, at: step.commit.at, state: step.after.clone() });
             if step.rev == from {
                 before = moment();
@@ -77,7 +77,7 @@ impl Board {
     }
 }
 
-fn note_movers(step: &Step<'_, BoardState>, movers: &mut Movers) {
+fn note_movers(step: &HistoryStep<'_, BoardState>, movers: &mut Movers) {
     let by: Arc<str> = step.commit.actor.principal.as_str().into();
     for task in step.commit.events.iter().filter_map(|event| event.task()) {
         let status = |state: &BoardState| state.task(task).map(|task| task.status);

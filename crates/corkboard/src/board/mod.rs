@@ -14,7 +14,6 @@ mod learnings;
 mod lease_renewal;
 mod lifetime;
 mod log_ref;
-mod observer;
 mod orchestrate;
 mod orchestrator;
 mod people;
@@ -55,7 +54,6 @@ pub use learnings::{
     RollBackProgress, RollBackStage,
 };
 pub use log_ref::{LogPage, LogRef, NoLogRef};
-pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
 pub use progress::BoardProgress;

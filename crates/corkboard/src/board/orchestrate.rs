@@ -20,7 +20,7 @@ impl Board {
         self.check_allowed_spaces(&asked).await?;
         // What is found in the cores is no part of what is asked: the same again may find something else.
         let name = self.name_of(&asked)?;
-        let command = match edit.memory_core_refs.is_some() && edit.drawn.is_none() {
+        let command = match edit.cores.is_some() && edit.drawn.is_none() {
             true => BoardCommand::Edit { edit: self.drawn_anew(edit).await?, if_version },
             false => asked,
         };
@@ -87,14 +87,14 @@ impl Board {
         &self,
         task: TaskId,
         verdict: ReviewStatus,
-        comments: Option<String>,
+        comment: Option<String>,
     ) -> Result<TaskStatus> {
-        self.moved(BoardCommand::Review { task, verdict, comments }).await
+        self.moved(BoardCommand::Review { task, verdict, comment }).await
     }
 
     /// Cancels a task, and those that can no longer begin because of it. Returns all of them, the named one first.
-    pub async fn cancel_task(&self, task: TaskId, comment: Option<String>) -> Result<Vec<TaskId>> {
-        match self.ask(BoardCommand::CancelTask { task, comment }).await?.reply {
+    pub async fn cancel_task(&self, task: TaskId, reason: Option<String>) -> Result<Vec<TaskId>> {
+        match self.ask(BoardCommand::CancelTask { task, reason }).await?.reply {
             BoardReply::Tasks(tasks) => Ok(tasks),
             // The answer that an older version remembered under an idempotency key.
             BoardReply::Moved { .. } => Ok(vec![task]),
@@ -118,13 +118,13 @@ impl Board {
     }
 
     /// Ends the board.
-    pub async fn complete(&self, comment: Option<String>, unfinished: Unfinished) -> Result<BoardOutcome> {
-        self.ended(BoardCommand::Complete { comment, unfinished }).await
+    pub async fn complete(&self, reason: Option<String>, unfinished: Unfinished) -> Result<BoardOutcome> {
+        self.ended(BoardCommand::Complete { reason, unfinished }).await
     }
 
     /// Gives the board up: what is unfinished is cancelled.
-    pub async fn cancel(&self, comment: Option<String>) -> Result<BoardOutcome> {
-        self.ended(BoardCommand::Cancel { comment }).await
+    pub async fn cancel(&self, reason: Option<String>) -> Result<BoardOutcome> {
+        self.ended(BoardCommand::Cancel { reason }).await
     }
 
     /// Becomes the orchestrator, if nobody else is. Whoever was it by the same name is fenced.

@@ -82,8 +82,8 @@ impl Board {
     }
 
     /// Pauses the board: nobody begins a task, and nothing expires. Whoever holds a task may finish it.
-    pub async fn pause(&self, comment: Option<String>) -> Result<()> {
-        self.ask(BoardCommand::Pause { comment }).await.map(|_| ())
+    pub async fn pause(&self, reason: Option<String>) -> Result<()> {
+        self.ask(BoardCommand::Pause { reason }).await.map(|_| ())
     }
 
     /// Lets a paused board go on: every deadline moves by the length of the pause.

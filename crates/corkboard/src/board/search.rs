@@ -67,11 +67,11 @@ fn document(state: &BoardState, item: BoardItem) -> Option<(Document<'_>, Trust)
         }
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
-            (Document::plain(decision_text(decision), &decision.made_by, decision.made_at), decision.trust)
+            (Document::plain(decision_text(decision), &decision.created_by, decision.created_at), decision.trust)
         }
         BoardItem::Discovery(id) => {
             let discovery = state.discovery(id)?;
-            let (author, written) = (&discovery.discovered_by, discovery.discovered_at);
+            let (author, written) = (&discovery.created_by, discovery.created_at);
             (Document::plain(&*discovery.content, author, written), discovery.trust)
         }
         BoardItem::Artifact(id) => {
@@ -93,7 +93,7 @@ fn task_text(task: &Task) -> String {
     let result = task.result.as_deref();
     let steps = result.into_iter().flat_map(|result| result.next_steps.iter().map(String::as_str));
     let agent = task.assigned_to.as_ref().map(|agent| agent.as_str());
-    let said = [&task.failure, &task.blocked_reason, &task.review_comments].map(Option::as_deref);
+    let said = [&task.failure, &task.blocked_reason, &task.review_comment].map(Option::as_deref);
     let texts = [Some(&*task.title), Some(&*task.description), result.map(|result| &*result.summary)];
     lines(texts.into_iter().flatten().chain(steps).chain(said.into_iter().flatten()).chain(agent))
 }

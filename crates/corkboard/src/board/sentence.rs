@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use corkboard_core::board::{ReviewStatus, TaskId, TaskStatus};
+use corkboard_core::board::{Artifact, Decision, Discovery, Nudge, ReviewStatus, Task, TaskId, TaskStatus};
 use serde::Serialize;
 
 use super::BoardChange;
@@ -17,8 +17,8 @@ impl fmt::Display for BoardChange {
             Self::BoardEdited { fields } => write!(f, "The board's {} changed.", listed(fields)),
             Self::BoardEnded { status, outcome: Some(outcome) } => write!(f, "The board is {status}: {outcome}."),
             Self::BoardEnded { status, outcome: None } => write!(f, "The board is {status}."),
-            Self::BoardPaused { by, comment } => {
-                write!(f, "{by} paused the board{}.", remark(comment.as_deref()))
+            Self::BoardPaused { by, reason } => {
+                write!(f, "{by} paused the board{}.", remark(reason.as_deref()))
             }
             Self::BoardArchived { retain_until } => write!(f, "The board is archived, and kept until {retain_until}."),
             Self::LearningsWaived { by, reason } => {
@@ -28,13 +28,18 @@ impl fmt::Display for BoardChange {
             Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
             Self::Orchestrator { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),
             Self::Orchestrator { .. } => write!(f, "Nobody is the orchestrator."),
-            Self::TaskAdded { task, title, status, by } => {
-                write!(f, "{by} added {task} {}", quoted(title))?;
+            Self::TaskAdded { id, task } => {
+                let Task { title, status, created_by, .. } = &**task;
+                write!(f, "{created_by} added {id} {}", quoted(title))?;
                 if *status == TaskStatus::Pending { write!(f, ".") } else { write!(f, ", which is {status}.") }
             }
             Self::TaskEdited { task, fields } => write!(f, "{task}'s {} changed.", listed(fields)),
-            Self::DependenciesAdded { task, on } => write!(f, "{task} now waits for {}.", listed_tasks(on)),
-            Self::DependenciesRemoved { task, on } => write!(f, "{task} no longer waits for {}.", listed_tasks(on)),
+            Self::DependenciesAdded { task, depends_on } => {
+                write!(f, "{task} now waits for {}.", listed_tasks(depends_on))
+            }
+            Self::DependenciesRemoved { task, depends_on } => {
+                write!(f, "{task} no longer waits for {}.", listed_tasks(depends_on))
+            }
             Self::TaskMoved { task, title, from, to, by, reason } => {
                 let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
                 let reason = remark(reason.as_deref());
@@ -46,34 +51,38 @@ impl fmt::Display for BoardChange {
             Self::TaskHeldBy { task, to: Some(to), .. } => write!(f, "{task} is {to}'s."),
             Self::TaskHeldBy { task, from: Some(from), .. } => write!(f, "{task} is no longer {from}'s."),
             Self::TaskHeldBy { task, .. } => write!(f, "{task} is nobody's."),
-            Self::TaskReviewed { task, verdict, by, comments } => {
+            Self::TaskReviewed { task, verdict, by, comment } => {
                 let verdict = match verdict {
                     ReviewStatus::Approved => "was approved",
                     ReviewStatus::NeedsRework => "needs rework",
                     ReviewStatus::Rejected => "was rejected",
                 };
                 let by = by.as_ref().map_or_else(String::new, |by| format!(", says {by}"));
-                let comments = remark(comments.as_deref());
-                write!(f, "{task} {verdict}{by}{comments}.")
+                let comment = remark(comment.as_deref());
+                write!(f, "{task} {verdict}{by}{comment}.")
             }
-            Self::DecisionMade { decision, question, choice, by } => {
-                write!(f, "{by} decided {decision}: {} {}.", shortened(question), quoted(choice))
+            Self::DecisionRecorded { id, decision } => {
+                let Decision { question, choice, created_by, .. } = &**decision;
+                write!(f, "{created_by} decided {id}: {} {}.", shortened(question), quoted(choice))
             }
             Self::DecisionSuperseded { decision, by } => write!(f, "{decision} was superseded by {by}."),
             Self::DecisionJudged { decision, verdict, by, comment } => {
                 write!(f, "{by} {verdict} {decision}{}.", remark(comment.as_deref()))
             }
-            Self::Nudged { nudge, to, priority, message, by } => {
-                write!(f, "{by} said to {to} ({nudge}, {priority}): {}.", shortened(message))
+            Self::NudgeSent { id, nudge } => {
+                let Nudge { to, priority, message, created_by, .. } = &**nudge;
+                write!(f, "{created_by} said to {to} ({id}, {priority}): {}.", shortened(message))
             }
-            Self::NudgeDelivered { nudge, to } => write!(f, "{nudge} reached {to}."),
-            Self::NudgeAcknowledged { nudge, by } => write!(f, "{by} acknowledged {nudge}."),
+            Self::NudgeDelivered { nudge, agent } => write!(f, "{nudge} reached {agent}."),
+            Self::NudgeAcknowledged { nudge, agent } => write!(f, "{agent} acknowledged {nudge}."),
             Self::NudgeExpired { nudge } => write!(f, "{nudge} is no longer shown."),
-            Self::DiscoveryMade { discovery, kind, content, by } => {
-                write!(f, "{by} found {discovery} ({}): {}.", written(kind), shortened(content))
+            Self::DiscoveryRecorded { id, discovery } => {
+                let Discovery { kind, content, created_by, .. } = &**discovery;
+                write!(f, "{created_by} found {id} ({}): {}.", written(kind), shortened(content))
             }
-            Self::ArtifactRecorded { artifact, path, version, by } => {
-                write!(f, "{by} recorded {artifact}: {}, version {version}.", quoted(path))
+            Self::ArtifactRecorded { id, artifact } => {
+                let Artifact { path, version, created_by, .. } = &**artifact;
+                write!(f, "{created_by} recorded {id}: {}, version {version}.", quoted(path))
             }
             Self::LearningsExtracted { by, candidates } => {
                 write!(f, "{by} looked for what the board taught, and found {candidates}.")
@@ -89,9 +98,9 @@ impl fmt::Display for BoardChange {
             Self::LearningRolledBack { learning, core, by, reason } => {
                 write!(f, "{by} rolled {learning} back, out of {core}{}.", remark(reason.as_deref()))
             }
-            Self::ChoiceAdded { choice, question, options } => {
-                let options: Vec<_> = options.iter().map(|option| quoted(option)).collect();
-                write!(f, "{choice} is to be decided: {} Between {}.", shortened(question), listed(&options))
+            Self::ChoiceAdded { id, choice } => {
+                let options: Vec<_> = choice.options.iter().map(|option| quoted(&option.name)).collect();
+                write!(f, "{id} is to be decided: {} Between {}.", shortened(&choice.question), listed(&options))
             }
             Self::BranchChosen { choice, option, by } => {
                 let by = by.as_ref().map_or("somebody", |by| by);

@@ -27,10 +27,10 @@ const LOOK: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct ServerStore {
-    inner: Arc<Inner>,
+    inner: Arc<ServerStoreShared>,
 }
 
-struct Inner {
+struct ServerStoreShared {
     http: Arc<HttpClient>,
     notifier: ChangeNotifier,
     /// By how much the server's clock is ahead of ours, and when that was found out.
@@ -44,11 +44,11 @@ struct Inner {
 impl ServerStore {
     pub(super) fn new(http: Arc<HttpClient>) -> Self {
         let (notifier, ahead, is_closed, listened, looks_at_all) = Default::default();
-        Self { inner: Arc::new(Inner { http, notifier, ahead, is_closed, listened, looks_at_all }) }
+        Self { inner: Arc::new(ServerStoreShared { http, notifier, ahead, is_closed, listened, looks_at_all }) }
     }
 }
 
-impl Inner {
+impl ServerStoreShared {
     async fn head(&self, space: &SpaceId, after: Option<u64>) -> Result<Head, StoreError> {
         let asked = Instant::now();
         let query = after.map(|rev| [("after", rev.to_string()), ("wait_s", WAIT.as_secs().to_string())]);

@@ -153,8 +153,7 @@ fn above(state: &BoardState, task: &Task) -> HashSet<TaskId> {
 fn artifacts<'a>(state: &'a BoardState, task: &Task) -> Vec<BoardLine<'a>> {
     let near: HashSet<TaskId> = task.depends_on.iter().copied().chain([task.id]).collect();
     let mut paths = HashSet::new();
-    let related =
-        state.artifacts().rev().filter(|artifact| artifact.associated_task.is_none_or(|id| near.contains(&id)));
+    let related = state.artifacts().rev().filter(|artifact| artifact.task.is_none_or(|id| near.contains(&id)));
     let once = related.filter(|artifact| paths.insert(&*artifact.path));
     once.map(|artifact| BoardLine::Artifact(artifact, state)).collect()
 }
@@ -173,9 +172,9 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     if let Some(failure) = &task.failure {
         say("failed: ", (&**failure).into());
     }
-    if let Some(verdict) = task.review_status {
+    if let Some(verdict) = task.review_verdict {
         let by = task.reviewed_by.as_deref().unwrap_or("nobody");
-        let comments = task.review_comments.as_deref().map_or_else(String::new, |comments| format!(": {comments}"));
+        let comments = task.review_comment.as_deref().map_or_else(String::new, |comments| format!(": {comments}"));
         say("review: ", format!("{} by {by}{comments}", written(&verdict)).into());
     }
     let mut status = task.status.to_string();
@@ -186,8 +185,8 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
         status.push_str(&format!(", attempt {}", task.attempt));
     }
     if let Some(cancelled) = &task.cancellation {
-        let cause = cancelled.cause.map_or_else(String::new, |cause| format!(" ({cause})"));
-        status.push_str(&format!(", {}{cause}", written(&cancelled.reason)));
+        let by = cancelled.caused_by.map_or_else(String::new, |task| format!(" ({task})"));
+        status.push_str(&format!(", {}{by}", written(&cancelled.cause)));
     }
     say("status: ", status.into());
     for hindrance in state.hindrances(task.id) {
@@ -236,13 +235,13 @@ impl BoardLine<'_> {
                 if decision.is_undecided() {
                     text.push_str("\nnot approved yet");
                 }
-                let label = said_by(&decision.id.to_string(), &decision.made_by);
+                let label = said_by(&decision.id.to_string(), &decision.created_by);
                 item::listed(&label, Body::said(&text, decision.trust), most)
             }
             Self::Discovery(discovery) => {
                 let what = format!("{} {}", discovery.id, written(&discovery.kind));
                 let body = Body::said(&discovery.content, discovery.trust);
-                item::listed(&said_by(&what, &discovery.discovered_by), body, most)
+                item::listed(&said_by(&what, &discovery.created_by), body, most)
             }
             Self::Result(task) => {
                 let mut text = task.title.to_string();
@@ -260,7 +259,7 @@ impl BoardLine<'_> {
             Self::Nudge(_, nudge) => {
                 // Unlike all else here, it is said by those who run the board to whoever reads.
                 let what = format!("{} {}, heed and acknowledge, said", nudge.id, nudge.priority);
-                item::listed(&said_by(&what, &nudge.injected_by), Body::Text(&nudge.message), most)
+                item::listed(&said_by(&what, &nudge.created_by), Body::Text(&nudge.message), most)
             }
             Self::Artifact(artifact, state) => {
                 let newest = state.artifact_at(&artifact.path).unwrap_or(artifact);
@@ -269,7 +268,7 @@ impl BoardLine<'_> {
                 if newest.version > 1 {
                     label.push_str(&format!(" version {}", newest.version));
                 }
-                if let Some(task) = newest.associated_task {
+                if let Some(task) = newest.task {
                     label.push_str(&format!(" of {task}"));
                 }
                 label.push_str(": ");

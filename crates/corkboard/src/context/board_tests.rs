@@ -47,8 +47,8 @@ impl Sketch {
 
     fn start(&mut self, task: TaskId, agent: &str) {
         let to = AgentId::new(agent, &Limits::default()).unwrap();
-        self.happens(BoardEvent::TaskAssigned { task, to });
-        self.happens(BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: Timestamp::MAX, lease_ms: 1000 });
+        self.happens(BoardEvent::TaskAssigned { task, agent: to });
+        self.happens(BoardEvent::TaskStarted { task, agent: None, epoch: 1, deadline: Timestamp::MAX, lease_ms: 1000 });
     }
 
     fn complete(&mut self, task: TaskId, summary: &str, next: &[&str]) {
@@ -86,7 +86,7 @@ impl Sketch {
         let artifact = NewArtifact {
             path: path.into(),
             description: description.into(),
-            associated_task: task.map(TaskId),
+            task: task.map(TaskId),
             content: content.map(str::to_owned),
             ..NewArtifact::default()
         };
@@ -188,8 +188,8 @@ fn a_task_that_was_sent_back_says_so() {
     sketch.task("After it", "", &[1]);
     sketch.start(task, "bob");
     sketch.happens(BoardEvent::TaskSubmitted { task, result: Some(TaskResult::default().into()) });
-    let comments = Some("the last page is missing".into());
-    sketch.happens(BoardEvent::TaskReviewed { task, verdict: ReviewStatus::NeedsRework, comments, remembered: true });
+    let comment = Some("the last page is missing".into());
+    sketch.happens(BoardEvent::TaskReviewed { task, verdict: ReviewStatus::NeedsRework, comment, remembered: true });
     let shown = sketch.compose(1, 1_000).text;
     assert!(shown.contains("  - review: needs_rework by ann: the last page is missing\n"), "{shown}");
     let waiting = sketch.compose(2, 1_000).text;
@@ -294,8 +294,8 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                         sketch.start(id, &name);
                         let result = Some(TaskResult { summary: said.clone(), next_steps: vec![], trust: None }.into());
                         sketch.happens(BoardEvent::TaskSubmitted { task: id, result });
-                        let (verdict, comments) = (ReviewStatus::NeedsRework, Some(said.as_str().into()));
-                        sketch.happens(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered: true });
+                        let (verdict, comment) = (ReviewStatus::NeedsRework, Some(said.as_str().into()));
+                        sketch.happens(BoardEvent::TaskReviewed { task: id, verdict, comment, remembered: true });
                     }
                 }
             }

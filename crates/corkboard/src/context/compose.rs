@@ -30,7 +30,7 @@ pub(super) struct Material<'a> {
     pub(super) entries: Vec<EntryLine<'a>>,
     /// In the order they were added.
     pub(super) notes: Vec<NoteLine<'a>>,
-    pub(super) summary: Summary<'a>,
+    pub(super) summary: SummarySource<'a>,
     pub(super) scratchpad: Option<Body<'a>>,
     /// Of the conversation, by key.
     pub(super) conversation_entries: Vec<EntryLine<'a>>,
@@ -56,7 +56,7 @@ impl Material<'_> {
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) enum Summary<'a> {
+pub(super) enum SummarySource<'a> {
     #[default]
     None,
     /// Room is kept for it; what is left out for it is listed.
@@ -235,8 +235,8 @@ impl<'m, 'a> Composer<'m, 'a> {
 
     fn summary_room(&self) -> u64 {
         match self.material.summary {
-            Summary::None => 0,
-            Summary::Wanted | Summary::Of(_) => self.most(SectionName::Summary),
+            SummarySource::None => 0,
+            SummarySource::Wanted | SummarySource::Of(_) => self.most(SectionName::Summary),
         }
     }
 
@@ -369,17 +369,17 @@ fn hidden<'m, 'a>(material: &'m Material<'a>, shown: &ShownItems<'a>) -> Vec<Hid
 }
 
 /// What a summary is wanted of. A summary of what came from outside would no longer say so: it is not summarized.
-fn lines_to_summarize(summary: Summary<'_>, hidden: &[Hidden<'_, '_>]) -> Vec<String> {
+fn lines_to_summarize(summary: SummarySource<'_>, hidden: &[Hidden<'_, '_>]) -> Vec<String> {
     match summary {
-        Summary::Wanted => hidden.iter().filter(|hidden| !hidden.is_from_outside()).map(Hidden::line).collect(),
-        Summary::None | Summary::Of(_) => Vec::new(),
+        SummarySource::Wanted => hidden.iter().filter(|hidden| !hidden.is_from_outside()).map(Hidden::line).collect(),
+        SummarySource::None | SummarySource::Of(_) => Vec::new(),
     }
 }
 
 /// What is said about the rest. Whatever a model said, it stays within its room.
-fn summary(summary: Summary<'_>, room: u64) -> Section {
+fn summary(summary: SummarySource<'_>, room: u64) -> Section {
     let mut section = Section::new(SectionName::Summary, room);
-    if let Summary::Of(text) = summary {
+    if let SummarySource::Of(text) = summary {
         let rendered = item::block(Body::Text(text), section.left());
         section.push("the summary", rendered, 0);
     }

@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::board::BoardLines;
-use super::compose::{Composed, Hit, HitItem, Material, PREAMBLE, Summary, compose};
+use super::compose::{Composed, Hit, HitItem, Material, PREAMBLE, SummarySource, compose};
 use super::cores::Knowledge;
 use super::item::Body;
 use super::list::{EntryLine, NoteLine};
@@ -164,7 +164,7 @@ fn what_came_from_outside_is_not_summarized() {
     let lines = keys.iter().zip(&values).enumerate();
     let entries = lines.map(|(at, (key, value))| EntryLine::new(key, Body::kept(value, trust(at)), 0.5)).collect();
     let notes = keys.iter().enumerate().map(|(at, key)| NoteLine::new(at as u64 + 1, key, trust(at))).collect();
-    let material = Material { entries, notes, summary: Summary::Wanted, ..Material::default() };
+    let material = Material { entries, notes, summary: SummarySource::Wanted, ..Material::default() };
     let told = compose(material, 1_000, Strategy::Summarize).hidden;
     let notes = told.iter().filter(|line| !line.contains(':')).count();
     assert!(notes > 20 && told.len() - notes > 50 && told.iter().all(|line| line.starts_with("key-")), "{told:?}");

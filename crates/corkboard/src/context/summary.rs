@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::OnceCell;
 
-use super::compose::{self, Composed, Material, Summary};
+use super::compose::{self, Composed, Material, SummarySource};
 use super::item::{self, Body};
 use super::shares::Shares;
 use super::{SectionName, Strategy};
@@ -107,7 +107,7 @@ pub(super) async fn compose(
     if compact.shows_all {
         return (compact, None);
     }
-    let wanted = Material { summary: Summary::Wanted, ..material.clone() };
+    let wanted = Material { summary: SummarySource::Wanted, ..material.clone() };
     let hidden = compose::compose(wanted, budget, Strategy::Summarize).hidden;
     if hidden.is_empty() {
         return (compact, None);
@@ -119,7 +119,7 @@ pub(super) async fn compose(
     let most = Shares::of(budget).section(SectionName::Summary).most;
     match summarizer.summarize(&text, most).await {
         Ok(summary) => {
-            let material = Material { summary: Summary::Of(&summary), ..material };
+            let material = Material { summary: SummarySource::Of(&summary), ..material };
             (compose::compose(material, budget, Strategy::Summarize), report(None))
         }
         Err(error) => {

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::store::{Cursor, StoreError};
 
 /// One revision, and the states around it.
-pub(crate) struct Step<'a, S: Space> {
+pub(crate) struct HistoryStep<'a, S: Space> {
     pub(crate) rev: u64,
     pub(crate) commit: &'a Commit<S::Event, S::Reply>,
     pub(crate) before: &'a S,
@@ -25,7 +25,7 @@ impl<S: Space> Engine<S> {
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
         from: u64,
-        mut look: impl FnMut(Step<'_, S>) -> ControlFlow<()> + Send,
+        mut look: impl FnMut(HistoryStep<'_, S>) -> ControlFlow<()> + Send,
     ) -> Result<(Revisioned<S>, u64)> {
         self.check_usable()?;
         self.flush_now(slot).await?;
@@ -51,7 +51,7 @@ impl<S: Space> Engine<S> {
                 let before = state.state.clone();
                 let applied = state.apply(&commit, record.commit, &self.options.limits);
                 applied.map_err(|error| self.format_error(&slot.id, error))?;
-                let step = Step { rev: record.rev, commit: &commit, before: &before, after: &state.state };
+                let step = HistoryStep { rev: record.rev, commit: &commit, before: &before, after: &state.state };
                 if look(step).is_break() {
                     return Ok((oldest, state.head.rev));
                 }

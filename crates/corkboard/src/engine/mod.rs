@@ -12,6 +12,7 @@ mod follow;
 mod forget;
 mod history;
 mod lead;
+mod observer;
 mod remote;
 mod search;
 mod slot;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, SpaceKind, Usage};
+use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
@@ -37,30 +38,19 @@ pub(crate) use commit::again;
 pub(crate) use evict::Budget;
 pub use follow::Followed;
 pub(crate) use follow::Following;
-pub(crate) use history::Step;
+pub(crate) use history::HistoryStep;
+pub(crate) use observer::{Listener, Observer};
 pub(crate) use remote::{Deletion, RemoteEngine};
 pub(crate) use slot::Slot;
 pub use watch::{Watch, Watched};
 
 const PAGE: usize = 512;
 
-pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
-    fn loaded(&self, space: &SpaceId);
-    /// This process committed revisions, perhaps among others, which led from one state to the other.
-    fn committed(&self, space: &SpaceId, commits: &[&Commit<S::Event, S::Reply>], before: &S, after: &S);
-    /// Whether anybody would hear of a commit. What a server commits for this process has to be read for it.
-    fn is_heard(&self) -> bool {
-        tracing::enabled!(tracing::Level::DEBUG)
-    }
-    /// The states in memory use this much more or less.
-    fn resident(&self, _before: Usage, _after: Usage) {}
-}
-
 /// All spaces of one kind on one store.
 pub(crate) struct Engine<S: Space> {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: Arc<Options>,
-    observer: Box<dyn Observer<S>>,
+    observer: Observer<S>,
     remote: Option<Arc<dyn RemoteEngine>>,
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
@@ -77,7 +67,7 @@ impl<S: Space> Engine<S> {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         options: Arc<Options>,
-        observer: impl Observer<S>,
+        observer: Observer<S>,
         budget: &Arc<Budget>,
         remote: Option<Arc<dyn RemoteEngine>>,
     ) -> Arc<Self> {
@@ -85,7 +75,7 @@ impl<S: Space> Engine<S> {
         let engine = Arc::new(Self {
             store,
             options,
-            observer: Box::new(observer),
+            observer,
             remote,
             runtime: tokio::runtime::Handle::current(),
             ownership,

@@ -67,7 +67,7 @@ impl<S: Space> Engine<S> {
         mut asked: RequestSource<S>,
     ) -> Result<Answer<S::Reply>> {
         for _ in 0..ATTEMPTS {
-            let (request, made_at) = match &asked {
+            let (request, created_at) = match &asked {
                 RequestSource::Request(request) => (request.clone(), None),
                 RequestSource::Computed(_) => {
                     let current = self.current(slot).await?;
@@ -78,14 +78,14 @@ impl<S: Space> Engine<S> {
             let Request { command, if_rev, idempotency } = request;
             let has_name = idempotency.is_some();
             let (idempotency_key, idempotency_body) = idempotency.map(|name| (name.key, name.body)).unzip();
-            let if_rev_now = if_rev.or(made_at);
+            let if_rev_now = if_rev.or(created_at);
             let document = CommandDocument { command, if_rev: if_rev_now, idempotency_key, idempotency_body };
             let senseless = |error: serde_json::Error| Error::Command { message: error.to_string() };
             let json = serde_json::to_vec(&document).map_err(senseless)?;
             let answer = remote.ask(slot.id.clone(), actor.clone(), json, has_name).await;
             // What is held here is older than the answer: the next read asks.
             slot.current_at.store(0, Ordering::Relaxed);
-            match (answer, made_at) {
+            match (answer, created_at) {
                 // What the command was made from was overtaken.
                 (Err(Error::Refused(Refusal::RevConflict { .. })), Some(_)) if if_rev.is_none() => {}
                 (answer, _) => {

@@ -9,7 +9,7 @@ use corkboard_core::{CoreId, Revisioned};
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
 
-use super::{Core, Show};
+use super::{Core, ForgottenEntries};
 use crate::search::{Index, Query, Top};
 use crate::store::StoreError;
 use crate::{Error, ErrorKind};
@@ -90,7 +90,7 @@ impl Core {
     /// The most important entries, of two alike the newer first.
     pub(crate) async fn most_important(&self, limit: usize) -> Result<Vec<SourcedEntry>> {
         let (current, now) = self.current().await?;
-        let remembered = current.state.entries().values().filter(|entry| Show::Remembered.shows(entry, now));
+        let remembered = current.state.entries().values().filter(|entry| ForgottenEntries::LeaveOut.shows(entry, now));
         let mut top = Top::new(limit);
         // No importance is negative: the order of their bits is theirs. Adding nothing makes minus zero zero.
         remembered.for_each(|entry| top.offer(((entry.importance + 0.0).to_bits(), entry.id)));
@@ -101,7 +101,7 @@ impl Core {
     async fn fitting(&self, query: Arc<Query>, limit: usize, admit: Admit) -> Result<Vec<(Arc<CoreEntry>, f32)>> {
         let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>, now: Timestamp| {
             let entries = current.state.entries();
-            let is_meant = |entry: &CoreEntry| Show::Remembered.shows(entry, now) && admit(entry);
+            let is_meant = |entry: &CoreEntry| ForgottenEntries::LeaveOut.shows(entry, now) && admit(entry);
             let ranked = index.search(&query, limit, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
             let whole = index.whole(&query).max(f32::MIN_POSITIVE);
             let found = ranked.into_iter().filter_map(|(id, score)| Some((entries.get(&id)?.clone(), score / whole)));

@@ -7,29 +7,31 @@ use std::sync::Arc;
 use corkboard_core::MemoryKind;
 use corkboard_core::knowledge::{CoreEntry, CoreEntryId, Trust};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Core;
 use crate::Result;
 
-/// Which entries are shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Show {
-    /// Those that are remembered.
+/// What a list does with entries that were forgotten and can be restored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ForgottenEntries {
+    /// Leave them out.
     #[default]
-    Remembered,
-    /// Those that are forgotten and can be restored.
-    Forgotten,
-    /// Both.
-    All,
+    LeaveOut,
+    /// Show only these.
+    Only,
+    /// Show them too.
+    Include,
 }
 
-impl Show {
+impl ForgottenEntries {
     pub(super) fn shows(self, entry: &CoreEntry, now: Timestamp) -> bool {
         let is_meant = match self {
-            Self::Remembered => entry.forgotten.is_none(),
-            Self::Forgotten => entry.forgotten.is_some(),
-            Self::All => true,
+            Self::LeaveOut => entry.forgotten.is_none(),
+            Self::Only => entry.forgotten.is_some(),
+            Self::Include => true,
         };
         is_meant && !entry.is_expired(now)
     }
@@ -44,7 +46,7 @@ pub struct CoreEntries<'a> {
     tag: Option<String>,
     kind: Option<MemoryKind>,
     trust: Option<Trust>,
-    show: Show,
+    forgotten: ForgottenEntries,
 }
 
 /// A page of a core's entries.
@@ -63,7 +65,15 @@ impl Core {
     /// The entries that are remembered, oldest first, a page at a time. Await it.
     pub fn entries(&self) -> CoreEntries<'_> {
         let limit = CoreEntries::LIMIT;
-        CoreEntries { core: self, after: None, limit, tag: None, kind: None, trust: None, show: Show::default() }
+        CoreEntries {
+            core: self,
+            after: None,
+            limit,
+            tag: None,
+            kind: None,
+            trust: None,
+            forgotten: ForgottenEntries::default(),
+        }
     }
 }
 
@@ -103,14 +113,14 @@ impl CoreEntries<'_> {
         self
     }
 
-    /// Those that are forgotten, or both.
-    pub fn show(mut self, show: Show) -> Self {
-        self.show = show;
+    /// Includes forgotten entries, or shows only them.
+    pub fn forgotten(mut self, forgotten: ForgottenEntries) -> Self {
+        self.forgotten = forgotten;
         self
     }
 
     fn is_wanted(&self, entry: &CoreEntry, now: Timestamp) -> bool {
-        self.show.shows(entry, now)
+        self.forgotten.shows(entry, now)
             && self.kind.is_none_or(|kind| entry.kind == kind)
             && self.trust.is_none_or(|trust| entry.trust() == trust)
             && self.tag.as_deref().is_none_or(|tag| entry.tags.iter().any(|other| **other == *tag))

@@ -3,7 +3,6 @@
 mod best;
 mod create;
 mod entries;
-mod observer;
 mod search;
 
 use std::any::Any;
@@ -24,8 +23,7 @@ use crate::{Conditions, Error, Result};
 
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
-pub use entries::{CoreEntries, CorePage, Show};
-pub(crate) use observer::CoreObserver;
+pub use entries::{CoreEntries, CorePage, ForgottenEntries};
 pub use search::CoreHit;
 
 /// Watches the log of a memory core.
@@ -211,7 +209,8 @@ impl Core {
     pub async fn stats(&self) -> Result<CoreStats> {
         let (current, now) = self.current().await?;
         let (entries, forgotten) = current.state.counts(now);
-        let remembered = || current.state.entries().values().filter(|entry| Show::Remembered.shows(entry, now));
+        let remembered =
+            || current.state.entries().values().filter(|entry| ForgottenEntries::LeaveOut.shows(entry, now));
         Ok(CoreStats {
             entries,
             forgotten,

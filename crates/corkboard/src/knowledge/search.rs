@@ -8,7 +8,7 @@ use imbl::ordmap::DiffItem;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Core, Show};
+use super::{Core, ForgottenEntries};
 use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet};
 
 impl Core {
@@ -83,7 +83,7 @@ fn hits(
     now: Timestamp,
 ) -> Result<Vec<CoreHit>, Refusal> {
     let entries = current.state.entries();
-    let is_shown = |id: &CoreEntryId| entries.get(id).is_some_and(|entry| Show::Remembered.shows(entry, now));
+    let is_shown = |id: &CoreEntryId| entries.get(id).is_some_and(|entry| ForgottenEntries::LeaveOut.shows(entry, now));
     let ranked = index.search(query, limit, is_shown);
     let found = ranked.into_iter().filter_map(|(id, score)| Some((entries.get(&id)?, score)));
     Ok(found.map(|(entry, score)| hit(entry, score, query)).collect())

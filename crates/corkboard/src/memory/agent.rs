@@ -18,7 +18,7 @@ use super::ephemeral::{Circumstances, Ephemeral};
 use super::events::MemoryEvent;
 use super::factories::Factories;
 use super::handle::{Location, MemoryHandle};
-use super::observer::Meters;
+use super::listener::Meters;
 use super::scope::{Durability, ScopeInfo};
 use super::search::{self, SearchHit};
 use super::stats::MemoryStats;

@@ -19,7 +19,7 @@ use uuid::Builder;
 use super::agent::AgentRuntime;
 use super::handle::MemoryHandle;
 use super::write::unexpected;
-use super::{MemoryEvent, observer};
+use super::{MemoryEvent, listener};
 use crate::access::AuthenticatedActor;
 use crate::engine::{Answer, Engine, RequestSource, Slot};
 use crate::scratchpad::ScratchpadContents;
@@ -46,7 +46,7 @@ pub struct ConversationInfo {
 /// What a list of spaces says about a conversation.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Summary {
+struct ConversationSummary {
     entries: u64,
     notes: u64,
     used_at_ms: i64,
@@ -176,7 +176,7 @@ impl AgentRuntime {
     pub(super) async fn list_conversations(&self) -> Result<Vec<ConversationInfo>> {
         let info = |listed: ListedSpace| {
             let (_, id) = listed.space.as_conversation()?;
-            let summary: Summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            let summary: ConversationSummary = serde_json::from_slice(&listed.summary).unwrap_or_default();
             let used_at = Timestamp::from_millisecond(summary.used_at_ms).unwrap_or_default();
             Some(ConversationInfo { id, entries: summary.entries, notes: summary.notes, used_at })
         };
@@ -266,7 +266,7 @@ async fn end(
         AgentEvent::ScopeDisposed { scope, name, entries }
     });
     let commit = Commit::new(now, Actor::system(), None, disposed.collect());
-    observer::tell(events, &agent, &commit, [&current.state, &current.state]);
+    listener::tell(events, &agent, &commit, [&current.state, &current.state]);
     Ok(Some(current.state.usage().entries))
 }
 

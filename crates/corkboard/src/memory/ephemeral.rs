@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 use uuid::Uuid;
 
-use super::{MemoryEvent, observer};
+use super::{MemoryEvent, listener};
 use crate::Result;
 use crate::clock::{Clock, SpaceClock};
 use crate::engine::{Answer, RequestSource};
@@ -115,8 +115,8 @@ impl Ephemeral {
         let names = events.receiver_count().gt(&0).then(|| working.state.clone());
         // It was decided on this very state, so it fits.
         let _ = working.apply(&commit, CommitId::NONE, limits);
-        observer::resident(before, working.state.usage());
-        observer::tell(events, agent, &commit, [&working.state, names.as_ref().unwrap_or(&working.state)]);
+        listener::resident(before, working.state.usage());
+        listener::tell(events, agent, &commit, [&working.state, names.as_ref().unwrap_or(&working.state)]);
         Ok(Answer::unlogged(reply, working.head.rev))
     }
 }

@@ -60,8 +60,8 @@ impl MemoryHandle {
             Location::Ephemeral(scope) => {
                 let now = self.agent.ephemeral.now(time, clock);
                 match self.find_ephemeral(scope.id, key, reach, now, &mut found)? {
-                    Step::Ended(result) => result,
-                    Step::GoOn(durable) => self.find_durable(durable, key, reach, &mut found).await?,
+                    LookupStep::Ended(result) => result,
+                    LookupStep::GoOn(durable) => self.find_durable(durable, key, reach, &mut found).await?,
                 }
             }
             Location::Conversation(space) => {
@@ -89,21 +89,21 @@ impl MemoryHandle {
         reach: Reach,
         now: Timestamp,
         found: &mut impl FnMut(&Arc<Entry>, ScopeId, u64) -> Option<R>,
-    ) -> Result<Step<R>> {
+    ) -> Result<LookupStep<R>> {
         self.in_ephemeral(from, |state, mut scope| {
             let mut id = from;
             loop {
                 if let Some(entry) = scope.get(key, now) {
-                    return Step::Ended(found(entry, id, entry.version));
+                    return LookupStep::Ended(found(entry, id, entry.version));
                 }
                 if reach == Reach::Local {
-                    return Step::Ended(None);
+                    return LookupStep::Ended(None);
                 }
                 self.agent.meters.fallbacks.increment(1);
                 id = scope.parent;
                 match state.scope(id) {
                     Some(parent) if !id.is_root() => scope = parent,
-                    _ => return Step::GoOn(id),
+                    _ => return LookupStep::GoOn(id),
                 }
             }
         })
@@ -142,7 +142,7 @@ impl MemoryHandle {
 }
 
 /// Where a lookup in the ephemeral scopes ended.
-enum Step<R> {
+enum LookupStep<R> {
     Ended(Option<R>),
     /// At this durable scope it goes on.
     GoOn(ScopeId),

@@ -18,7 +18,7 @@ use super::forget::ForgetForGood;
 use super::write::{Future, Write, unexpected};
 use crate::access::AuthenticatedActor;
 use crate::conditions::condition_methods;
-use crate::engine::{Answer, RequestSource, Step};
+use crate::engine::{Answer, HistoryStep, RequestSource};
 use crate::store::StoreError;
 use crate::{Conditions, Error, Result};
 
@@ -158,7 +158,7 @@ impl AgentNotebook {
     /// What was done to it, as far back as the log goes.
     pub async fn history(&self) -> Result<NotebookHistory> {
         let mut revisions = Vec::new();
-        let look = |step: Step<'_, AgentState>| {
+        let look = |step: HistoryStep<'_, AgentState>| {
             revisions.extend(self.revision(&step));
             ControlFlow::Continue(())
         };
@@ -171,7 +171,7 @@ impl AgentNotebook {
     pub async fn at(&self, rev: u64) -> Result<Arc<Notebook>> {
         let name = self.name.as_str();
         let mut found = None;
-        let look = |step: Step<'_, AgentState>| {
+        let look = |step: HistoryStep<'_, AgentState>| {
             if step.rev > rev {
                 return ControlFlow::Break(());
             }
@@ -265,7 +265,7 @@ impl AgentNotebook {
     }
 
     /// What a revision did to it, if it did something.
-    fn revision(&self, step: &Step<'_, AgentState>) -> Option<NotebookRevision> {
+    fn revision(&self, step: &HistoryStep<'_, AgentState>) -> Option<NotebookRevision> {
         let of = |state: &AgentState| state.notebook(self.name.as_str()).cloned().unwrap_or_default();
         let (before, after) = (of(step.before), of(step.after));
         // What was only looked at is still the same in memory.

@@ -67,7 +67,7 @@ impl TypedTool for CheckNudgesTool {
             _ => "Heed them, then acknowledge them by ack.".to_string(),
         });
         let shown = |nudge: &Arc<Nudge>| {
-            json!({"id": nudge.id, "priority": nudge.priority, "by": nudge.injected_by, "at": nudge.injected_at,
+            json!({"id": nudge.id, "priority": nudge.priority, "by": nudge.created_by, "at": nudge.created_at,
                 "message": nudge.message})
         };
         let nudges: Vec<Value> = told.iter().map(shown).collect();
@@ -145,7 +145,7 @@ async fn carried(board: &Board, is_shown: impl Fn(&Nudge) -> bool) -> Result<Opt
 
 fn said(nudge: &Nudge) -> String {
     let message = nudge.message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (by, message) = (escaped_line(&nudge.injected_by), escaped_line(&message));
+    let (by, message) = (escaped_line(&nudge.created_by), escaped_line(&message));
     format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
 }
 

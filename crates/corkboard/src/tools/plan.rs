@@ -117,7 +117,7 @@ impl TypedTool for CreateBoardTool {
             name: input.name,
             goal: input.goal,
             constraints: input.constraints.unwrap_or_default(),
-            memory_core_refs: input.memory_cores.unwrap_or_default(),
+            cores: input.memory_cores.unwrap_or_default(),
             ..NewBoard::default()
         };
         let actor = context.board_actor(Role::Orchestrator);

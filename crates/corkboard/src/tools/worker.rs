@@ -141,7 +141,7 @@ impl TypedTool for ClaimTaskTool {
             return Ok(ToolOutput::new(text, json!({"task": null})));
         };
         let task = view.task(claimed.task)?;
-        let rework = match (task.review_status, &task.review_comments) {
+        let rework = match (task.review_verdict, &task.review_comment) {
             (Some(ReviewStatus::NeedsRework), Some(comments)) => {
                 format!(" It was sent back for rework: {}", mentioned(comments))
             }

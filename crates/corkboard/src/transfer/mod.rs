@@ -58,10 +58,10 @@ impl Tokens {
 /// How many tokens there are in a space of tokens, as its summary says.
 fn token_count(summary: &[u8]) -> u64 {
     #[derive(serde::Deserialize)]
-    struct Summary {
+    struct TokensSummary {
         tokens: u64,
     }
-    serde_json::from_slice(summary).map_or(0, |Summary { tokens }| tokens)
+    serde_json::from_slice(summary).map_or(0, |TokensSummary { tokens }| tokens)
 }
 
 /// How far a transfer is. The numbers are those of its stage.

@@ -16,8 +16,8 @@ async fn a_board(corkboard: &Corkboard) -> Board {
     rules.add_many(said.map(Into::into).to_vec()).await.unwrap();
     let web = NewCoreEntry { trust: Some(Trust::Outside), author: Some("a page".into()), ..page().into() };
     corkboard.core("web").unwrap().add(web).await.unwrap();
-    let memory_core_refs = vec!["rules".into(), "web".into(), "not there".into()];
-    let new = NewBoard { name: "b".into(), goal: "Login".into(), memory_core_refs, ..NewBoard::default() };
+    let cores = vec!["rules".into(), "web".into(), "not there".into()];
+    let new = NewBoard { name: "b".into(), goal: "Login".into(), cores, ..NewBoard::default() };
     let board = corkboard.create_board(new).await.unwrap();
     board.add_task(NewTask::new("Store the sessions")).await.unwrap();
     board.add_task(NewTask::new("Something else")).await.unwrap();
@@ -93,7 +93,7 @@ async fn what_is_changed_or_taken_out_of_a_core_is_gone_from_every_prompt_at_onc
         assert!(told(&board, 2).await.contains("- [outside] rules E-1 by local: Login is tested last"));
         assert_eq!(board.view().await.unwrap().rev(), rev, "nothing of that was written to the board");
         let edit = |cores: &[&str]| BoardEdit {
-            memory_core_refs: Some(cores.iter().map(|core| (*core).into()).collect()),
+            cores: Some(cores.iter().map(|core| (*core).into()).collect()),
             ..BoardEdit::default()
         };
         assert_eq!(board.edit(edit(&["agent:ann"]), None).await.unwrap_err().code(), "reserved_name");

@@ -7,7 +7,7 @@ mod long_term;
 use std::time::Duration;
 
 use corkboard::cores::{AddedHow, CoreEdit, CoreEntryId, CoreEvent, NewCoreEntry, Trust, Withdrawal};
-use corkboard::{Actor, ActorKind, Core, MemoryKind, Options, Refusal, Role, Show, Watched};
+use corkboard::{Actor, ActorKind, Core, ForgottenEntries, MemoryKind, Options, Refusal, Role, Watched};
 
 use crate::common::{Home, in_time, on_every_store, refusal};
 
@@ -98,8 +98,8 @@ async fn entries_are_listed_by_pages_and_filters() {
     assert_eq!(numbers(&core.entries().tag("late").await.unwrap()), [21, 23, 24, 25]);
     assert_eq!(numbers(&core.entries().kind(MemoryKind::Insight).await.unwrap()), [5, 10, 15, 20, 25]);
     assert_eq!(numbers(&core.entries().trust(Trust::Outside).await.unwrap()), [10, 20]);
-    assert_eq!(numbers(&core.entries().show(Show::Forgotten).await.unwrap()), [22]);
-    assert_eq!(core.entries().show(Show::All).await.unwrap().entries.len(), 25);
+    assert_eq!(numbers(&core.entries().forgotten(ForgottenEntries::Only).await.unwrap()), [22]);
+    assert_eq!(core.entries().forgotten(ForgottenEntries::Include).await.unwrap().entries.len(), 25);
     // A page that ends with the last entry says so.
     assert_eq!(core.entries().after(id(20)).limit(4).await.unwrap().next, None);
 }

@@ -67,8 +67,8 @@ impl Outside {
             ..lines("zq-core").as_str().into()
         };
         corkboard.core("web").unwrap().add(told).await.unwrap();
-        let memory_core_refs = vec!["web".into()];
-        let new = NewBoard { name: "b".into(), goal: "the harbour".into(), memory_core_refs, ..NewBoard::default() };
+        let cores = vec!["web".into()];
+        let new = NewBoard { name: "b".into(), goal: "the harbour".into(), cores, ..NewBoard::default() };
         let board = corkboard.create_board(new).await.unwrap();
         board.add_task(NewTask { retry_limit: 1, ..NewTask::new("Read the page") }).await.unwrap();
         let judge = NewTask { needs_review: true, depends_on: vec![TaskId(1).into()], ..NewTask::new("Judge it") };

@@ -121,7 +121,7 @@ impl Artifact {
             kind: self.kind,
             path,
             description: self.description.unwrap_or_default(),
-            associated_task: self.task,
+            task: self.task,
             checksum: self.checksum,
             size: self.size,
             content,

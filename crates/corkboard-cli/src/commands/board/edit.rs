@@ -55,7 +55,7 @@ impl Edit {
             name: self.name,
             goal: self.goal.map(text_or_stdin).transpose()?,
             constraints: self.constraints,
-            memory_core_refs: self.cores,
+            cores: self.cores,
             on_failure: self.on_failure,
             drawn: None,
         };

@@ -54,18 +54,18 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
         rows.push(("goal", one_line(&info.goal)));
     }
     let outcome = info.outcome.map_or_else(String::new, |outcome| format!(": {outcome}"));
-    let comment = info.comment.as_deref().map_or_else(String::new, |comment| format!(" ({})", one_line(comment)));
-    rows.push(("status", format!("{}{outcome}{comment}", info.status)));
+    let reason = info.reason.as_deref().map_or_else(String::new, |reason| format!(" ({})", one_line(reason)));
+    rows.push(("status", format!("{}{outcome}{reason}", info.status)));
     if let Some(pause) = &info.paused {
-        let comment = pause.comment.as_ref().map_or_else(String::new, |comment| format!(": {}", one_line(comment)));
-        rows.push(("paused", format!("by {} since {}{comment}", one_line(&pause.by), time(pause.since))));
+        let reason = pause.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+        rows.push(("paused", format!("by {} since {}{reason}", one_line(&pause.by), time(pause.since))));
         rows.push(("", "nothing can be claimed until it is resumed (`cork board resume`)".into()));
     }
     rows.extend(lifetime(info, view.at()));
     rows.push(("progress", progress(view.state())));
     rows.extend(info.constraints.iter().map(|constraint| ("constraint", one_line(constraint))));
-    if !info.memory_core_refs.is_empty() {
-        rows.push(("cores", one_line(&info.memory_core_refs.join(", "))));
+    if !info.cores.is_empty() {
+        rows.push(("cores", one_line(&info.cores.join(", "))));
     }
     if !info.drawn.is_empty() {
         rows.push(("drawn", references(&info.drawn)));
@@ -148,14 +148,14 @@ fn decision_row(decision: &Decision) -> [String; 5] {
         (None, _) => one_line(&decision.rationale),
     };
     let (question, choice) = (marked(decision.trust, &decision.question), one_line(&decision.choice));
-    [decision.id.to_string(), question, choice, because, one_line(&decision.made_by)]
+    [decision.id.to_string(), question, choice, because, one_line(&decision.created_by)]
 }
 
 fn approvals(state: &BoardState) -> Option<String> {
     let rows = state.approvals().map(|approval| {
         let comment = approval.comment.as_deref().map_or_else(String::new, one_line);
         let verdict = approval.verdict.to_string();
-        [approval.id.to_string(), approval.decision.to_string(), verdict, one_line(&approval.by), comment]
+        [approval.id.to_string(), approval.decision.to_string(), verdict, one_line(&approval.created_by), comment]
     });
     let header = [("APPROVAL", Fit), ("OF", Fit), ("VERDICT", Fit), ("BY", Percent(20)), ("COMMENT", Rest)];
     table_unless_empty(header, rows)
@@ -167,9 +167,10 @@ fn to_approve(view: &BoardView) -> Option<String> {
     let waiting = view.state().decisions().filter(|decision| is_active && decision.is_undecided());
     let mut lines: Vec<String> = Vec::new();
     for decision in waiting {
-        let Decision { id, question, choice, alternatives, rationale, affects_tasks, made_by, trust, .. } = &**decision;
+        let Decision { id, question, choice, alternatives, rationale, affects_tasks, created_by, trust, .. } =
+            &**decision;
         let board = one_line(view.id().as_str());
-        lines.push(format!("{id} waits for approval, and {} for it (by {})", ids(affects_tasks), one_line(made_by)));
+        lines.push(format!("{id} waits for approval, and {} for it (by {})", ids(affects_tasks), one_line(created_by)));
         let before = format!("  {}", trust.mark());
         lines.extend(paragraph(&before, &clip(&format!("{question} {choice}"), SHOWN_TEXT)));
         if !alternatives.is_empty() {
@@ -195,7 +196,7 @@ fn discoveries(state: &BoardState) -> Option<String> {
     let rows = state.discoveries().map(|found| {
         let affects = ids(&found.affects_tasks);
         let what = marked(found.trust, &found.content);
-        [found.id.to_string(), written(&found.kind), what, affects, one_line(&found.discovered_by)]
+        [found.id.to_string(), written(&found.kind), what, affects, one_line(&found.created_by)]
     });
     let header = [("FOUND", Fit), ("TYPE", Fit), ("WHAT", Rest), ("AFFECTS", Percent(20)), ("BY", Percent(12))];
     table_unless_empty(header, rows)
@@ -214,7 +215,7 @@ pub(super) fn artifacts(state: &BoardState) -> Option<String> {
             made.version.to_string(),
             made.size.map_or_else(String::new, bytes),
             marked(made.trust, &made.description),
-            made.associated_task.map_or_else(String::new, |task| task.to_string()),
+            made.task.map_or_else(String::new, |task| task.to_string()),
         ]
     });
     let header = [("MADE", Fit), ("PATH", Percent(35)), ("VERSION", Fit), ("SIZE", Fit), ("WHAT", Rest), ("TASK", Fit)];
@@ -224,8 +225,8 @@ pub(super) fn artifacts(state: &BoardState) -> Option<String> {
 fn contributions(state: &BoardState) -> Option<String> {
     let rows = state.contributions().map(|by| {
         [
-            one_line(&by.agent_id),
-            by.agent_role.as_str().to_owned(),
+            one_line(&by.agent),
+            by.role.as_str().to_owned(),
             by.tasks_completed.len().to_string(),
             by.decisions_made.len().to_string(),
             by.discoveries.len().to_string(),

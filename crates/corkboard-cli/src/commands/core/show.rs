@@ -1,5 +1,5 @@
 use clap::Args;
-use corkboard::Show as Shown;
+use corkboard::ForgottenEntries;
 use corkboard::boards::{NewTask, TASK_PATTERN_TAG, TaskRef};
 use corkboard::cores::{CoreEntry, CoreEntryId, Trust};
 use corkboard::{CoreEntries, CorePage, MemoryKind, Refusal};
@@ -78,7 +78,7 @@ impl Show {
             entries = entries.trust(trust);
         }
         if self.forgotten {
-            entries = entries.show(Shown::Forgotten);
+            entries = entries.forgotten(ForgottenEntries::Only);
         }
         let page = entries.await?;
         let documents: Vec<_> = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();

@@ -1,6 +1,6 @@
+use clap::Args;
 use clap::builder::TypedValueParser;
-use clap::{Args, ValueEnum};
-use corkboard::boards::{Task, TaskStatus};
+use corkboard::boards::{Task, TaskStatus, TaskView};
 
 use crate::board_args::RevisionArgument;
 use crate::board_view::task_table;
@@ -22,8 +22,8 @@ Examples:
   cork task list --ids --status completed | wc -l")]
 pub(crate) struct List {
     /// Only those of this view
-    #[arg(long, value_name = "VIEW")]
-    view: Option<ViewName>,
+    #[arg(long, value_name = "VIEW", value_parser = task_view())]
+    view: Option<TaskView>,
 
     /// Only those in these states
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = task_status())]
@@ -41,13 +41,8 @@ pub(crate) struct List {
     moment: RevisionArgument,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum ViewName {
-    Ready,
-    Blocked,
-    InProgress,
-    NeedsReview,
+fn task_view() -> impl TypedValueParser<Value = TaskView> {
+    one_of(TaskView::ALL.map(|view| (view.as_str(), view, "")))
 }
 
 fn task_status() -> impl TypedValueParser<Value = TaskStatus> {
@@ -60,10 +55,10 @@ impl List {
         let state = view.state();
         let mut tasks: Vec<&Task> = match self.view {
             None => state.tasks().collect(),
-            Some(ViewName::Ready) => view.ready().collect(),
-            Some(ViewName::Blocked) => view.blocked().collect(),
-            Some(ViewName::InProgress) => view.in_progress().collect(),
-            Some(ViewName::NeedsReview) => view.needs_review().collect(),
+            Some(TaskView::Ready) => view.ready().collect(),
+            Some(TaskView::Blocked) => view.blocked().collect(),
+            Some(TaskView::InProgress) => view.in_progress().collect(),
+            Some(TaskView::NeedsReview) => view.needs_review().collect(),
         };
         if !self.status.is_empty() {
             tasks.retain(|task| self.status.contains(&task.status));

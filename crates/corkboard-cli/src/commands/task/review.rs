@@ -1,6 +1,7 @@
 //! `cork review`, which `cork task review` is too.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corkboard::boards::{ReviewStatus, TaskId};
 
 use super::tell_status;
@@ -22,39 +23,36 @@ pub(crate) struct Review {
     task: TaskId,
 
     /// The verdict
-    verdict: Verdict,
+    #[arg(value_parser = verdict())]
+    verdict: ReviewStatus,
 
     /// What else there is to say; - reads stdin
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    comments: Option<String>,
+    comment: Option<String>,
 
     #[command(flatten)]
     conditions: BoardConditions,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Verdict {
-    /// It is completed
-    #[value(alias = "approved")]
-    Approve,
-    /// It is to be done better: its holder goes on with it, or it is pending again
-    #[value(alias = "needs_rework")]
-    Rework,
-    /// It failed
-    #[value(alias = "rejected")]
-    Reject,
+fn verdict() -> impl TypedValueParser<Value = ReviewStatus> {
+    let rework = "Send it back: its holder continues, or it is pending again";
+    let values = [
+        PossibleValue::new("approved").alias("approve").help("The task is completed"),
+        PossibleValue::new("needs_rework").alias("rework").help(rework),
+        PossibleValue::new("rejected").alias("reject").help("The task failed"),
+    ];
+    PossibleValuesParser::new(values).map(|given| match given.as_str() {
+        "approved" | "approve" => ReviewStatus::Approved,
+        "needs_rework" | "rework" => ReviewStatus::NeedsRework,
+        _ => ReviewStatus::Rejected,
+    })
 }
 
 impl Review {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let Self { task, verdict, comments, conditions } = self;
+        let Self { task, verdict, comment, conditions } = self;
         let board = conditions.open(session)?;
-        let verdict = match verdict {
-            Verdict::Approve => ReviewStatus::Approved,
-            Verdict::Rework => ReviewStatus::NeedsRework,
-            Verdict::Reject => ReviewStatus::Rejected,
-        };
-        let status = board.review_task(task, verdict, comments.map(text_or_stdin).transpose()?).await?;
+        let status = board.review_task(task, verdict, comment.map(text_or_stdin).transpose()?).await?;
         tell_status(session, task, status)
     }
 }

@@ -56,9 +56,9 @@ fn text(state: &BoardState, task: &Task) -> String {
     row("review", (task.needs_review || task.reviewer.is_some()).then_some(reviewer));
     row(
         "reviewed",
-        task.review_status.as_ref().map(|verdict| {
+        task.review_verdict.as_ref().map(|verdict| {
             let by = task.reviewed_by.as_deref().map_or_else(String::new, |by| format!(" by {}", one_line(by)));
-            let said = task.review_comments.as_deref().map_or_else(String::new, |said| format!(": {}", one_line(said)));
+            let said = task.review_comment.as_deref().map_or_else(String::new, |said| format!(": {}", one_line(said)));
             format!("{}{by}{said}", written(verdict))
         }),
     );

@@ -83,11 +83,11 @@ struct Answer<'a> {
     #[serde(flatten)]
     output: Option<&'a ToolOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<CallError<'a>>,
+    error: Option<ToolCallProblem<'a>>,
 }
 
 #[derive(Serialize)]
-struct CallError<'a> {
+struct ToolCallProblem<'a> {
     code: &'a str,
     kind: &'a str,
     message: &'a str,
@@ -173,7 +173,7 @@ async fn answer_line(
         }
     };
     let problem = result.as_ref().err();
-    let error = problem.map(|(code, kind, message)| CallError { code, kind: kind.as_str(), message });
+    let error = problem.map(|(code, kind, message)| ToolCallProblem { code, kind: kind.as_str(), message });
     let answer = Answer { id, name: name.as_deref(), ok: error.is_none(), output: result.as_ref().ok(), error };
     session.output.document(&answer)?;
     Ok(result.err().map(|(_, kind, _)| kind))

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 
 use super::super::{
-    BoardEdit, BoardEvent, BoardOutcome, BoardReply, BoardStatus, CancelReason, Lease, NewBoard, TaskStatus, Unfinished,
+    BoardEdit, BoardEvent, BoardOutcome, BoardReply, BoardStatus, CancelCause, Lease, NewBoard, TaskStatus, Unfinished,
 };
 use super::{BoardDecider, Reply};
 use crate::Refusal;
@@ -19,8 +19,8 @@ impl BoardDecider<'_> {
         check_visible("board name", &board.name)?;
         self.check_length(&board.goal)?;
         self.check_list("constraint", &board.constraints)?;
-        self.check_names("memory core", &board.memory_core_refs)?;
-        self.check_drawn(&board.drawn, board.pattern.as_ref(), &board.memory_core_refs)?;
+        self.check_names("memory core", &board.cores)?;
+        self.check_drawn(&board.drawn, board.pattern.as_ref(), &board.cores)?;
         self.push(BoardEvent::Created(Box::new(board.clone())));
         Ok(BoardReply::Done)
     }
@@ -38,11 +38,11 @@ impl BoardDecider<'_> {
         }
         self.check_comment(edit.goal.as_deref())?;
         edit.constraints.as_ref().map_or(Ok(()), |list| self.check_list("constraint", list))?;
-        edit.memory_core_refs.as_ref().map_or(Ok(()), |list| self.check_names("memory core", list))?;
+        edit.cores.as_ref().map_or(Ok(()), |list| self.check_names("memory core", list))?;
         let mut edited = info.clone();
         edited.edit(edit);
         if edit.drawn.is_some() {
-            self.check_drawn(&edited.drawn, None, &edited.memory_core_refs)?;
+            self.check_drawn(&edited.drawn, None, &edited.cores)?;
         }
         if edited != *info {
             self.push(BoardEvent::Edited(Box::new(edit.clone())));
@@ -50,23 +50,23 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn complete(&mut self, comment: Option<&str>, unfinished: Unfinished) -> Reply {
+    pub(super) fn complete(&mut self, reason: Option<&str>, unfinished: Unfinished) -> Reply {
         let open = self.state.unfinished();
         if unfinished == Unfinished::Refuse && open > 0 {
             return Err(Refusal::Unfinished { unfinished: open });
         }
-        self.end(BoardStatus::Completed, comment)
+        self.end(BoardStatus::Completed, reason)
     }
 
-    pub(super) fn cancel(&mut self, comment: Option<&str>) -> Reply {
-        self.end(BoardStatus::Cancelled, comment)
+    pub(super) fn cancel(&mut self, reason: Option<&str>) -> Reply {
+        self.end(BoardStatus::Cancelled, reason)
     }
 
-    fn end(&mut self, status: BoardStatus, comment: Option<&str>) -> Reply {
-        self.check_comment(comment)?;
-        self.cancel_unfinished(CancelReason::BoardEnded, None);
+    fn end(&mut self, status: BoardStatus, reason: Option<&str>) -> Reply {
+        self.check_comment(reason)?;
+        self.cancel_unfinished(CancelCause::BoardEnded, None);
         let outcome = self.outcome();
-        self.push(BoardEvent::Ended { status, outcome, comment: comment.map(Into::into) });
+        self.push(BoardEvent::Ended { status, outcome, reason: reason.map(Into::into) });
         Ok(BoardReply::Ended { outcome })
     }
 
@@ -74,7 +74,7 @@ impl BoardDecider<'_> {
         let is_missing = |task: &&super::Task| match task.status {
             TaskStatus::Completed => false,
             TaskStatus::Cancelled => {
-                task.cancellation.as_ref().is_none_or(|cancelled| cancelled.reason != CancelReason::BranchNotTaken)
+                task.cancellation.as_ref().is_none_or(|cancelled| cancelled.cause != CancelCause::BranchNotTaken)
             }
             _ => true,
         };
@@ -90,15 +90,15 @@ impl BoardDecider<'_> {
     /// A holder that acquires the role again gets a new epoch; the old one is fenced.
     pub(super) fn acquire_orchestrator(&mut self, lease_ms: u64) -> Reply {
         self.check_lease(lease_ms)?;
-        let by = self.caller()?;
+        let agent = self.caller()?;
         if let Some(lease) = self.state.orchestrator()
-            && lease.holder != by
+            && lease.holder != agent
         {
             return Err(Refusal::OrchestratorHeld { holder: lease.holder.clone(), until: lease.deadline });
         }
         let epoch = self.state.orchestrator_epoch + 1;
         let deadline = Lease::deadline_from(self.clock(), lease_ms);
-        self.push(BoardEvent::OrchestratorAcquired { by, epoch, deadline, lease_ms });
+        self.push(BoardEvent::OrchestratorAcquired { agent, epoch, deadline, lease_ms });
         Ok(BoardReply::Held { epoch, deadline })
     }
 

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 use super::super::id::next_id;
 use super::super::{
-    BoardEvent, BoardReply, Branch, CancelReason, ChoiceId, NewBranch, NewChoice, Task, TaskId, TaskRef, TaskStatus,
-    TriggerRule,
+    BoardEvent, BoardReply, Branch, CancelCause, Cancellation, ChoiceId, NewBranch, NewChoice, Task, TaskId, TaskRef,
+    TaskStatus, TriggerRule,
 };
 use super::{BoardDecider, Reply, not_on_board};
 use crate::Refusal;
@@ -104,8 +104,7 @@ impl BoardDecider<'_> {
             let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) || task.is_stopped();
             let is_lost = heads.contains(&id) || (!taken.contains(&id) && self.is_cut(task));
             if waits && is_lost {
-                let reason = CancelReason::BranchNotTaken;
-                self.push(BoardEvent::TaskCancelled { task: id, reason, cause: None, comment: None });
+                self.cancel_one(id, Cancellation::new(CancelCause::BranchNotTaken, None));
             } else if !heads.contains(&id) {
                 // Below a head that failed or was cancelled before, the branch goes on all the same.
                 continue;

@@ -93,14 +93,14 @@ impl BoardDecider<'_> {
         Err(Refusal::NotReady { task, hindrances: self.state.hindrances(task) })
     }
 
-    /// Work begins on a task: by whoever it is assigned to, or by that one.
-    pub(super) fn start(&mut self, id: TaskId, by: Option<AgentId>, lease_ms: u64) -> Result<Claimed, Refusal> {
+    /// Starts a task for `agent`, or for the agent that it is assigned to.
+    pub(super) fn start(&mut self, id: TaskId, agent: Option<AgentId>, lease_ms: u64) -> Result<Claimed, Refusal> {
         self.check_running()?;
         self.check_may_begin(id)?;
         let task = self.task(id)?;
         let (epoch, attempt) = (task.epoch + 1, task.attempt.saturating_add(1));
         let deadline = Lease::deadline_from(self.clock(), lease_ms);
-        self.push(BoardEvent::TaskStarted { task: id, by, epoch, deadline, lease_ms });
+        self.push(BoardEvent::TaskStarted { task: id, agent, epoch, deadline, lease_ms });
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
 

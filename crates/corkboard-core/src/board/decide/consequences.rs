@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::super::views::BranchStanding;
 use super::super::{
-    BoardEvent, BoardReply, CancelReason, FailurePolicy, Fate, Lease, Task, TaskId, TaskStatus, TriggerVerdict,
+    BoardEvent, BoardReply, CancelCause, Cancellation, FailurePolicy, Fate, Lease, Task, TaskId, TaskStatus,
+    TriggerVerdict,
 };
 use super::{BoardDecider, Reply};
 
@@ -29,16 +30,20 @@ impl BoardDecider<'_> {
 
     pub(super) fn failed_for_good(&mut self, id: TaskId) {
         if self.state.task(id).is_some_and(|task| task.on_failure == FailurePolicy::FailFast) {
-            self.cancel_unfinished(CancelReason::UpstreamFailed, Some(id));
+            self.cancel_unfinished(CancelCause::UpstreamFailed, Some(id));
         }
         self.settle_dependents(id);
     }
 
-    pub(super) fn cancel_unfinished(&mut self, reason: CancelReason, cause: Option<TaskId>) {
+    pub(super) fn cancel_one(&mut self, task: TaskId, cancellation: Cancellation) {
+        self.push(BoardEvent::TaskCancelled { task, cancellation });
+    }
+
+    pub(super) fn cancel_unfinished(&mut self, cause: CancelCause, caused_by: Option<TaskId>) {
         let open = TaskStatus::ALL.into_iter().filter(|status| !status.is_finished());
         let unfinished: BTreeSet<TaskId> = open.flat_map(|status| self.state.with_status(status)).collect();
         for task in unfinished {
-            self.push(BoardEvent::TaskCancelled { task, reason, cause, comment: None });
+            self.cancel_one(task, Cancellation::new(cause, caused_by));
         }
     }
 
@@ -56,26 +61,26 @@ impl BoardDecider<'_> {
             if !waits || self.state.prospect(task) != TriggerVerdict::Impossible {
                 continue;
             }
-            let (reason, cause) = match self.cause_for(task) {
-                Some((reason, cause)) => (reason, Some(cause)),
-                None => (CancelReason::BranchNotTaken, None),
+            let (cause, caused_by) = match self.cause_for(task) {
+                Some((cause, upstream)) => (cause, Some(upstream)),
+                None => (CancelCause::BranchNotTaken, None),
             };
-            self.push(BoardEvent::TaskCancelled { task: id, reason, cause, comment: None });
+            self.cancel_one(id, Cancellation::new(cause, caused_by));
             tasks.extend(self.state.blocks(id));
         }
     }
 
     /// The task because of which this one can no longer begin, and whether it failed or was cancelled. None: neither.
-    fn cause_for(&self, task: &Task) -> Option<(CancelReason, TaskId)> {
+    fn cause_for(&self, task: &Task) -> Option<(CancelCause, TaskId)> {
         if self.state.standing(task) == BranchStanding::NotTaken {
             return None;
         }
         let mut upstream = task.depends_on.iter().filter_map(|on| self.state.task(*on));
         let upstream = upstream.find(|task| Fate::of(task) == Fate::Failed)?;
-        let cause = self.state.task(upstream.upstream_cause().unwrap_or(upstream.id))?;
-        let is_cancelled = cause.status == TaskStatus::Cancelled;
-        let reason = if is_cancelled { CancelReason::UpstreamCancelled } else { CancelReason::UpstreamFailed };
-        Some((reason, cause.id))
+        let first = self.state.task(upstream.upstream_cause().unwrap_or(upstream.id))?;
+        let is_cancelled = first.status == TaskStatus::Cancelled;
+        let cause = if is_cancelled { CancelCause::UpstreamCancelled } else { CancelCause::UpstreamFailed };
+        Some((cause, first.id))
     }
 
     /// The tasks that were cancelled by the events from that one on.

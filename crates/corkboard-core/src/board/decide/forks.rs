@@ -45,7 +45,7 @@ impl BoardDecider<'_> {
         self.check_line("board name", &info.name)?;
         self.check_length(&info.goal)?;
         self.check_list("constraint", &info.constraints)?;
-        self.check_names("memory core", &info.memory_core_refs)?;
+        self.check_names("memory core", &info.cores)?;
         // The cores may have changed since.
         self.check_count(info.drawn.len())?;
         info.drawn.iter().chain(&info.pattern).try_for_each(|drawn| self.check_line("memory core", &drawn.core))
@@ -76,7 +76,7 @@ impl BoardDecider<'_> {
         }
         for discovery in discoveries {
             self.check_text("content", &discovery.content)?;
-            check_principal("author", &discovery.discovered_by, self.limits())?;
+            check_principal("author", &discovery.created_by, self.limits())?;
             self.check_known_tasks(&discovery.affects_tasks, known)?;
             discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
         }
@@ -87,7 +87,7 @@ impl BoardDecider<'_> {
             self.check_line("path", &artifact.path)?;
             self.check_length(&artifact.description)?;
             check_principal("author", &artifact.created_by, self.limits())?;
-            self.check_known_tasks(artifact.associated_task.as_slice(), known)?;
+            self.check_known_tasks(artifact.task.as_slice(), known)?;
             self.check_inline(artifact.content.as_deref())?;
             self.check_checksum(artifact.checksum.as_deref())?;
             let version = versions.entry(&*artifact.path).or_insert(0);
@@ -101,8 +101,8 @@ impl BoardDecider<'_> {
         let id = task.id;
         self.check_line("task title", &task.title)?;
         self.check_length(&task.description)?;
-        let comment = task.cancellation.as_ref().and_then(|cancelled| cancelled.comment.as_ref());
-        let said = [task.blocked_reason.as_ref(), task.failure.as_ref(), task.review_comments.as_ref(), comment];
+        let comment = task.cancellation.as_ref().and_then(|cancelled| cancelled.reason.as_ref());
+        let said = [task.blocked_reason.as_ref(), task.failure.as_ref(), task.review_comment.as_ref(), comment];
         said.into_iter().try_for_each(|text| self.check_comment(text.map(|text| &**text)))?;
         expect(task.setbacks.len() <= Task::MOST_SETBACKS, || format!("{id} was sent back too often"))?;
         for setback in &task.setbacks {
@@ -130,7 +130,7 @@ impl BoardDecider<'_> {
         expect(task.not_before.is_none() || may_wait, || format!("{id} is {} and to be tried again", task.status))?;
         let is_cancelled = task.status == TaskStatus::Cancelled;
         expect(task.cancellation.is_some() == is_cancelled, || format!("{id} is {}, or is not", task.status))?;
-        let cause = task.cancellation.as_ref().and_then(|cancelled| cancelled.cause);
+        let cause = task.cancellation.as_ref().and_then(|cancelled| cancelled.caused_by);
         expect(cause.is_some() == task.is_stopped(), || format!("{id} was cancelled without a cause"))?;
         expect(cause != Some(id), || format!("{id} was cancelled because of itself"))?;
         self.check_known(cause.as_slice(), known)?;
@@ -167,7 +167,7 @@ impl BoardDecider<'_> {
         self.check_text("choice", &decision.choice)?;
         self.check_list("alternative", &decision.alternatives)?;
         self.check_length(&decision.rationale)?;
-        check_principal("author", &decision.made_by, self.limits())?;
+        check_principal("author", &decision.created_by, self.limits())?;
         self.check_known_tasks(&decision.affects_tasks, known)
     }
 
@@ -176,7 +176,7 @@ impl BoardDecider<'_> {
         expect_numbered(image.approvals.iter().map(|approval| approval.id))?;
         let mut last = BTreeMap::new();
         for approval in &image.approvals {
-            check_principal("author", &approval.by, self.limits())?;
+            check_principal("author", &approval.created_by, self.limits())?;
             self.check_comment(approval.comment.as_deref())?;
             expect(at(&image.decisions, approval.decision).is_some(), || format!("{} is of nothing", approval.id))?;
             last.insert(approval.decision, approval.verdict);
@@ -192,7 +192,7 @@ impl BoardDecider<'_> {
     fn check_learnings(&self, image: &BoardImage) -> Result<(), Refusal> {
         let mut names = BTreeSet::new();
         for verdict in &image.learnings {
-            let name = &verdict.learning;
+            let name = &verdict.id;
             expect(names.insert(name), || format!("{name} is listed twice"))?;
             let LearningState::Refused { by, reason, .. } = &verdict.state else {
                 return Err(contradicts(format!("{name} is {}", verdict.state)));
@@ -208,21 +208,19 @@ impl BoardDecider<'_> {
         let mut seen = BTreeSet::new();
         for contribution in contributions {
             let Contribution { tasks_completed, decisions_made, discoveries, artifacts_created, .. } = &**contribution;
-            let agent = &*contribution.agent_id;
+            let agent = &*contribution.agent;
             let is_done = |task: &Arc<Task>| {
                 let worker = task.assigned_to.as_ref().map(AgentId::as_str);
                 task.status == TaskStatus::Completed && worker == Some(agent)
             };
             let are_theirs = tasks_completed.iter().all(|id| at(&image.tasks, *id).is_some_and(is_done))
-                && decisions_made.iter().all(|id| at(&image.decisions, *id).is_some_and(|it| *it.made_by == *agent))
-                && discoveries
-                    .iter()
-                    .all(|id| at(&image.discoveries, *id).is_some_and(|it| *it.discovered_by == *agent))
+                && decisions_made.iter().all(|id| at(&image.decisions, *id).is_some_and(|it| *it.created_by == *agent))
+                && discoveries.iter().all(|id| at(&image.discoveries, *id).is_some_and(|it| *it.created_by == *agent))
                 && artifacts_created
                     .iter()
                     .all(|id| at(&image.artifacts, *id).is_some_and(|it| *it.created_by == *agent));
             let things = tasks_completed.len() + decisions_made.len() + discoveries.len() + artifacts_created.len();
-            let is_new = seen.insert((agent, contribution.agent_role.as_str()));
+            let is_new = seen.insert((agent, contribution.role.as_str()));
             expect(are_theirs && is_new && things > 0, || format!("{agent} is said to have done what was not theirs"))?;
         }
         Ok(())

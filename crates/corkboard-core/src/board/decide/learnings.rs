@@ -208,7 +208,7 @@ impl BoardDecider<'_> {
 
     pub(super) fn roll_back_learnings(&mut self, which: &WhichLearnings, reason: Option<&str>) -> Reply {
         self.check_comment(reason)?;
-        let all = || self.state.learning_verdicts().map(|verdict| verdict.learning.clone()).collect();
+        let all = || self.state.learning_verdicts().map(|verdict| verdict.id.clone()).collect();
         let named: BTreeSet<LearningId> = match which {
             WhichLearnings::All => all(),
             WhichLearnings::These(these) => {
@@ -244,7 +244,7 @@ impl BoardDecider<'_> {
             LearningState::RollingBack(roll_back) => roll_back.begun_rev == begun_rev,
             _ => false,
         });
-        let learnings: Vec<LearningId> = begun.map(|verdict| verdict.learning.clone()).collect();
+        let learnings: Vec<LearningId> = begun.map(|verdict| verdict.id.clone()).collect();
         if !learnings.is_empty() {
             self.push(BoardEvent::LearningsRolledBack { learnings });
         }

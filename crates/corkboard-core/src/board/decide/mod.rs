@@ -142,8 +142,8 @@ impl BoardDecider<'_> {
             BoardCommand::EditTask { task, edit, if_version } => self.edit_task(*task, edit, *if_version),
             BoardCommand::Assign { task, to } => self.assign(*task, to),
             BoardCommand::AssignReview { task, to } => self.assign_review(*task, to),
-            BoardCommand::Review { task, verdict, comments } => self.review(*task, *verdict, comments.as_deref()),
-            BoardCommand::CancelTask { task, comment } => self.cancel_task(*task, comment.as_deref()),
+            BoardCommand::Review { task, verdict, comment } => self.review(*task, *verdict, comment.as_deref()),
+            BoardCommand::CancelTask { task, reason } => self.cancel_task(*task, reason.as_deref()),
             BoardCommand::Retry { task } => self.retry(*task),
             BoardCommand::RetryFailed => self.retry_failed(),
             BoardCommand::Choose { choice, option, rationale } => self.choose(*choice, option, rationale.as_deref()),
@@ -159,8 +159,8 @@ impl BoardDecider<'_> {
                 self.renew(*task);
                 self.decide(command)
             }
-            BoardCommand::Complete { comment, unfinished } => self.complete(comment.as_deref(), *unfinished),
-            BoardCommand::Cancel { comment } => self.cancel(comment.as_deref()),
+            BoardCommand::Complete { reason, unfinished } => self.complete(reason.as_deref(), *unfinished),
+            BoardCommand::Cancel { reason } => self.cancel(reason.as_deref()),
             BoardCommand::Claim { task, epoch, lease_ms } => self.claim(*task, *epoch, *lease_ms),
             BoardCommand::Heartbeat { task, epoch } => self.heartbeat(*task, *epoch),
             BoardCommand::Release { task, epoch } => self.release(*task, *epoch),
@@ -179,7 +179,7 @@ impl BoardDecider<'_> {
             BoardCommand::RecordDiscovery(discovery) => self.record_discovery(discovery),
             BoardCommand::RecordArtifact(artifact) => self.record_artifact(artifact),
             BoardCommand::Judge { decision, verdict, comment } => self.judge(*decision, *verdict, comment.as_deref()),
-            BoardCommand::Pause { comment } => self.pause(comment.as_deref()),
+            BoardCommand::Pause { reason } => self.pause(reason.as_deref()),
             BoardCommand::Resume => self.resume(),
             BoardCommand::InjectNudge(nudge) => self.inject_nudge(nudge),
             BoardCommand::DeliverNudges { nudges } => self.deliver_nudges(nudges),

@@ -5,7 +5,7 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use super::super::{
-    BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, Task, TaskId, TaskResult, TaskStatus,
+    BoardAction, BoardEvent, BoardReply, Cancellation, ReviewStatus, Task, TaskId, TaskResult, TaskStatus,
 };
 use super::claims::refused_move;
 use super::{BoardDecider, Reply};
@@ -98,7 +98,7 @@ impl BoardDecider<'_> {
             TaskStatus::Assigned => self.push(BoardEvent::TaskReleased { task: id }),
             _ => return Err(refused_move(task, TaskStatus::Assigned)),
         }
-        self.push(BoardEvent::TaskAssigned { task: id, to: to.clone() });
+        self.push(BoardEvent::TaskAssigned { task: id, agent: to.clone() });
         self.moved(id)
     }
 
@@ -150,13 +150,13 @@ impl BoardDecider<'_> {
             }
         }
         if task.reviewer.as_ref() != Some(to) {
-            self.push(BoardEvent::ReviewAssigned { task: id, to: to.clone() });
+            self.push(BoardEvent::ReviewAssigned { task: id, agent: to.clone() });
         }
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comments: Option<&str>) -> Reply {
-        self.check_comment(comments)?;
+    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comment: Option<&str>) -> Reply {
+        self.check_comment(comment)?;
         let task = self.task(id)?;
         if task.status != TaskStatus::Review {
             let to = match verdict {
@@ -171,11 +171,11 @@ impl BoardDecider<'_> {
             ReviewStatus::Approved => self.check_approved(id)?,
             // The worker must learn what to improve.
             ReviewStatus::NeedsRework | ReviewStatus::Rejected => {
-                self.check_says("comment", comments.unwrap_or_default())?;
+                self.check_says("comment", comment.unwrap_or_default())?;
             }
         }
-        let (comments, remembered) = (comments.map(Into::into), verdict != ReviewStatus::Approved);
-        self.push(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered });
+        let (comment, remembered) = (comment.map(Into::into), verdict != ReviewStatus::Approved);
+        self.push(BoardEvent::TaskReviewed { task: id, verdict, comment, remembered });
         match verdict {
             ReviewStatus::Approved => self.settle_dependents(id),
             ReviewStatus::NeedsRework => {
@@ -219,14 +219,13 @@ impl BoardDecider<'_> {
     }
 
     /// Cancels a task. The answer names it and all that can no longer begin because of it.
-    pub(super) fn cancel_task(&mut self, id: TaskId, comment: Option<&str>) -> Reply {
-        self.check_comment(comment)?;
+    pub(super) fn cancel_task(&mut self, id: TaskId, reason: Option<&str>) -> Reply {
+        self.check_comment(reason)?;
         let task = self.task(id)?;
         if task.status.is_finished() {
             return Err(refused_move(task, TaskStatus::Cancelled));
         }
-        let comment = comment.map(Into::into);
-        self.push(BoardEvent::TaskCancelled { task: id, reason: CancelReason::Requested, cause: None, comment });
+        self.cancel_one(id, Cancellation::requested(reason));
         let before = self.events.len();
         self.settle_dependents(id);
         let mut dependents = self.cancelled_since(before);

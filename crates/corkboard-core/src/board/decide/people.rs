@@ -32,10 +32,10 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn pause(&mut self, comment: Option<&str>) -> Reply {
-        self.check_comment(comment)?;
+    pub(super) fn pause(&mut self, reason: Option<&str>) -> Reply {
+        self.check_comment(reason)?;
         if self.info()?.paused.is_none() {
-            self.push(BoardEvent::Paused { comment: comment.map(Into::into) });
+            self.push(BoardEvent::Paused { reason: reason.map(Into::into) });
         }
         Ok(BoardReply::Done)
     }
@@ -57,7 +57,7 @@ impl BoardDecider<'_> {
             return Err(Refusal::Expiry { reason: "it must lie in the future".into() });
         }
         let id = next_id(&self.state.nudges);
-        self.push(BoardEvent::NudgeInjected { id, nudge: nudge.clone().into() });
+        self.push(BoardEvent::NudgeSent { id, nudge: nudge.clone().into() });
         Ok(BoardReply::Nudge(id))
     }
 
@@ -83,11 +83,11 @@ impl BoardDecider<'_> {
         }
         let mut acknowledged = Vec::new();
         for id in nudges {
-            // Whoever answers has read it.
+            // To acknowledge a nudge is to have read it.
             self.deliver(*id)?;
             let by = self.context.actor.principal.as_str();
             if !self.nudge(*id)?.is_acknowledged_by(by) {
-                self.push(BoardEvent::NudgeAcknowledged { nudge: *id, by: by.into() });
+                self.push(BoardEvent::NudgeAcknowledged { nudge: *id, agent: by.into() });
                 acknowledged.push(*id);
             }
         }
@@ -98,7 +98,7 @@ impl BoardDecider<'_> {
         let to = self.context.actor.principal.as_str();
         let is_new = !self.nudge(id)?.is_delivered_to(to);
         if is_new {
-            self.push(BoardEvent::NudgeDelivered { nudge: id, to: to.into() });
+            self.push(BoardEvent::NudgeDelivered { nudge: id, agent: to.into() });
         }
         Ok(is_new)
     }
@@ -133,7 +133,7 @@ impl BoardDecider<'_> {
         }
         let last = self.state.approvals().rev().find(|approval| approval.decision == id);
         let is_same = |by: &str, said: ApprovalVerdict| by == self.context.actor.principal && said == verdict;
-        if let Some(last) = last.filter(|last| is_same(&last.by, last.verdict) && comment.is_none()) {
+        if let Some(last) = last.filter(|last| is_same(&last.created_by, last.verdict) && comment.is_none()) {
             return Ok(BoardReply::Approval(last.id));
         }
         let approval = next_id(&self.state.approvals);
@@ -146,8 +146,8 @@ impl BoardDecider<'_> {
     pub(super) fn check_may_supersede(&self, id: DecisionId, force: bool) -> Result<(), Refusal> {
         let old = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
         let actor = self.context.actor;
-        if *old.made_by != *actor.principal && !BoardAction::Supersede.is_allowed_to(actor.role) {
-            return Err(Refusal::NotAuthor { decision: id, author: old.made_by.to_string() });
+        if *old.created_by != *actor.principal && !BoardAction::Supersede.is_allowed_to(actor.role) {
+            return Err(Refusal::NotAuthor { decision: id, author: old.created_by.to_string() });
         }
         let is_forced = force && actor.kind == ActorKind::Human;
         if !old.reversible && !is_forced {

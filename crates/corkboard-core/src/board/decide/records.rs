@@ -53,7 +53,7 @@ impl BoardDecider<'_> {
     pub(super) fn record_artifact(&mut self, artifact: &NewArtifact) -> Reply {
         self.check_line("path", &artifact.path)?;
         self.check_length(&artifact.description)?;
-        artifact.associated_task.map_or(Ok(()), |task| self.check_tasks(&[task]))?;
+        artifact.task.map_or(Ok(()), |task| self.check_tasks(&[task]))?;
         self.check_inline(artifact.content.as_deref())?;
         self.check_checksum(artifact.checksum.as_deref())?;
         let trust = self.recorded_trust(artifact.trust)?;
@@ -65,7 +65,7 @@ impl BoardDecider<'_> {
         let path = before.map_or_else(|| normal_path(&artifact.path).into(), |before| before.path.to_string());
         let recorded = Box::new(NewArtifact { path, checksum, trust, ..artifact.clone() });
         self.push(BoardEvent::ArtifactRecorded { id, artifact: recorded });
-        self.renew_own(artifact.associated_task.as_slice());
+        self.renew_own(artifact.task.as_slice());
         let version = self.state.artifact(id).map_or(1, |artifact| artifact.version);
         Ok(BoardReply::Artifact { id, version })
     }

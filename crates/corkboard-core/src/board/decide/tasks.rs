@@ -83,7 +83,7 @@ impl BoardDecider<'_> {
             let path = core::iter::once(id).chain(path).map(TaskRef::Task).collect();
             return Err(Refusal::Cycle { path });
         }
-        self.push(BoardEvent::DependencyAdded { task: id, on });
+        self.push(BoardEvent::DependencyAdded { task: id, depends_on: on });
         self.settle(alloc::vec![id]);
         Ok(BoardReply::Done)
     }
@@ -99,7 +99,7 @@ impl BoardDecider<'_> {
         if !matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) && !task.is_stopped() {
             return Err(Refusal::AlreadyBegun { task: id, status: task.status });
         }
-        self.push(BoardEvent::DependencyRemoved { task: id, on });
+        self.push(BoardEvent::DependencyRemoved { task: id, depends_on: on });
         let mut touched = self.revive(alloc::vec![id]);
         touched.push(id);
         self.settle(touched);

@@ -62,7 +62,12 @@ impl BoardState {
     }
 
     fn judge_learning(&mut self, learning: &LearningId, state: LearningState, stamp: Stamp<'_>) {
-        self.put_learning(LearningVerdict { learning: learning.clone(), state, version: stamp.rev });
+        let (created_at, created_by) = match self.learnings.get(learning) {
+            Some(verdict) => (verdict.created_at, verdict.created_by.clone()),
+            None => (stamp.at, stamp.principal.into()),
+        };
+        let (id, updated_at, version) = (learning.clone(), stamp.at, stamp.rev);
+        self.put_learning(LearningVerdict { id, created_at, created_by, updated_at, state, version });
     }
 
     fn expect_begun(&self, learning: &LearningId) -> Result<Promotion, FormatError> {

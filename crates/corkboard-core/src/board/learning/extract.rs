@@ -78,7 +78,7 @@ impl BoardState {
         // What was decided about stays visible, even if it would be no candidate now.
         if self.learning_verdicts().len() > 0 {
             let names: BTreeSet<LearningId> = found.iter().map(|candidate| candidate.id.clone()).collect();
-            let judged = self.learning_verdicts().map(|verdict| &verdict.learning);
+            let judged = self.learning_verdicts().map(|verdict| &verdict.id);
             let judged: Vec<_> = judged.filter(|learning| !names.contains(learning)).collect();
             found.extend(judged.into_iter().map(|learning| self.described(learning, &patterns)));
         }
@@ -140,7 +140,7 @@ impl BoardState {
             content,
             kind: MemoryKind::Fact,
             tags: ["decision".into()].into(),
-            author: decision.made_by.clone(),
+            author: decision.created_by.clone(),
             trust: decision.trust,
             items: named(BoardItem::Decision(decision.id), affects_tasks),
             points: points::DECISION + approved + alternatives + points::tasks(affects_tasks.len()),
@@ -166,7 +166,7 @@ impl BoardState {
             content: content.clone(),
             kind,
             tags: [tag.into()].into(),
-            author: discovery.discovered_by.clone(),
+            author: discovery.created_by.clone(),
             trust: discovery.trust,
             items: named(BoardItem::Discovery(discovery.id), affects_tasks),
             points: begin + points::tasks(affects_tasks.len()),
@@ -181,7 +181,7 @@ impl BoardState {
         let points = if trust == Trust::Outside { points.saturating_sub(points::OUTSIDE) } else { points };
         // Hundredths, so that the sum is the same wherever it is made.
         let score = points.min(100) as f32 / 100.0;
-        let first_core = || self.info().and_then(|info| info.memory_core_refs.first()).map(String::as_str);
+        let first_core = || self.info().and_then(|info| info.cores.first()).map(String::as_str);
         let state = self.learning_state(&id);
         let suggested_core = core.or_else(first_core).map(Into::into);
         let content = cut(content);

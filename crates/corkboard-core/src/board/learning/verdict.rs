@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::super::BoardState;
+use super::super::record::unknown_author;
 use super::LearningId;
 use crate::knowledge::{CoreEntryId, NewCoreEntry};
 use crate::{Actor, CoreId};
@@ -35,7 +36,7 @@ pub enum LearningState {
     Refused {
         by: Arc<str>,
         at: Timestamp,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
     },
     /// It is on its way out of its core.
@@ -48,7 +49,7 @@ pub enum LearningState {
         /// Who took it out.
         by: Arc<str>,
         at: Timestamp,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
     },
 }
@@ -68,7 +69,7 @@ pub struct Promotion {
     /// The revision in which it was begun: no two promotions have the same.
     pub begun_rev: u64,
     /// What the core said if it did not take it: whoever finishes it takes out what another may have got in, and gives it up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub refused: Option<Arc<str>>,
 }
 
@@ -84,7 +85,7 @@ pub struct RollBack {
     pub by: Actor,
     /// When it was begun.
     pub at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reason: Option<Arc<str>>,
     /// The revision in which it was begun.
     pub begun_rev: u64,
@@ -94,7 +95,14 @@ pub struct RollBack {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LearningVerdict {
-    pub learning: LearningId,
+    #[serde(alias = "learning")]
+    pub id: LearningId,
+    #[serde(default)]
+    pub created_at: Timestamp,
+    #[serde(default = "unknown_author")]
+    pub created_by: Arc<str>,
+    #[serde(default)]
+    pub updated_at: Timestamp,
     /// What became of it.
     #[serde(flatten)]
     pub state: LearningState,
@@ -143,7 +151,7 @@ impl LearningVerdict {
             LearningState::RollingBack(roll_back) => length(&roll_back.reason),
             LearningState::Open | LearningState::Promoted { .. } => 0,
         };
-        (FIXED + self.learning.bytes() + texts) as u64
+        (FIXED + self.id.bytes() + texts) as u64
     }
 }
 
@@ -181,7 +189,7 @@ impl BoardState {
     }
 
     pub(in super::super) fn put_learning(&mut self, verdict: LearningVerdict) {
-        let learning = verdict.learning.clone();
+        let learning = verdict.id.clone();
         self.drop_learning(&learning);
         self.bytes += verdict.bytes();
         if verdict.state.open_since().is_some() {

@@ -97,11 +97,8 @@ type Said = (String, String, Trust);
 pub(crate) fn run(steps: &[Step]) -> Reached {
     let (mut given, mut reached) = (Given::default(), Reached::default());
     let mut first = Board::default();
-    let create = BoardCommand::Create(NewBoard {
-        name: "board".into(),
-        memory_core_refs: vec!["rules".into()],
-        ..NewBoard::default()
-    });
+    let create =
+        BoardCommand::Create(NewBoard { name: "board".into(), cores: vec!["rules".into()], ..NewBoard::default() });
     let boss = Actor::new("olga", ActorKind::Agent, Role::Orchestrator);
     send(&mut first.live, None, &boss, &create, |_| ()).unwrap();
     send(&mut first.live, None, &boss, &add_task(), |_| ()).unwrap();
@@ -181,15 +178,23 @@ impl Forgery {
             Self::Judged(name, verdict) => {
                 for decision in &mut image.decisions {
                     let id = ApprovalId(image.approvals.len() as u64 + 1);
-                    let (by, at, verdict, comment) = ((*name).into(), now(), *verdict, None);
-                    image.approvals.push(Arc::new(Approval { id, decision: decision.id, by, at, verdict, comment }));
+                    let (created_by, created_at, verdict) = ((*name).into(), now(), *verdict);
+                    image.approvals.push(Arc::new(Approval {
+                        id,
+                        decision: decision.id,
+                        created_by,
+                        created_at,
+                        updated_at: created_at,
+                        verdict,
+                        comment: None,
+                    }));
                     Arc::make_mut(decision).verdict = Some(verdict);
                 }
             }
             Self::Author(name) => {
                 image.contributions.clear();
-                image.decisions.iter_mut().for_each(|it| Arc::make_mut(it).made_by = (*name).into());
-                image.discoveries.iter_mut().for_each(|it| Arc::make_mut(it).discovered_by = (*name).into());
+                image.decisions.iter_mut().for_each(|it| Arc::make_mut(it).created_by = (*name).into());
+                image.discoveries.iter_mut().for_each(|it| Arc::make_mut(it).created_by = (*name).into());
                 image.artifacts.iter_mut().for_each(|it| Arc::make_mut(it).created_by = (*name).into());
             }
         }
@@ -325,13 +330,13 @@ fn said(board: &BoardState) -> BTreeSet<Said> {
         let (result, by) = (task.result.as_ref()?, task.assigned_to.as_ref()?);
         Some((result.summary.clone(), by.as_str().to_owned(), result.trust()))
     });
-    let decisions = board.decisions().map(|it| (it.question.clone(), it.made_by.to_string(), it.trust));
-    let discoveries = board.discoveries().map(|it| (it.content.clone(), it.discovered_by.to_string(), it.trust));
+    let decisions = board.decisions().map(|it| (it.question.clone(), it.created_by.to_string(), it.trust));
+    let discoveries = board.discoveries().map(|it| (it.content.clone(), it.created_by.to_string(), it.trust));
     let artifacts = board.artifacts().map(|it| (it.path.to_string(), it.created_by.to_string(), it.trust));
     results.chain(decisions).chain(discoveries).chain(artifacts).collect()
 }
 
 fn judged(board: &BoardState) -> BTreeSet<(String, String, String)> {
     let of = |approval: &Arc<Approval>| board.decision(approval.decision).unwrap().question.clone();
-    board.approvals().map(|it| (of(it), it.by.to_string(), it.verdict.to_string())).collect()
+    board.approvals().map(|it| (of(it), it.created_by.to_string(), it.verdict.to_string())).collect()
 }

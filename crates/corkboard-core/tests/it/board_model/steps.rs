@@ -378,9 +378,9 @@ impl Action {
             Self::Review(task, verdict) => BoardCommand::Review {
                 task: of(task, &|task| task.status == TaskStatus::Review),
                 verdict: *verdict,
-                comments: (*verdict != ReviewStatus::Approved).then(|| "once more".into()),
+                comment: (*verdict != ReviewStatus::Approved).then(|| "once more".into()),
             },
-            Self::CancelTask(task) => BoardCommand::CancelTask { task: pick(task), comment: None },
+            Self::CancelTask(task) => BoardCommand::CancelTask { task: pick(task), reason: None },
             Self::Retry(task) => BoardCommand::Retry { task: failed(task) },
             Self::RetryFailed => BoardCommand::RetryFailed,
             Self::Choose(choice, first) => BoardCommand::Choose {
@@ -421,7 +421,7 @@ impl Action {
                 edit: BoardEdit { goal: Some(format!("goal {count}")), ..BoardEdit::default() },
                 if_version: None,
             },
-            Self::Pause => BoardCommand::Pause { comment: None },
+            Self::Pause => BoardCommand::Pause { reason: None },
             Self::Resume => BoardCommand::Resume,
             Self::Ask(task) => BoardCommand::RecordDecision(NewDecision {
                 question: "q".into(),
@@ -449,7 +449,7 @@ impl Action {
                 nudges: vec![NudgeId(nudge.index(state.nudges().count() + 1) as u64 + 1)],
             },
             Self::Tick => BoardCommand::Tick,
-            Self::End => BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+            Self::End => BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel },
             Self::Archive(retain) => BoardCommand::Archive { retain: *retain },
             Self::Discard => BoardCommand::Discard { reason: None },
             Self::Purge => BoardCommand::Purge,

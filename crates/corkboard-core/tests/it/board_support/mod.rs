@@ -7,7 +7,7 @@ pub(crate) use crate::wire;
 use std::sync::Arc;
 
 use corkboard_core::board::{
-    BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, CancelReason, ChoiceId, Claimed, NewBoard, NewBranch,
+    BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, CancelCause, ChoiceId, Claimed, NewBoard, NewBranch,
     NewChoice, NewTask, ReviewStatus, Task, TaskId, TaskRef, TaskResult, TaskStatus,
 };
 use corkboard_core::{
@@ -192,8 +192,8 @@ impl Desk {
     }
 
     /// Why a task was cancelled, and because of which.
-    pub(crate) fn cancelled(&self, id: TaskId) -> Option<(CancelReason, Option<TaskId>)> {
-        self.task(id).cancellation.as_ref().map(|cancelled| (cancelled.reason, cancelled.cause))
+    pub(crate) fn cancelled(&self, id: TaskId) -> Option<(CancelCause, Option<TaskId>)> {
+        self.task(id).cancellation.as_ref().map(|cancelled| (cancelled.cause, cancelled.caused_by))
     }
 
     pub(crate) fn ready(&self) -> Vec<TaskId> {
@@ -329,12 +329,12 @@ pub(crate) fn heartbeat(task: TaskId, epoch: Option<u64>) -> BoardCommand {
 }
 
 pub(crate) fn review(task: TaskId, verdict: ReviewStatus) -> BoardCommand {
-    let comments = (verdict != ReviewStatus::Approved).then(|| "once more".into());
-    BoardCommand::Review { task, verdict, comments }
+    let comment = (verdict != ReviewStatus::Approved).then(|| "once more".into());
+    BoardCommand::Review { task, verdict, comment }
 }
 
 pub(crate) fn cancel_task(task: TaskId) -> BoardCommand {
-    BoardCommand::CancelTask { task, comment: None }
+    BoardCommand::CancelTask { task, reason: None }
 }
 
 pub(crate) fn tasks_of(reply: &BoardReply) -> Vec<TaskId> {

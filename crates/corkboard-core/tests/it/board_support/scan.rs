@@ -44,12 +44,31 @@ pub(crate) fn check(state: &BoardState) {
         + state.learning_verdicts().map(|it| it.bytes()).sum::<u64>();
     check_people(state);
     check_learnings(state);
+    check_times(state);
     assert_eq!(state.usage().bytes, bytes);
     let summary = state.summary(jiff::Timestamp::UNIX_EPOCH);
     assert!(summary.len() < 4096, "{summary}");
     if state.info().is_some() {
         let read: Lifetime = serde_json::from_str(&summary).unwrap();
         assert_eq!(Some(read), state.lifetime(Some(jiff::Timestamp::UNIX_EPOCH)));
+    }
+}
+
+/// Every record says who made it and when, and has not changed before.
+fn check_times(state: &BoardState) {
+    let tasks = state.tasks().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by));
+    let records = tasks
+        .chain(state.info().map(|it| ("the board".into(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.decisions().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.discoveries().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.artifacts().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.choices().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.approvals().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.nudges().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
+        .chain(state.learning_verdicts().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)));
+    for (id, created_at, updated_at, created_by) in records {
+        assert!(created_at > jiff::Timestamp::UNIX_EPOCH && !created_by.is_empty(), "nobody made {id}, or never");
+        assert!(updated_at >= created_at, "{id} was made at {created_at} and changed at {updated_at}");
     }
 }
 
@@ -75,8 +94,8 @@ fn check_people(state: &BoardState) {
 /// What was begun with a core is open, and due; everything that somebody decided about is shown.
 fn check_learnings(state: &BoardState) {
     let begun = state.learning_verdicts().filter(|verdict| verdict.state.open_since().is_some());
-    let begun: Vec<_> = begun.map(|verdict| verdict.learning.clone()).collect();
-    let open: Vec<_> = state.open_learnings().iter().map(|verdict| verdict.learning.clone()).collect();
+    let begun: Vec<_> = begun.map(|verdict| verdict.id.clone()).collect();
+    let open: Vec<_> = state.open_learnings().iter().map(|verdict| verdict.id.clone()).collect();
     assert_eq!((begun, state.has_open_promotion()), (open.clone(), !open.is_empty()));
     let since = state.open_learnings().iter().filter_map(|verdict| verdict.state.open_since()).min();
     let due = since.map(|since| since + BoardState::LEARNING_PATIENCE);
@@ -88,7 +107,7 @@ fn check_learnings(state: &BoardState) {
     let shown: BTreeMap<_, _> = candidates.iter().map(|candidate| (&candidate.id, &candidate.state)).collect();
     assert_eq!(shown.len(), candidates.len(), "a learning is listed twice");
     for verdict in state.learning_verdicts() {
-        assert_eq!(shown.get(&verdict.learning), Some(&&verdict.state));
+        assert_eq!(shown.get(&verdict.id), Some(&&verdict.state));
     }
     assert!(candidates.iter().all(|candidate| !candidate.content.trim().is_empty()));
     assert!(candidates.is_sorted_by(|one, other| one.score >= other.score));
@@ -192,7 +211,7 @@ fn check_task(state: &BoardState, task: &Task) {
     if let Some(claim) = &task.claim {
         assert_eq!((Some(&claim.holder), claim.epoch), (task.assigned_to.as_ref(), task.epoch));
     }
-    assert!(!task.rework || (task.status == InProgress && task.review_status == Some(ReviewStatus::NeedsRework)));
+    assert!(!task.rework || (task.status == InProgress && task.review_verdict == Some(ReviewStatus::NeedsRework)));
     assert_eq!(task.status == Cancelled, task.cancellation.is_some());
     assert!(task.not_before.is_none() || matches!(task.status, Pending | Assigned), "{id} is tried again and begun");
     let verdict = verdict(state, task);
@@ -204,9 +223,9 @@ fn check_task(state: &BoardState, task: &Task) {
     assert_eq!(why.is_empty(), !state.blocked().any(|blocked| blocked == id), "{id}: {why:?}");
     assert!(!why.iter().any(|why| matches!(why, Hindrance::Dependencies { on } if on.is_empty())));
     if let Some(cancelled) = &task.cancellation
-        && cancelled.reason.is_upstream()
+        && cancelled.cause.is_upstream()
     {
-        let cause = state.task(cancelled.cause.unwrap()).unwrap();
+        let cause = state.task(cancelled.caused_by.unwrap()).unwrap();
         assert!(matches!(cause.status, Failed | Cancelled), "{id} was cancelled because of {}", cause.id);
         let stopped = cause.status == Failed && cause.on_failure == FailurePolicy::FailFast;
         assert!(stopped || verdict == TriggerVerdict::Impossible, "{id} is cancelled, and could still begin");

@@ -14,7 +14,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "Add login", "goal": "Users sign in", "constraints": ["no breaking changes"],
-    "memory_core_refs": ["house-rules"], "pattern": "best"}))]
+    "cores": ["house-rules"], "pattern": "best"}))]
 struct BoardBody {
     /// The id it is to have. Otherwise it begins with words of its name, or as the token opens boards (`team-*`).
     id: Option<String>,
@@ -26,8 +26,8 @@ struct BoardBody {
     #[serde(default)]
     constraints: Vec<String>,
     /// The names of the memory cores that it draws on. The token must open them.
-    #[serde(default)]
-    memory_core_refs: Vec<String>,
+    #[serde(default, alias = "memoryCores", alias = "memory_core_refs")]
+    cores: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     #[serde(default)]
     on_failure: FailurePolicy,
@@ -107,9 +107,9 @@ async fn create_board(
     conditions: WriteConditions,
     Body(body): Body<BoardBody>,
 ) -> RevResult<CreatedBody> {
-    let BoardBody { id, name, goal, constraints, memory_core_refs, on_failure, pattern } = body;
+    let BoardBody { id, name, goal, constraints, cores, on_failure, pattern } = body;
     let goal = goal.unwrap_or_else(|| name.clone());
-    let new = NewBoard { name, goal, constraints, memory_core_refs, on_failure, ..NewBoard::default() };
+    let new = NewBoard { name, goal, constraints, cores, on_failure, ..NewBoard::default() };
     let mut create = caller.corkboard().create_board(new);
     create = match caller.new_board_id(id)? {
         NewBoardId::Asked(id) => create.id(id),

@@ -116,7 +116,7 @@ async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Respo
 
 /// Record a decision.
 ///
-/// `made_by` is whoever the token names. With `needs_approval`, the tasks that it concerns wait until a person approves or
+/// `created_by` is whoever the token names. With `needs_approval`, the tasks that it concerns wait until a person approves or
 /// rejects it.
 #[utoipa::path(
     post,
@@ -240,7 +240,7 @@ async fn get_artifact(read: BoardRead<ArtifactPath>, seen: Seen) -> Result<Respo
     path = "/v1/boards/{board}/artifacts",
     params(BoardPath, Writes),
     request_body(content = NewArtifact, example = json!({"type": "code", "path": "schema.sql",
-        "description": "all tables", "associated_task": "T-1", "content": "create table users (id integer);"})),
+        "description": "all tables", "task": "T-1", "content": "create table users (id integer);"})),
     responses((status = 201, body = WithRev<ArtifactRecordedBody>), Problems)
 )]
 async fn record_artifact(write: BoardWrite, Body(artifact): Body<NewArtifact>) -> RevResult<ArtifactRecordedBody> {

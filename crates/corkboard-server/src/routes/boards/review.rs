@@ -20,12 +20,13 @@ struct AssignBody {
 /// What a task under review is worth.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"verdict": "needs_rework", "comments": "logout has no test"}))]
+#[schema(example = json!({"verdict": "needs_rework", "comment": "logout has no test"}))]
 struct ReviewBody {
     /// The verdict.
     verdict: ReviewStatus,
-    /// Whoever sends it back or rejects it says why.
-    comments: Option<String>,
+    /// Why; required unless the verdict is `approved`.
+    #[serde(alias = "comments")]
+    comment: Option<String>,
 }
 
 /// Say who is to do a task. There is no lease until work begins.
@@ -69,10 +70,10 @@ async fn assign_review(write: BoardWrite<TaskPath>, Body(AssignBody { to }): Bod
 )]
 async fn review_task(
     write: BoardWrite<TaskPath>,
-    Body(ReviewBody { verdict, comments }): Body<ReviewBody>,
+    Body(ReviewBody { verdict, comment }): Body<ReviewBody>,
 ) -> RevResult<MovedBody> {
     let board = write.board()?;
-    let status = board.review_task(write.path.task, verdict, comments).await?;
+    let status = board.review_task(write.path.task, verdict, comment).await?;
     respond(&board, MovedBody { status })
 }
 

@@ -25,7 +25,8 @@ struct BoardEditBody {
     /// All boundaries and requirements.
     constraints: Option<Vec<String>>,
     /// The names of all memory cores that it draws on; what they know is drawn anew. The token must open them.
-    memory_core_refs: Option<Vec<String>>,
+    #[serde(alias = "memoryCores", alias = "memory_core_refs")]
+    cores: Option<Vec<String>>,
     /// What becomes of it when a task fails, for tasks added from now on.
     on_failure: Option<FailurePolicy>,
 }
@@ -76,7 +77,7 @@ struct DiffQuery {
 /// What changed.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"board": "add-login-1a2b3c4d", "from": 1, "to": 2, "rev": 2,
-    "changes": [{"change": "board_paused", "by": "grace"}], "text": "The board was paused by grace."}))]
+    "changes": [{"type": "board_paused", "by": "grace"}], "text": "The board was paused by grace."}))]
 struct DiffBody {
     #[serde(flatten)]
     diff: BoardDiff,
@@ -137,9 +138,9 @@ async fn get_board(read: BoardRead) -> Result<Response, HttpError> {
     responses((status = 200, body = WithRev<BoardEditedBody>), Problems)
 )]
 async fn edit_board(write: BoardWrite, Body(body): Body<BoardEditBody>) -> RevResult<BoardEditedBody> {
-    let BoardEditBody { name, goal, constraints, memory_core_refs, on_failure } = body;
+    let BoardEditBody { name, goal, constraints, cores, on_failure } = body;
     let (board, if_version) = write.versioned()?;
-    let edit = BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn: None };
+    let edit = BoardEdit { name, goal, constraints, cores, on_failure, drawn: None };
     let version = board.edit(edit, if_version).await?;
     Ok(RevResponse::new(BoardEditedBody { version }, version).version(version))
 }
@@ -236,7 +237,7 @@ async fn search_board(
 )]
 async fn board_contributions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ContributionsBody> {
     let view = read.view().await?;
-    let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent_id, one.contribution.agent_role);
+    let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent, one.contribution.role);
     let (contributions, next) = page.of(view.contributions().into_iter(), name)?;
     Ok(RevResponse::new(ContributionsBody { contributions, next }, view.rev()))
 }

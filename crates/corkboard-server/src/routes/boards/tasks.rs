@@ -1,7 +1,7 @@
 //! Tasks: what is to be done, and what waits for what.
 
 use axum::Json;
-use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskList, TaskStatus};
+use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskList, TaskStatus, TaskView};
 use corkboard::{Composition, Strict, TaskDocument};
 use serde::Deserializer;
 use serde::de::Error;
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Routes {
 struct TasksQuery {
     /// Only those that it shows, in its order.
     #[param(inline)]
-    view: Option<ViewName>,
+    view: Option<TaskView>,
     /// Only those in this state.
     #[param(inline)]
     status: Option<TaskStatus>,
@@ -34,28 +34,14 @@ impl TasksQuery {
         Some(match (self.view, self.status) {
             (None, None) => TaskList::All,
             (None, Some(status)) => TaskList::Status(status),
-            (Some(ViewName::Ready), None | Some(Pending)) => TaskList::Ready,
-            (Some(ViewName::Blocked), None | Some(Pending | Assigned)) => TaskList::Blocked,
-            (Some(ViewName::Blocked), Some(Blocked)) => TaskList::Status(Blocked),
-            (Some(ViewName::InProgress), None | Some(InProgress)) => TaskList::Status(InProgress),
-            (Some(ViewName::NeedsReview), None | Some(Review)) => TaskList::Status(Review),
+            (Some(TaskView::Ready), None | Some(Pending)) => TaskList::Ready,
+            (Some(TaskView::Blocked), None | Some(Pending | Assigned)) => TaskList::Blocked,
+            (Some(TaskView::Blocked), Some(Blocked)) => TaskList::Status(Blocked),
+            (Some(TaskView::InProgress), None | Some(InProgress)) => TaskList::Status(InProgress),
+            (Some(TaskView::NeedsReview), None | Some(Review)) => TaskList::Status(Review),
             (Some(_), Some(_)) => return None,
         })
     }
-}
-
-/// Which tasks.
-#[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum ViewName {
-    /// They may be claimed: the highest priority first, then the oldest.
-    Ready,
-    /// Something hinders them.
-    Blocked,
-    /// Somebody works on them.
-    InProgress,
-    /// They are done, and to be looked at.
-    NeedsReview,
 }
 
 /// Tasks, each with what waits for it and what hinders it.

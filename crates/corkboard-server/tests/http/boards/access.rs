@@ -68,16 +68,16 @@ async fn a_board_draws_only_on_cores_that_its_maker_may_read() {
     let open = |cores: &str| grants(json!({"boards": ["*"], "cores": [cores]}));
     let insider = with_grants(&server, "insider", ActorKind::Agent, Role::Orchestrator, open("rules")).await;
     let outsider = with_grants(&server, "outsider", ActorKind::Agent, Role::Orchestrator, open("other")).await;
-    let board = |id: &str| json!({"id": id, "name": "Add login", "memory_core_refs": ["rules"]});
+    let board = |id: &str| json!({"id": id, "name": "Add login", "cores": ["rules"]});
     outsider.post("/v1/boards", &board("a")).await.problem(403, "not_granted");
     let made = insider.post("/v1/boards", &board("a")).await.ok();
     assert_eq!(made["drawn"], json!(["rules:E-1"]));
     make_board(&outsider, "b").await;
-    outsider.patch("/v1/boards/b", &json!({"memory_core_refs": ["rules"]})).await.problem(403, "not_granted");
+    outsider.patch("/v1/boards/b", &json!({"cores": ["rules"]})).await.problem(403, "not_granted");
     let patterned = json!({"id": "c", "name": "x", "pattern": "rules:E-1"});
     outsider.post("/v1/boards", &patterned).await.problem(403, "not_granted");
     insider.post("/v1/boards", &patterned).await.problem(400, "task_pattern");
-    insider.patch("/v1/boards/b", &json!({"memory_core_refs": ["rules"]})).await.ok();
+    insider.patch("/v1/boards/b", &json!({"cores": ["rules"]})).await.ok();
     // Whoever works on the board is told what it draws on.
     let ada = somebody(&server, "ada", Role::Worker).await;
     super::add_task(&insider, "b", json!({"title": "Write the login"})).await;

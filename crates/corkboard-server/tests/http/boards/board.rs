@@ -124,7 +124,7 @@ async fn an_edit_holds_to_its_conditions() {
     assert_eq!((&was["goal"], rev(&was)), (&json!("Users sign in"), 2));
 
     let diff = boss.get("/v1/boards/b/diff?from=1&to=2").await.ok();
-    assert_eq!((&diff["changes"][0]["change"], rev(&diff)), (&json!("board_edited"), 2));
+    assert_eq!((&diff["changes"][0]["type"], rev(&diff)), (&json!("board_edited"), 2));
     assert!(text(&diff["text"]).contains("goal"), "{diff}");
     assert_eq!(boss.get("/v1/boards/b/diff").await.ok()["to"], 4);
     boss.get("/v1/boards/b/diff?from=3&to=2").await.problem(400, "backwards");
@@ -263,7 +263,7 @@ async fn a_log_reference_is_read_page_by_page() {
         boss.post("/v1/boards/b/discoveries", &json!({"content": content})).await;
     }
     let contributions = boss.get("/v1/boards/b/contributions").await.ok()["contributions"].clone();
-    let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent_id"] == "dev").unwrap();
+    let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent"] == "dev").unwrap();
     assert_eq!(of_dev["log_ref"], "board/b#3..7@dev");
     let revisions = |page: &Value| -> Vec<u64> {
         page["revisions"].as_array().unwrap().iter().map(|revision| revision["rev"].as_u64().unwrap()).collect()

@@ -114,7 +114,7 @@ async fn a_reworked_task_goes_back_to_its_holder_at_once_and_while_it_waits() {
     make_board(&boss, "b").await;
     add_task(&boss, "b", json!({"title": "one", "needs_review": true})).await;
     ada.post_nothing("/v1/boards/b/tasks/claim").await.ok();
-    let rework = json!({"verdict": "needs_rework", "comments": "no test"});
+    let rework = json!({"verdict": "needs_rework", "comment": "no test"});
     for epoch in [2, 3] {
         ada.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "done"})).await.ok();
         let (waiting, body) = (ada.clone(), json!({"wait_s": if epoch == 2 { 0 } else { 50 }}));

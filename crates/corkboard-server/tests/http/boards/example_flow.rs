@@ -27,7 +27,7 @@ async fn an_authentication_system_is_built() {
 
     // 1. The orchestrator makes the board, from what the cores know.
     let goal = "Build auth system for the API";
-    let new = json!({"name": goal, "memory_core_refs": ["auth-jwt", "acme-app"], "pattern": "best"});
+    let new = json!({"name": goal, "cores": ["auth-jwt", "acme-app"], "pattern": "best"});
     let made = boss.post("/v1/boards", &new).await.ok();
     assert_eq!((&made["pattern"], &made["tasks"]), (&json!("acme-app:E-1"), &json!(["T-1", "T-2"])));
     let board = format!("/v1/boards/{}", text(&made["id"]));
@@ -59,7 +59,7 @@ async fn an_authentication_system_is_built() {
     dev.post(&format!("{board}/decisions/D-1/supersede"), &second).await.ok();
     dev.post_nothing(&format!("{board}/nudges/N-1/ack")).await.ok();
     // 6. It makes the schema, and is done.
-    let schema = json!({"type": "code", "path": "schema/tokens.sql", "associated_task": "T-1", "content": "create table tokens (id integer);"});
+    let schema = json!({"type": "code", "path": "schema/tokens.sql", "task": "T-1", "content": "create table tokens (id integer);"});
     dev.post(&format!("{board}/artifacts"), &schema).await.ok();
     let result = json!({"summary": "A table for tokens", "epoch": claimed["epoch"]});
     assert_eq!(dev.post(&format!("{board}/tasks/T-1/complete"), &result).await.ok()["status"], "review");
@@ -93,7 +93,7 @@ async fn an_authentication_system_is_built() {
     let all = human.get(&board).await.ok();
     assert_eq!((&all["status"], &all["outcome"]), (&json!("archived"), &json!("success")));
     let by = |name: &str| {
-        all["agent_contributions"].as_array().expect("contributions").iter().find(|by| by["agent_id"] == name).cloned()
+        all["agent_contributions"].as_array().expect("contributions").iter().find(|by| by["agent"] == name).cloned()
     };
     let dev_did = by("dev").expect("what dev did");
     assert_eq!(

@@ -28,7 +28,7 @@ async fn a_nudge_is_delivered_to_whom_it_is_for() {
             .collect::<Vec<_>>()
     };
     // Who looks at the list has not been told.
-    assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["nudges"][1].get("delivered"), None);
+    assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["nudges"][1]["delivered"], json!([]));
     assert_eq!(message(&ada, "ada").await, ["Hurry", "Use staging"]);
     assert_eq!(message(&lin, "lin").await, ["Hurry"]);
     lin.get("/v1/boards/b/nudges?for=ada").await.problem(403, "not_granted");
@@ -52,7 +52,7 @@ async fn a_context_delivers_and_a_preview_does_not() {
     make_board(&grace, "b").await;
     add_task(&grace, "b", json!({"title": "Design the schema"})).await;
     grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await.ok();
-    let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["nudges"][0].get("delivered").is_some();
+    let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["nudges"][0]["delivered"] != json!([]);
     let preview = ada.get("/v1/boards/b/tasks/T-1/context?preview=true").await.ok();
     assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);
     let read = ada.get("/v1/boards/b/tasks/T-1/context?budget=2000").await;

@@ -15,7 +15,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
     let decided = ada.post("/v1/boards/b/decisions", &json!({"question": "Which hash?", "choice": "argon2id"})).await;
     assert_eq!((decided.status.as_u16(), &decided.body), (201, &json!({"id": "D-1", "rev": 2})));
     // Nobody says who they are but by their token.
-    let posed = json!({"question": "q", "choice": "c", "made_by": "grace"});
+    let posed = json!({"question": "q", "choice": "c", "created_by": "grace"});
     ada.post("/v1/boards/b/decisions", &posed).await.problem(400, "body_json");
     let lin = somebody(&server, "lin", Role::Worker).await;
     let better = json!({"question": "Which hash?", "choice": "scrypt", "rationale": "no new dependency"});
@@ -26,7 +26,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
     ada.post("/v1/boards/b/decisions/D-9/supersede", &better).await.problem(404, "not_on_board");
     let listed = boss.get("/v1/boards/b/decisions").await.ok();
     let decision = |place: usize| listed["decisions"][place].clone();
-    assert_eq!((&decision(0)["made_by"], &decision(0)["superseded_by"]), (&json!("ada"), &json!("D-2")));
+    assert_eq!((&decision(0)["created_by"], &decision(0)["superseded_by"]), (&json!("ada"), &json!("D-2")));
     assert_eq!((&decision(1)["choice"], rev(&listed)), (&json!("scrypt"), 3));
     assert_eq!(boss.get("/v1/boards/b/decisions?at=1").await.ok()["decisions"], json!([]));
 
@@ -41,7 +41,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
     let listed = boss.get("/v1/boards/b/discoveries").await.ok();
     let first = &listed["discoveries"][0];
     assert_eq!(
-        (&first["discovered_by"], &first["trust"], &first["type"]),
+        (&first["created_by"], &first["trust"], &first["type"]),
         (&json!("ada"), &json!("outside"), &json!("constraint"))
     );
     server.stop().await;

@@ -140,7 +140,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework"})).await.problem(400, "blank");
     qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "fine"})).await.problem(400, "body_json");
     let back =
-        qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework", "comments": "no test"})).await.ok();
+        qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework", "comment": "no test"})).await.ok();
     assert_eq!(back["status"], "in_progress");
     let failed = dev.post("/v1/boards/b/tasks/T-1/fail", &json!({"reason": "no way"})).await.ok();
     assert_eq!(failed["status"], "failed");
@@ -148,7 +148,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     let cancelled = boss.post("/v1/boards/b/tasks/T-1/cancel", &json!({"comment": "later"})).await.ok();
     assert_eq!(cancelled["tasks"], json!(["T-1", "T-2"]), "all that was cancelled");
     let second = boss.get("/v1/boards/b/tasks/T-2").await.ok();
-    assert_eq!(second["cancellation"], json!({"reason": "upstream_cancelled", "cause": "T-1"}));
+    assert_eq!(second["cancellation"], json!({"cause": "upstream_cancelled", "caused_by": "T-1", "reason": null}));
     boss.post_nothing("/v1/boards/b/tasks/T-1/retry").await.problem(409, "task_move");
     boss.post_nothing("/v1/boards/b/tasks/T-9/retry").await.problem(404, "not_on_board");
     add_task(&boss, "b", json!({"title": "three"})).await;

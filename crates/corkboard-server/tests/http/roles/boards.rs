@@ -13,7 +13,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards", Create).sending(json!({"name": "Login", "pattern": "{core}:E-4"})).reaching_core(),
         reads("GET /v1/boards/{board}"),
         on_board("PATCH /v1/boards/{board}", Edit),
-        on_board("PATCH /v1/boards/{board}", Edit).sending(json!({"memory_core_refs": [CORE]})).reaching_core(),
+        on_board("PATCH /v1/boards/{board}", Edit).sending(json!({"cores": [CORE]})).reaching_core(),
         on_board("DELETE /v1/boards/{board}", Delete),
         reads("GET /v1/boards/{board}/status"),
         reads("GET /v1/boards/{board}/graph"),

@@ -88,10 +88,10 @@ fn boards() -> Vec<BoardCommand> {
         BoardCommand::Edit { edit: BoardEdit::default(), if_version: None },
         BoardCommand::RetryFailed,
         BoardCommand::AcquireOrchestrator { lease_ms: 1000 },
-        BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+        BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel },
         BoardCommand::Discard { reason: None },
         BoardCommand::Purge,
-        BoardCommand::Pause { comment: None },
+        BoardCommand::Pause { reason: None },
         BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None }),
         BoardCommand::ExtractLearnings,
         BoardCommand::Tick,
@@ -105,7 +105,7 @@ fn reaching_core() -> Vec<BoardCommand> {
         let core = core.map(str::to_owned);
         BoardCommand::PromoteLearning { learning: learning(id), core, changes: Box::default() }
     };
-    let edit = BoardEdit { memory_core_refs: Some(vec![CORE.into()]), ..BoardEdit::default() };
+    let edit = BoardEdit { cores: Some(vec![CORE.into()]), ..BoardEdit::default() };
     vec![
         BoardCommand::Edit { edit, if_version: None },
         promote("D-1", Some(CORE)),

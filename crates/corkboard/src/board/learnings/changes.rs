@@ -7,20 +7,20 @@ use crate::BoardChange;
 /// One change for each learning of which something else became.
 pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
     // A promotion that a core did not take is still the same one, on its way out.
-    let is_new = |verdict: &LearningVerdict| match (before.learning_state(&verdict.learning), &verdict.state) {
+    let is_new = |verdict: &LearningVerdict| match (before.learning_state(&verdict.id), &verdict.state) {
         (LearningState::Begun(was), LearningState::Begun(is)) => was.begun_rev != is.begun_rev,
         (was, is) => was != *is,
     };
     let decided = after.learning_verdicts().filter(|verdict| is_new(verdict));
     let mut changes: Vec<BoardChange> = decided.filter_map(|verdict| change(verdict)).collect();
     // What a core did not take is as if nobody had promoted it.
-    let open = before.learning_verdicts().filter(|was| after.learning_state(&was.learning) == LearningState::Open);
-    changes.extend(open.map(|was| BoardChange::PromotionAbandoned { learning: was.learning.clone() }));
+    let open = before.learning_verdicts().filter(|was| after.learning_state(&was.id) == LearningState::Open);
+    changes.extend(open.map(|was| BoardChange::PromotionAbandoned { learning: was.id.clone() }));
     changes
 }
 
 fn change(verdict: &LearningVerdict) -> Option<BoardChange> {
-    let learning = verdict.learning.clone();
+    let learning = verdict.id.clone();
     Some(match verdict.state.clone() {
         LearningState::Open => return None,
         LearningState::Begun(Promotion { core, by, .. }) => {

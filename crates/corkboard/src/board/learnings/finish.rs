@@ -65,7 +65,7 @@ impl Board {
         let (mut finished, mut revs) = (Ok(()), BTreeSet::new());
         for verdict in open.iter().filter(|verdict| is_meant(verdict)) {
             let result = match &verdict.state {
-                LearningState::Begun(promotion) => self.finish_promotion(&verdict.learning, promotion).await,
+                LearningState::Begun(promotion) => self.finish_promotion(&verdict.id, promotion).await,
                 LearningState::RollingBack(roll_back) if revs.insert(roll_back.begun_rev) => {
                     self.finish_roll_back(&open, roll_back.begun_rev).await
                 }
@@ -82,7 +82,7 @@ impl Board {
             if let LearningState::RollingBack(roll_back) = &verdict.state
                 && roll_back.begun_rev == begun_rev
             {
-                self.withdraw_learning(&verdict.learning, roll_back).await?;
+                self.withdraw_learning(&verdict.id, roll_back).await?;
             }
         }
         self.as_system().ask(BoardCommand::FinishRollBack { begun_rev }).await.map(|_| ())

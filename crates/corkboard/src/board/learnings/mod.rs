@@ -100,7 +100,7 @@ impl Board {
     pub async fn roll_back_learnings(&self, which: WhichLearnings, reason: Option<String>) -> Result<Vec<LearningId>> {
         match self.insist(BoardCommand::RollBackLearnings { which, reason }).await? {
             BoardReply::RollBack(learnings) => {
-                self.finish_learnings(|verdict| learnings.contains(&verdict.learning)).await?;
+                self.finish_learnings(|verdict| learnings.contains(&verdict.id)).await?;
                 Ok(learnings)
             }
             other => Err(unexpected(other)),
@@ -190,7 +190,7 @@ impl PromoteLearning {
             BoardReply::Promotion { entry: None, .. } => {}
             other => return Err(unexpected(other)),
         }
-        board.finish_learnings(|verdict| verdict.learning == learning).await?;
+        board.finish_learnings(|verdict| verdict.id == learning).await?;
         match board.view().await?.state().learning_state(&learning) {
             // Even if somebody took it out in the meantime: it was there.
             LearningState::Promoted { core, entry, .. } | LearningState::RolledBack { core, entry, .. } => {

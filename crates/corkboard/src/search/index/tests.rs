@@ -95,16 +95,16 @@ fn an_emptied_index_takes_no_room() {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum IndexStep {
     Put { id: u8, body: String, key: String, importance: f32, second: i64 },
     Remove { id: u8 },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = IndexStep> {
     let put = (0..12_u8, "([a-e]{1,2} ){0,8}", "[a-e]?", prop::sample::select(vec![0.1, 0.5]), 0..3_i64);
     prop_oneof![
-        3 => put.prop_map(|(id, body, key, importance, second)| Step::Put { id, body, key, importance, second }),
-        1 => (0..12_u8).prop_map(|id| Step::Remove { id }),
+        3 => put.prop_map(|(id, body, key, importance, second)| IndexStep::Put { id, body, key, importance, second }),
+        1 => (0..12_u8).prop_map(|id| IndexStep::Remove { id }),
     ]
 }
 
@@ -116,19 +116,19 @@ proptest! {
         limit in 1..15_usize,
     ) {
         let (mut incremental, mut left) = (Index::default(), BTreeMap::new());
-        let put = |index: &mut Index<u8>, step: &Step| {
-            if let Step::Put { id, body, key, importance, second } = step {
+        let put = |index: &mut Index<u8>, step: &IndexStep| {
+            if let IndexStep::Put { id, body, key, importance, second } = step {
                 let written = Timestamp::from_second(*second).unwrap();
                 index.put(*id, &Document { key, importance: *importance, written, ..document(body) });
             }
         };
         for step in &steps {
             match step {
-                Step::Put { id, .. } => {
+                IndexStep::Put { id, .. } => {
                     put(&mut incremental, step);
                     left.insert(*id, step);
                 }
-                Step::Remove { id } => {
+                IndexStep::Remove { id } => {
                     incremental.remove(id);
                     left.remove(id);
                 }

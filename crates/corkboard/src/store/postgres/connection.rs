@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, SimpleQueryMessage, Socket, Statement};
 
 use super::clock::ServerClock;
-use super::error::{CallError, cannot_connect};
+use super::error::{PostgresCallError, cannot_connect};
 use super::queries::{Queries, Query};
 use super::settings::{Prepare, Server};
 use super::tls::Tls;
@@ -68,7 +68,7 @@ impl Connection {
             prepared: std::array::from_fn(|_| OnceCell::new()),
             is_spoiled: AtomicBool::new(false),
         };
-        let backend = connection.set_clock(queries, clock, patience).await.map_err(CallError::reading)?;
+        let backend = connection.set_clock(queries, clock, patience).await.map_err(PostgresCallError::reading)?;
         connection.is_direct = given_backend(&connection.client).await == Some(backend);
         connection.prepares = match prepare {
             Prepare::Auto => connection.is_direct,
@@ -96,12 +96,12 @@ impl Connection {
         queries: &Queries,
         clock: &ServerClock,
         patience: Duration,
-    ) -> Result<i32, CallError> {
+    ) -> Result<i32, PostgresCallError> {
         let asked = Instant::now();
         let rows = self.query(queries, Query::Clock, &[], patience).await?;
         let answered = Instant::now();
-        let row = rows.first().ok_or_else(|| CallError::Lost("no time".into()))?;
-        let read = |error: tokio_postgres::Error| CallError::Lost(error.to_string());
+        let row = rows.first().ok_or_else(|| PostgresCallError::Lost("no time".into()))?;
+        let read = |error: tokio_postgres::Error| PostgresCallError::Lost(error.to_string());
         clock.set(asked, answered, row.try_get(1).map_err(read)?);
         row.try_get(0).map_err(read)
     }
@@ -113,7 +113,7 @@ impl Connection {
         query: Query,
         parameters: &[Parameter<'_>],
         patience: Duration,
-    ) -> Result<Vec<Row>, CallError> {
+    ) -> Result<Vec<Row>, PostgresCallError> {
         let started = Instant::now();
         let call = self.call(queries.text(query), query, parameters);
         tokio::pin!(call);
@@ -122,43 +122,48 @@ impl Connection {
             Err(_) => {
                 // It may yet be done, be undone, or have no answer at all.
                 let _ = timeout(GRACE, self.cancel()).await;
-                let lost = || CallError::Lost(format!("no answer for {} s", started.elapsed().as_secs()));
+                let lost = || PostgresCallError::Lost(format!("no answer for {} s", started.elapsed().as_secs()));
                 match timeout(GRACE, call).await.unwrap_or_else(|_| Err(lost())) {
-                    Err(CallError::Refused { code, .. }) if code.code() == "57014" => {
-                        Err(CallError::Cancelled { waited: started.elapsed() })
+                    Err(PostgresCallError::Refused { code, .. }) if code.code() == "57014" => {
+                        Err(PostgresCallError::Cancelled { waited: started.elapsed() })
                     }
                     answer => answer,
                 }
             }
         };
-        if answer.as_ref().is_err_and(CallError::spoils_connection) {
+        if answer.as_ref().is_err_and(PostgresCallError::spoils_connection) {
             self.is_spoiled.store(true, Ordering::Relaxed);
         }
         answer
     }
 
-    async fn call(&self, text: &str, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, CallError> {
-        let unsent = || CallError::NotSent(StoreError::Unavailable("the connection was closed".into()));
+    async fn call(
+        &self,
+        text: &str,
+        query: Query,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, PostgresCallError> {
+        let unsent = || PostgresCallError::NotSent(StoreError::Unavailable("the connection was closed".into()));
         if self.client.is_closed() {
             return Err(unsent());
         }
         let cell = self.prepared.get(query as usize).filter(|_| self.prepares);
         let Some(cell) = cell else {
             let typed: Vec<_> = parameters.iter().copied().zip(query.types().iter().cloned()).collect();
-            return self.client.query_typed(text, &typed).await.map_err(|error| CallError::of(&error));
+            return self.client.query_typed(text, &typed).await.map_err(|error| PostgresCallError::of(&error));
         };
         let prepare = || self.client.prepare_typed(text, query.types());
-        let statement = cell.get_or_try_init(prepare).await.map_err(|error| match CallError::of(&error) {
-            CallError::Lost(text) => CallError::NotSent(StoreError::Unavailable(text)),
+        let statement = cell.get_or_try_init(prepare).await.map_err(|error| match PostgresCallError::of(&error) {
+            PostgresCallError::Lost(text) => PostgresCallError::NotSent(StoreError::Unavailable(text)),
             refused => refused,
         })?;
-        self.client.query(statement, parameters).await.map_err(|error| CallError::of(&error))
+        self.client.query(statement, parameters).await.map_err(|error| PostgresCallError::of(&error))
     }
 
     /// Runs statements that belong to no plan of ours, migrations, VACUUM and LISTEN, however long they take. Returns the
     /// last value that they gave.
-    pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, CallError> {
-        let answer = self.client.simple_query(sql).await.map_err(|error| CallError::of(&error));
+    pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, PostgresCallError> {
+        let answer = self.client.simple_query(sql).await.map_err(|error| PostgresCallError::of(&error));
         if answer.is_err() {
             self.is_spoiled.store(true, Ordering::Relaxed);
         }

@@ -9,7 +9,7 @@ use crate::store::StoreError;
 
 /// Why a call gave nothing.
 #[derive(Debug)]
-pub(super) enum CallError {
+pub(super) enum PostgresCallError {
     /// It was not sent: nothing was done.
     NotSent(StoreError),
     /// The server said no: nothing was done.
@@ -20,7 +20,7 @@ pub(super) enum CallError {
     Lost(String),
 }
 
-impl CallError {
+impl PostgresCallError {
     /// What the driver's error means for a call that was sent.
     pub(super) fn of(error: &tokio_postgres::Error) -> Self {
         let Some(refusal) = error.as_db_error() else { return Self::Lost(error_chain(error)) };

@@ -7,7 +7,7 @@ use corkboard_core::{Head, SpaceId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::pool::Pool;
 use super::queries::Query;
 use super::reader::{Result, head_at};
@@ -50,7 +50,8 @@ impl HeadReader {
         match answer {
             None => {
                 let _done = Alone(self);
-                let rows = pool.query_shared(Query::Head, &[&space.as_str()]).await.map_err(CallError::reading)?;
+                let rows =
+                    pool.query_shared(Query::Head, &[&space.as_str()]).await.map_err(PostgresCallError::reading)?;
                 rows.first().map_or(Ok(Head::EMPTY), |row| head_at(row, 0))
             }
             Some(answer) => answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the runtime ended".into()))),
@@ -87,6 +88,6 @@ async fn ask_together(heads: Arc<HeadReader>, pool: Arc<Pool>) {
 
 async fn find<T>(pool: &Pool, wanted: &[(SpaceId, T)]) -> Result<HashMap<String, Head>> {
     let names: Vec<&str> = wanted.iter().map(|(space, _)| space.as_str()).collect();
-    let rows = pool.query_shared(Query::Heads, &[&names]).await.map_err(CallError::reading)?;
+    let rows = pool.query_shared(Query::Heads, &[&names]).await.map_err(PostgresCallError::reading)?;
     rows.iter().map(|row| Ok((super::reader::text_at(row, 0)?, head_at(row, 1)?))).collect()
 }

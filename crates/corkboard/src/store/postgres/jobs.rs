@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::connection::Parameter;
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::pool::{Effect, Pool};
 use super::queries::Query;
 use super::reader::{Result, at, loaded, optional_head_at, stored, text_at};
@@ -28,7 +28,7 @@ async fn write(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Resul
             Err(error) if error.is_collision() && started.elapsed() < pool.patience() => {
                 tokio::time::sleep(jitter(PAUSE, fastrand::f64())).await;
             }
-            written => return written.map_err(CallError::writing),
+            written => return written.map_err(PostgresCallError::writing),
         }
     }
 }
@@ -130,9 +130,9 @@ pub(super) async fn scrub(pool: &Pool) -> Result<()> {
         let connection = pool.take().await?;
         for table in ["events", "snapshots", "spaces", "due"] {
             let vacuum = pool.settings().schema.fill(&format!("VACUUM (FREEZE) {{schema}}.{table}"));
-            connection.execute(&vacuum).await.map_err(CallError::reading)?;
+            connection.execute(&vacuum).await.map_err(PostgresCallError::reading)?;
         }
-        let rows = connection.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(CallError::reading)?;
+        let rows = connection.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(PostgresCallError::reading)?;
         if rows.first().map_or(Ok(false), |row| at(row, 0))? {
             // So that the server lets go of the old files and of what it no longer needs of its log. Few users may.
             if let Err(error) = connection.execute("CHECKPOINT").await {

@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::connection::Connection;
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::notifier::{decode, number};
 use super::pool::{Effect, Pool};
 use super::queries::Query;
@@ -149,7 +149,7 @@ impl Listener {
             Some(connection) => self.pool.query_on(connection, Query::AllHeads, &[]).await,
             None => self.pool.query(Query::AllHeads, &[], Effect::Reads).await,
         };
-        let heads = rows.map_err(CallError::reading).inspect_err(|_| self.look_again())?;
+        let heads = rows.map_err(PostgresCallError::reading).inspect_err(|_| self.look_again())?;
         let heads = heads.iter().map(|row| Ok((SpaceId::from_stored(&text_at(row, 0)?), loaded(at(row, 1)?)?)));
         let heads = heads.collect::<Result<Vec<_>>>()?;
         heads.iter().for_each(|(space, rev)| self.changes.notify(space, *rev));
@@ -171,7 +171,7 @@ impl Listener {
             Some(connection) => self.pool.query_on(connection, Query::Heads, &[&names]).await,
             None => self.pool.query(Query::Heads, &[&names], Effect::Reads).await,
         };
-        for row in rows.map_err(CallError::reading)? {
+        for row in rows.map_err(PostgresCallError::reading)? {
             self.changes.notify(&SpaceId::from_stored(&text_at(&row, 0)?), loaded(at(&row, 1)?)?);
         }
         Ok(())

@@ -30,7 +30,7 @@ use super::{
     Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
     StoreError, StoreFuture, StoreInfo, Trim,
 };
-use error::CallError;
+use error::PostgresCallError;
 use heads::HeadReader;
 use listener::Listener;
 use notifier::Notifier;
@@ -76,7 +76,7 @@ impl PostgresStore {
 
 async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
     let connection = pool.take().await?;
-    let rows = connection.query(Query::Facts, &[]).await.map_err(CallError::reading)?;
+    let rows = connection.query(Query::Facts, &[]).await.map_err(PostgresCallError::reading)?;
     let row = rows.first().ok_or_else(|| StoreError::Unavailable("the server says nothing of itself".into()))?;
     let settings = pool.settings();
     let (version, encoding) = (text_at(row, 0)?, text_at(row, 1)?);

@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 
 use super::clock::ServerClock;
 use super::connection::{Connection, Parameter};
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::queries::{Queries, Query};
 use super::settings::{Listen, Prepare, Server, Settings};
 use crate::backoff::{Backoff, jitter};
@@ -107,10 +107,10 @@ impl Pool {
         query: Query,
         parameters: &[Parameter<'_>],
         effect: Effect,
-    ) -> Result<Vec<Row>, CallError> {
+    ) -> Result<Vec<Row>, PostgresCallError> {
         let mut again = true;
         loop {
-            let connection = self.take().await.map_err(CallError::NotSent)?;
+            let connection = self.take().await.map_err(PostgresCallError::NotSent)?;
             let answer = connection.query(query, parameters).await;
             match &answer {
                 Err(error) if again && self.may_repeat(error, effect) => again = false,
@@ -120,10 +120,14 @@ impl Pool {
     }
 
     /// Runs a statement that reads on the connection that all share.
-    pub(super) async fn query_shared(&self, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, CallError> {
+    pub(super) async fn query_shared(
+        &self,
+        query: Query,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, PostgresCallError> {
         let mut again = true;
         loop {
-            let connection = self.shared().await.map_err(CallError::NotSent)?;
+            let connection = self.shared().await.map_err(PostgresCallError::NotSent)?;
             let answer = connection.query(&self.queries, query, parameters, self.patience).await;
             match &answer {
                 Err(error) if again && self.may_repeat(error, Effect::Reads) => again = false,
@@ -132,7 +136,7 @@ impl Pool {
         }
     }
 
-    fn may_repeat(&self, error: &CallError, effect: Effect) -> bool {
+    fn may_repeat(&self, error: &PostgresCallError, effect: Effect) -> bool {
         if error.is_stale_statement() {
             if !self.names_clash.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
@@ -143,10 +147,10 @@ impl Pool {
         }
         // An idle connection may have been cut long ago; a fresh one tells.
         match error {
-            CallError::NotSent(_) => true,
-            CallError::Lost(_) => effect == Effect::Reads,
-            CallError::Refused { .. } => effect == Effect::Reads && error.is_collision(),
-            CallError::Cancelled { .. } => false,
+            PostgresCallError::NotSent(_) => true,
+            PostgresCallError::Lost(_) => effect == Effect::Reads,
+            PostgresCallError::Refused { .. } => effect == Effect::Reads && error.is_collision(),
+            PostgresCallError::Cancelled { .. } => false,
         }
     }
 
@@ -273,7 +277,7 @@ impl Pool {
         tokio::time::timeout(self.patience, connection.execute(&listen))
             .await
             .map_err(late)?
-            .map_err(CallError::reading)?;
+            .map_err(PostgresCallError::reading)?;
         Ok(Some(connection))
     }
 
@@ -283,7 +287,7 @@ impl Pool {
         connection: &Connection,
         query: Query,
         parameters: &[Parameter<'_>],
-    ) -> Result<Vec<Row>, CallError> {
+    ) -> Result<Vec<Row>, PostgresCallError> {
         connection.query(&self.queries, query, parameters, self.patience).await
     }
 
@@ -310,7 +314,11 @@ pub(super) struct PooledConnection<'a> {
 }
 
 impl PooledConnection<'_> {
-    pub(super) async fn query(&self, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, CallError> {
+    pub(super) async fn query(
+        &self,
+        query: Query,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, PostgresCallError> {
         self.in_use.store(true, Ordering::Relaxed);
         let answer = self.pool.query_on(&self.connection, query, parameters).await;
         self.in_use.store(false, Ordering::Relaxed);
@@ -318,7 +326,7 @@ impl PooledConnection<'_> {
     }
 
     /// Statements that belong to no plan of ours, however long they take: see [`Connection::execute`].
-    pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, CallError> {
+    pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, PostgresCallError> {
         self.in_use.store(true, Ordering::Relaxed);
         let done = self.connection.execute(sql).await;
         self.in_use.store(done.is_err(), Ordering::Relaxed);

@@ -7,7 +7,7 @@ use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use super::connection::Parameter;
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::pool::{Effect, Pool};
 use super::queries::{PAGE_BYTES, Query};
 use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreError};
@@ -18,7 +18,7 @@ pub(super) type Result<T> = std::result::Result<T, StoreError>;
 const PAGE: usize = 10_000;
 
 async fn rows(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
-    pool.query(query, parameters, Effect::Reads).await.map_err(CallError::reading)
+    pool.query(query, parameters, Effect::Reads).await.map_err(PostgresCallError::reading)
 }
 
 pub(super) async fn load(pool: &Pool, space: &SpaceId) -> Result<Loaded> {

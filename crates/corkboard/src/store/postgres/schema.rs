@@ -1,6 +1,6 @@
 //! The tables: made once, however many processes open an empty database at the same time.
 
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::pool::{Pool, PooledConnection};
 use super::settings::Schema;
 use crate::store::StoreError;
@@ -42,30 +42,30 @@ async fn try_prepare(pool: &Pool) -> Result<(), StoreError> {
         Err(error) => Err(error),
     };
     match made {
-        Err(CallError::Refused { code, text }) if code.code() == "42501" => Err(StoreError::Url {
+        Err(PostgresCallError::Refused { code, text }) if code.code() == "42501" => Err(StoreError::Url {
             url: pool.settings().location(),
             reason: format!("the tables are not there or not for this user, who may not make them: {text}"),
         }),
         // If it is unknown whether they were made, opening once more tells.
-        made => made.map_err(CallError::reading),
+        made => made.map_err(PostgresCallError::reading),
     }
 }
 
-async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<Option<u32>, CallError> {
+async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<Option<u32>, PostgresCallError> {
     // Not by to_regclass, which inside a transaction may remember that there was none before.
     let exists = format!("SELECT 1 FROM pg_tables WHERE schemaname = '{}' AND tablename = 'corkboard'", schema.name());
     if connection.execute(&exists).await?.is_none() {
         return Ok(None);
     }
     let text = connection.execute(&schema.fill("SELECT version FROM {schema}.corkboard")).await?;
-    let missing = || CallError::NotSent(StoreError::Corrupt("the version of the tables is missing".into()));
+    let missing = || PostgresCallError::NotSent(StoreError::Corrupt("the version of the tables is missing".into()));
     match text.as_deref().and_then(|text| text.parse().ok()).ok_or_else(missing)? {
-        found if found > FORMAT => Err(CallError::NotSent(StoreError::NewerFormat { found, known: FORMAT })),
+        found if found > FORMAT => Err(PostgresCallError::NotSent(StoreError::NewerFormat { found, known: FORMAT })),
         found => Ok(Some(found)),
     }
 }
 
-async fn make(connection: &PooledConnection<'_>, schema: &Schema) -> Result<(), CallError> {
+async fn make(connection: &PooledConnection<'_>, schema: &Schema) -> Result<(), PostgresCallError> {
     connection.execute(LOCK).await?;
     // Someone else may have made them meanwhile.
     let found = version(connection, schema).await?;

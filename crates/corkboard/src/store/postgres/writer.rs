@@ -9,7 +9,7 @@ use corkboard_core::{Head, SpaceId};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
-use super::error::CallError;
+use super::error::PostgresCallError;
 use super::notifier::Notifier;
 use super::pool::{Effect, Pool};
 use super::queries::Query;
@@ -102,10 +102,10 @@ impl Writer {
         let answers = match self.try_write(&appends).await {
             Ok(answers) => answers,
             // One of them cannot be written, and took the others along: each for itself.
-            Err(CallError::Refused { .. }) if appends.len() > 1 => {
+            Err(PostgresCallError::Refused { .. }) if appends.len() > 1 => {
                 let mut answers = Vec::with_capacity(appends.len());
                 for append in &appends {
-                    let alone = self.try_write(std::slice::from_ref(append)).await.map_err(CallError::writing);
+                    let alone = self.try_write(std::slice::from_ref(append)).await.map_err(PostgresCallError::writing);
                     answers.extend(alone.unwrap_or_else(|error| vec![Err(error)]));
                 }
                 answers
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// Writes a batch, again while others are in the way. Collisions are undone by the server, so nothing is written twice.
-    async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, CallError> {
+    async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, PostgresCallError> {
         let batch = AppendColumns::new(appends);
         let started = Instant::now();
         loop {
@@ -253,7 +253,7 @@ impl<'a> AppendColumns<'a> {
         batch
     }
 
-    async fn send(&self, pool: &Pool) -> std::result::Result<Vec<Result<Appended>>, CallError> {
+    async fn send(&self, pool: &Pool) -> std::result::Result<Vec<Result<Appended>>, PostgresCallError> {
         let Self { names, expected, new, dues, summaries, places, events } = self;
         let EventColumns { revs, parts, commits, times, bodies } = events;
         let rows = pool
@@ -283,7 +283,8 @@ impl<'a> AppendColumns<'a> {
                 let head = optional_head_at(&row, 1)?.unwrap_or(Head::EMPTY);
                 Ok((at::<i32>(&row, 0)?, Appended::Conflict { head }))
             };
-            let (place, conflict) = conflict().map_err(|error: StoreError| CallError::Lost(error.to_string()))?;
+            let (place, conflict) =
+                conflict().map_err(|error: StoreError| PostgresCallError::Lost(error.to_string()))?;
             let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
             if let Some(answer) = place.and_then(|place| answers.get_mut(place)) {
                 *answer = Ok(conflict);

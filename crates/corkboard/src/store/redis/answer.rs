@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use redis::{ErrorKind, RedisError, ServerError, Value};
 use uuid::Uuid;
 
-use super::connection::CallError;
+use super::connection::RedisCallError;
 use crate::store::{Record, Result, StoreError};
 
-impl CallError {
+impl RedisCallError {
     /// For what changes nothing: it can always be asked again.
     pub(super) fn of_reading(self) -> StoreError {
         match self {
@@ -46,20 +46,20 @@ fn refused(error: &ServerError) -> StoreError {
 }
 
 /// No connection could be made to the server there.
-pub(super) fn cannot_connect(error: &RedisError, location: &str) -> CallError {
+pub(super) fn cannot_connect(error: &RedisError, location: &str) -> RedisCallError {
     match error.code().unwrap_or_default() {
-        "NOAUTH" => return CallError::Denied("Redis wants a password, and the URL has none".into()),
-        "WRONGPASS" => return CallError::Denied("Redis does not accept the user or the password".into()),
+        "NOAUTH" => return RedisCallError::Denied("Redis wants a password, and the URL has none".into()),
+        "WRONGPASS" => return RedisCallError::Denied("Redis does not accept the user or the password".into()),
         _ => {}
     }
     if error.kind() == ErrorKind::RESP3NotSupported {
-        return CallError::Denied("this server is too old: Corkboard needs Redis 7.0 or newer".into());
+        return RedisCallError::Denied("this server is too old: Corkboard needs Redis 7.0 or newer".into());
     }
     let text = error.to_string();
     if text.contains("switch database") || text.contains("certificate") {
-        return CallError::Denied(text);
+        return RedisCallError::Denied(text);
     }
-    CallError::NotSent(format!("cannot connect to {location}: {text}"))
+    RedisCallError::NotSent(format!("cannot connect to {location}: {text}"))
 }
 
 pub(super) fn senseless(what: &str) -> StoreError {

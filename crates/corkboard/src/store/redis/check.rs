@@ -6,10 +6,10 @@ use corkboard_core::SpaceId;
 use redis::Value;
 
 use super::answer::{array, entry_id, senseless, text};
-use super::connection::CallError;
+use super::connection::RedisCallError;
 use super::index::Row;
 use super::script::CHECK;
-use super::{Inner, keys};
+use super::{RedisShared, keys};
 use crate::store::Result;
 
 /// How often a space is looked at that seems damaged: others may write, trim and delete while it is looked at.
@@ -26,7 +26,7 @@ struct Seen {
     problems: Vec<String>,
 }
 
-impl Inner {
+impl RedisShared {
     pub(super) async fn check(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         for space in self.spaces().await? {
@@ -50,7 +50,7 @@ impl Inner {
         loop {
             let mut query = redis::cmd("SCAN");
             query.arg(&cursor).arg("MATCH").arg(self.keys.all("*")).arg("COUNT").arg(1000);
-            let answer = self.pages.ask_again(&query).await.map_err(CallError::of_reading)?;
+            let answer = self.pages.ask_again(&query).await.map_err(RedisCallError::of_reading)?;
             let [next, found] = array(answer, "list of keys")?;
             let Value::Array(found) = found else { return Err(senseless("list of keys")) };
             for key in found.into_iter().map(text) {
@@ -99,7 +99,7 @@ impl Inner {
         let mut queries = redis::pipe();
         queries.cmd("ZSCORE").arg(self.keys.spaces(kind)).arg(keys::listed(space, &before.born.to_string()));
         queries.cmd("ZSCORE").arg(self.keys.dues(kind)).arg(keys::due(space, &before.hint));
-        let mut scores = self.pages.ask_all_again(&queries).await.map_err(CallError::of_reading)?.into_iter();
+        let mut scores = self.pages.ask_all_again(&queries).await.map_err(RedisCallError::of_reading)?.into_iter();
         let (listed, hinted) = (scores.next().unwrap_or_default(), scores.next().unwrap_or_default());
         // A hint goes after what it is a hint of. If that is still there, the hint was not there when it should have been.
         let Some(after) = self.row(space).await? else { return Ok(Vec::new()) };
@@ -114,7 +114,7 @@ impl Inner {
             repairs.add_command(self.hint_due(space, at, &after.hint));
             problems.push("it was missing in the list of what is due, and was put back".into());
         }
-        self.pages.ask_all_again(&repairs).await.map_err(CallError::of_reading)?;
+        self.pages.ask_all_again(&repairs).await.map_err(RedisCallError::of_reading)?;
         Ok(problems)
     }
 
@@ -133,7 +133,7 @@ impl Inner {
             let answer = CHECK.run_again(&self.pages, |call| {
                 call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot).arg(&from);
             });
-            let answer = answer.await.map_err(CallError::of_reading)?;
+            let answer = answer.await.map_err(RedisCallError::of_reading)?;
             let [rev, born, snapshot, more, ids] = array(answer, "part of a check")?;
             seen.rev = text(rev).parse().ok();
             seen.born = text(born).parse().unwrap_or(0);

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use super::Inner;
+use super::RedisShared;
 use super::answer::{array, senseless, text};
-use super::connection::CallError;
+use super::connection::RedisCallError;
 use crate::store::StoreError;
 
 /// The server's time, told by a clock of this process that only runs forward.
@@ -32,14 +32,14 @@ impl ServerClock {
     }
 }
 
-impl Inner {
+impl RedisShared {
     /// Compares this process's clock with the server's. The answer was given somewhere in the middle of the round trip, so
     /// the shortest of a few round trips says most.
     pub(super) async fn set_clock(&self) -> Result<(), StoreError> {
         let mut shortest = i64::MAX;
         for _ in 0..3 {
             let sent = self.clock.reckoned();
-            let answer = self.first().ask_again(&redis::cmd("TIME")).await.map_err(CallError::of_reading)?;
+            let answer = self.first().ask_again(&redis::cmd("TIME")).await.map_err(RedisCallError::of_reading)?;
             let took = self.clock.reckoned() - sent;
             let [second, microsecond] = array(answer, "time")?;
             let number = |value| text(value).parse::<i64>().map_err(|_| senseless("time"));

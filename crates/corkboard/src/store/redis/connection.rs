@@ -26,7 +26,7 @@ const WAITING: usize = 1024;
 
 /// Why there is no answer.
 #[derive(Debug, Clone)]
-pub(super) enum CallError {
+pub(super) enum RedisCallError {
     NotSent(String),
     /// Nothing went out, and trying again will not help.
     Denied(String),
@@ -81,13 +81,13 @@ impl Connection {
         }
     }
 
-    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value, CallError> {
+    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value, RedisCallError> {
         let mut live = self.live().await?;
         let answer = live.connection.send_packed_command(command).await;
         match answer {
             Ok(Value::ServerError(error)) => {
                 self.refused(&live, &error);
-                Err(CallError::Refused(error))
+                Err(RedisCallError::Refused(error))
             }
             Ok(value) => Ok(value),
             Err(error) => Err(self.lost(&live, &error)),
@@ -95,12 +95,12 @@ impl Connection {
     }
 
     /// Sends commands that the server does one after the other. Each has its own answer: a refusal is one, too.
-    pub(super) async fn ask_all(&self, commands: &Pipeline) -> Result<Vec<Result<Value, ServerError>>, CallError> {
+    pub(super) async fn ask_all(&self, commands: &Pipeline) -> Result<Vec<Result<Value, ServerError>>, RedisCallError> {
         let mut live = self.live().await?;
         let answers = live.connection.send_packed_commands(commands, 0, commands.len()).await;
         let answers = answers.map_err(|error| self.lost(&live, &error))?;
         if answers.len() != commands.len() {
-            return Err(CallError::Cut("Redis did not answer every command".into()));
+            return Err(RedisCallError::Cut("Redis did not answer every command".into()));
         }
         let answer = |value| match value {
             Value::ServerError(error) => {
@@ -113,23 +113,23 @@ impl Connection {
     }
 
     /// Asks something that can be asked twice: if the connection is lost, once more.
-    pub(super) async fn ask_again(&self, command: &Cmd) -> Result<Value, CallError> {
+    pub(super) async fn ask_again(&self, command: &Cmd) -> Result<Value, RedisCallError> {
         match self.ask(command).await {
-            Err(CallError::Cut(_)) => self.ask(command).await,
+            Err(RedisCallError::Cut(_)) => self.ask(command).await,
             answered => answered,
         }
     }
 
     /// As [`Connection::ask_again`] for several commands. The first refusal stands for all.
-    pub(super) async fn ask_all_again(&self, commands: &Pipeline) -> Result<Vec<Value>, CallError> {
+    pub(super) async fn ask_all_again(&self, commands: &Pipeline) -> Result<Vec<Value>, RedisCallError> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
         let answers = match self.ask_all(commands).await {
-            Err(CallError::Cut(_)) => self.ask_all(commands).await?,
+            Err(RedisCallError::Cut(_)) => self.ask_all(commands).await?,
             answered => answered?,
         };
-        answers.into_iter().collect::<Result<_, _>>().map_err(CallError::Refused)
+        answers.into_iter().collect::<Result<_, _>>().map_err(RedisCallError::Refused)
     }
 
     /// Sends a command whose answer is of no interest, and which may get lost.
@@ -140,19 +140,19 @@ impl Connection {
     }
 
     /// The connection; a new one if the last has ended, within [`PATIENCE`].
-    async fn live(&self) -> Result<OpenConnection, CallError> {
+    async fn live(&self) -> Result<OpenConnection, RedisCallError> {
         if let Some(live) = self.held() {
             return Ok(live);
         }
         let connected = tokio::time::timeout(PATIENCE, self.connect_patiently()).await;
-        connected.unwrap_or_else(|_| Err(CallError::NotSent(self.last_failure.lock().clone())))
+        connected.unwrap_or_else(|_| Err(RedisCallError::NotSent(self.last_failure.lock().clone())))
     }
 
     fn held(&self) -> Option<OpenConnection> {
         self.live.lock().clone().filter(|live| !live.ended.load(Ordering::Acquire))
     }
 
-    async fn connect_patiently(&self) -> Result<OpenConnection, CallError> {
+    async fn connect_patiently(&self) -> Result<OpenConnection, RedisCallError> {
         let entered = self.attempts.load(Ordering::Relaxed);
         let mut outage = self.connecting.lock().await;
         loop {
@@ -163,7 +163,7 @@ impl Connection {
             if let Some(known) = &*outage {
                 // A server that has been away for long is given one attempt, by this caller or by one before.
                 if known.since.elapsed() > PATIENCE && self.attempts.load(Ordering::Relaxed) != entered {
-                    return Err(CallError::NotSent(self.last_failure.lock().clone()));
+                    return Err(RedisCallError::NotSent(self.last_failure.lock().clone()));
                 }
                 tokio::time::sleep_until(known.next.into()).await;
             }
@@ -174,7 +174,7 @@ impl Connection {
                     *outage = None;
                     return Ok(live);
                 }
-                Err(CallError::NotSent(why)) => *self.last_failure.lock() = why,
+                Err(RedisCallError::NotSent(why)) => *self.last_failure.lock() = why,
                 Err(failure) => return Err(failure),
             }
             let now = Instant::now();
@@ -183,16 +183,16 @@ impl Connection {
         }
     }
 
-    pub(super) async fn connect(&self) -> Result<OpenConnection, CallError> {
+    pub(super) async fn connect(&self) -> Result<OpenConnection, RedisCallError> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(CallError::Closed);
+            return Err(RedisCallError::Closed);
         }
         let connected = self.runtime.spawn(connect(self.address.clone(), self.answer_within, |_| {})).await;
-        let live = connected.unwrap_or_else(|error| Err(CallError::NotSent(error.to_string())))?;
+        let live = connected.unwrap_or_else(|error| Err(RedisCallError::NotSent(error.to_string())))?;
         *self.live.lock() = Some(live.clone());
         if self.closed.load(Ordering::Acquire) {
             self.live.lock().take();
-            return Err(CallError::Closed);
+            return Err(RedisCallError::Closed);
         }
         if self.connects.fetch_add(1, Ordering::Relaxed) > 0 {
             tracing::info!(server = self.address.location, "connected to Redis again");
@@ -213,12 +213,12 @@ impl Connection {
         }
     }
 
-    fn lost(&self, live: &OpenConnection, error: &RedisError) -> CallError {
+    fn lost(&self, live: &OpenConnection, error: &RedisError) -> RedisCallError {
         self.retire(live);
         if error.is_timeout() {
-            return CallError::Late(format!("Redis did not answer within {} s", self.answer_within.as_secs()));
+            return RedisCallError::Late(format!("Redis did not answer within {} s", self.answer_within.as_secs()));
         }
-        CallError::Cut(format!("the connection to Redis was lost: {error}"))
+        RedisCallError::Cut(format!("the connection to Redis was lost: {error}"))
     }
 
     /// The next call connects anew. Calls that wait on the old connection go on waiting.
@@ -235,7 +235,7 @@ pub(super) async fn connect(
     address: Arc<Address>,
     answer_within: Duration,
     pushed: impl Fn(PushInfo) + Send + Sync + 'static,
-) -> Result<OpenConnection, CallError> {
+) -> Result<OpenConnection, RedisCallError> {
     let ended = Arc::new(AtomicBool::new(false));
     let told = ended.clone();
     let config = AsyncConnectionConfig::new()
@@ -256,7 +256,7 @@ pub(super) async fn connect(
     let answer: RedisResult<Value> = connection.send_packed_command(&redis::cmd("PING")).await;
     match answer {
         Ok(Value::ServerError(error)) if error.kind() == Some(ServerErrorKind::BusyLoading) => {
-            Err(CallError::NotSent("Redis is still reading its data after a start".into()))
+            Err(RedisCallError::NotSent("Redis is still reading its data after a start".into()))
         }
         Ok(_) => Ok(OpenConnection { connection, ended }),
         Err(error) => Err(cannot_connect(&error, &address.location)),

@@ -12,7 +12,7 @@
 //!   never was. Revisions do not come back, so it will not be needed later either, however late the removal arrives. What
 //!   lies in the head's future may be an append on its way, and stays.
 //!
-//! Where a failover loses writes, head and hints are lost alike, for they are replicated in order. [`Inner::check`] finds
+//! Where a failover loses writes, head and hints are lost alike, for they are replicated in order. [`RedisShared::check`] finds
 //! hints that are missing nevertheless, and writes them.
 
 use std::collections::BTreeSet;
@@ -22,14 +22,14 @@ use jiff::Timestamp;
 use redis::{Cmd, Value};
 
 use super::answer::{array, bytes, due as due_of, head, senseless, text, time};
-use super::connection::CallError;
+use super::connection::RedisCallError;
 use super::script::HINT;
-use super::{Inner, keys};
+use super::{RedisShared, keys};
 use crate::store::{ListedSpace, Result};
 
 const PAGE: usize = 256;
 
-impl Inner {
+impl RedisShared {
     /// Writes the hint that a space lives. It is sent whole: a server that knows the append's script may not know this one.
     pub(super) fn hint_listed(&self, space: &SpaceId, born: u64) -> Cmd {
         let mut hint = HINT.whole();
@@ -137,7 +137,7 @@ impl Inner {
 
     /// The members that a query finds, with their scores if it asks for them.
     async fn members(&self, query: &Cmd) -> Result<Vec<(Vec<u8>, i64)>> {
-        let found = self.pages.ask_again(query).await.map_err(CallError::of_reading)?;
+        let found = self.pages.ask_again(query).await.map_err(RedisCallError::of_reading)?;
         let Value::Array(found) = found else { return Err(senseless("part of an index")) };
         let member = |value| match value {
             Value::Array(_) => {
@@ -157,7 +157,7 @@ impl Inner {
             let query = queries.cmd("HMGET").arg(self.keys.head(space));
             query.arg(&["rev", "commit", "born_rev", "due", "hint", "summary"]);
         }
-        let rows = self.pages.ask_all_again(&queries).await.map_err(CallError::of_reading)?;
+        let rows = self.pages.ask_all_again(&queries).await.map_err(RedisCallError::of_reading)?;
         rows.into_iter().map(Row::new).collect()
     }
 

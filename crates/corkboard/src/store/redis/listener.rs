@@ -13,7 +13,7 @@ use redis::{PushInfo, PushKind};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::Inner;
+use super::RedisShared;
 use super::answer::{bytes, text};
 use super::connection::{OpenConnection, connect};
 
@@ -51,7 +51,7 @@ struct Listened {
     all: bool,
 }
 
-impl Inner {
+impl RedisShared {
     /// Sees to it that what is listened to is heard of.
     pub(super) fn listen(self: &Arc<Self>) {
         self.listening.wake();
@@ -187,7 +187,7 @@ impl Subscription {
     }
 
     /// Has the server tell of all spaces, or no longer. One that may not is asked again, and looked at meanwhile.
-    async fn follow_all(&mut self, inner: &Inner, all: bool) {
+    async fn follow_all(&mut self, inner: &RedisShared, all: bool) {
         let told = match (self.hears_all, all) {
             (false, true) => self.live.connection.psubscribe(inner.keys.channels()).await,
             (true, false) => self.live.connection.punsubscribe(inner.keys.channels()).await,
@@ -199,7 +199,7 @@ impl Subscription {
         }
     }
 
-    async fn follow(&mut self, inner: &Inner, listened: &[SpaceId]) -> redis::RedisResult<Vec<SpaceId>> {
+    async fn follow(&mut self, inner: &RedisShared, listened: &[SpaceId]) -> redis::RedisResult<Vec<SpaceId>> {
         let listened: HashSet<&SpaceId> = listened.iter().collect();
         let news: Vec<SpaceId> =
             listened.iter().filter(|space| !self.subscribed.contains(**space)).map(|space| (*space).clone()).collect();

@@ -49,7 +49,7 @@ use super::{
 use crate::options::Retention;
 use address::Address;
 use clock::ServerClock;
-use connection::{CallError, Connection};
+use connection::{Connection, RedisCallError};
 use keys::Keys;
 use listener::Listening;
 use server::Server;
@@ -66,10 +66,10 @@ const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Keeps logs on a Redis server.
 pub struct RedisStore {
-    inner: Arc<Inner>,
+    inner: Arc<RedisShared>,
 }
 
-struct Inner {
+struct RedisShared {
     address: Arc<Address>,
     keys: Keys,
     /// For what is small and must be quick, appends and heads: each space has one of them.
@@ -94,7 +94,7 @@ impl RedisStore {
         let address = Arc::new(Address::parse(url)?);
         let runtime = tokio::runtime::Handle::current();
         let connection = || Connection::new(address.clone(), answer_within, runtime.clone());
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(RedisShared {
             keys: Keys::new(&address.prefix),
             quick: std::array::from_fn(|_| connection()),
             pages: connection(),
@@ -110,7 +110,7 @@ impl RedisStore {
         });
         // Once: who opens a store wants to know at once that it is not there.
         inner.first().connect().await.map_err(|failure| match failure {
-            CallError::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
+            RedisCallError::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
             other => other.of_reading(),
         })?;
         let server = inner.inspect().await?;
@@ -134,7 +134,7 @@ impl RedisStore {
     }
 }
 
-impl Inner {
+impl RedisShared {
     fn first(&self) -> &Connection {
         let [first, ..] = &self.quick;
         first

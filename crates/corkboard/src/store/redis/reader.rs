@@ -3,17 +3,17 @@
 use corkboard_core::{Head, SpaceId};
 use redis::Value;
 
-use super::Inner;
+use super::RedisShared;
 use super::answer::{array, bytes, entry_id, head, records, text};
-use super::connection::CallError;
+use super::connection::RedisCallError;
 use super::script::{LOAD, READ};
 use crate::store::{Cursor, Loaded, Page, Result, Snapshot, StoreError};
 
-impl Inner {
+impl RedisShared {
     pub(super) async fn head(&self, space: &SpaceId) -> Result<Head> {
         let mut query = redis::cmd("HMGET");
         query.arg(self.keys.head(space)).arg("rev").arg("commit");
-        let answer = self.connection_of(space).ask_again(&query).await.map_err(CallError::of_reading)?;
+        let answer = self.connection_of(space).ask_again(&query).await.map_err(RedisCallError::of_reading)?;
         head_of(answer)
     }
 
@@ -23,7 +23,7 @@ impl Inner {
         for space in spaces {
             queries.cmd("HMGET").arg(self.keys.head(space)).arg("rev").arg("commit");
         }
-        let heads = self.first().ask_all_again(&queries).await.map_err(CallError::of_reading)?;
+        let heads = self.first().ask_all_again(&queries).await.map_err(RedisCallError::of_reading)?;
         heads.into_iter().map(head_of).collect()
     }
 
@@ -32,7 +32,7 @@ impl Inner {
         let answer = LOAD.run_again(&self.bulk, |call| {
             call.arg(2).arg(&keys.head).arg(&keys.snapshot);
         });
-        let [held, kept] = array(answer.await.map_err(CallError::of_reading)?, "space")?;
+        let [held, kept] = array(answer.await.map_err(RedisCallError::of_reading)?, "space")?;
         let [rev, commit, born_rev, born_commit] = array(held, "head of a log")?;
         let [snapshot_rev, snapshot_commit, body] = array(kept, "snapshot")?;
         let (head, born, snapshot) =
@@ -47,7 +47,7 @@ impl Inner {
         let answer = READ.run_again(&self.pages, |call| {
             call.arg(2).arg(&keys.head).arg(&keys.log).arg(cursor.rev).arg(next).arg(limit).arg(Page::BYTES);
         });
-        let answer = answer.await.map_err(CallError::of_reading)?;
+        let answer = answer.await.map_err(RedisCallError::of_reading)?;
         let [rev, commit, born_rev, born_commit, at_cursor, oldest, entries] = array(answer, "page of a log")?;
         let (head, born) = (head(rev, commit)?, head(born_rev, born_commit)?);
         if cursor.rev > head.rev {

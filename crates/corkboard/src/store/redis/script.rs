@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, ServerErrorKind, Value};
 
-use super::connection::{CallError, Connection};
+use super::connection::{Connection, RedisCallError};
 
 /// A script and the name that the server knows it by.
 pub(super) struct Script {
@@ -52,11 +52,15 @@ impl Script {
     }
 
     /// Runs it. `arguments` adds the number of keys, the keys and the rest to the call.
-    pub(super) async fn run(&self, connection: &Connection, arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
+    pub(super) async fn run(
+        &self,
+        connection: &Connection,
+        arguments: impl Fn(&mut Cmd),
+    ) -> Result<Value, RedisCallError> {
         let mut call = self.by_hash();
         arguments(&mut call);
         match connection.ask(&call).await {
-            Err(CallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoScript) => {
+            Err(RedisCallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoScript) => {
                 let mut call = self.whole();
                 arguments(&mut call);
                 connection.ask(&call).await
@@ -70,9 +74,9 @@ impl Script {
         &self,
         connection: &Connection,
         arguments: impl Fn(&mut Cmd),
-    ) -> Result<Value, CallError> {
+    ) -> Result<Value, RedisCallError> {
         match self.run(connection, &arguments).await {
-            Err(CallError::Cut(_)) => self.run(connection, &arguments).await,
+            Err(RedisCallError::Cut(_)) => self.run(connection, &arguments).await,
             answered => answered,
         }
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use redis::ServerErrorKind;
 
-use super::Inner;
-use super::connection::CallError;
+use super::RedisShared;
+use super::connection::RedisCallError;
 use crate::store::{Result, StoreError};
 
 /// How often the server is asked whether it is done.
@@ -36,7 +36,7 @@ const RDB: File = File {
     begun: "rdb_saves",
 };
 
-impl Inner {
+impl RedisShared {
     /// Has the server write its files anew from what it holds now. What replicas, backups and an RDB file of former settings
     /// hold is beyond reach.
     pub(super) async fn scrub(&self) -> Result<()> {
@@ -60,7 +60,7 @@ impl Inner {
             if !busy {
                 match self.bulk.ask(&redis::cmd(file.command)).await {
                     Ok(_) => break number(file.begun),
-                    Err(CallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
+                    Err(RedisCallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
                         return Err(StoreError::Unavailable(format!(
                             "this Redis user may not use {0}: what was removed stays in the server's files until someone \
                              runs {0} there",
@@ -68,7 +68,7 @@ impl Inner {
                         )));
                     }
                     // Someone else began in between.
-                    Err(CallError::Refused(error)) if error.details().is_some_and(is_busy) => {}
+                    Err(RedisCallError::Refused(error)) if error.details().is_some_and(is_busy) => {}
                     Err(failure) => return Err(failure.of_reading()),
                 }
             }

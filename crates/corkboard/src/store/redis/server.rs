@@ -2,9 +2,9 @@
 
 use redis::{InfoDict, ServerError, ServerErrorKind, Value};
 
-use super::Inner;
+use super::RedisShared;
 use super::answer::{bytes, senseless, text};
-use super::connection::CallError;
+use super::connection::RedisCallError;
 use super::script::OPEN;
 use crate::store::{Result, StoreError};
 
@@ -74,7 +74,7 @@ impl Server {
     }
 }
 
-impl Inner {
+impl RedisShared {
     /// Looks at a server before anything is entrusted to it.
     pub(super) async fn inspect(&self) -> Result<Server> {
         let info = self.server_info(&["server", "memory", "persistence"]).await?;
@@ -97,7 +97,7 @@ impl Inner {
         query.arg("GET").arg(&["appendfsync", "save", "no-appendfsync-on-rewrite"]);
         let config = match self.first().ask_again(&query).await {
             Ok(answer) => Some(config(answer)),
-            Err(CallError::Refused(_)) => None,
+            Err(RedisCallError::Refused(_)) => None,
             Err(failure) => return Err(failure.of_reading()),
         };
         self.try_out().await?;
@@ -109,7 +109,7 @@ impl Inner {
         query.arg(sections);
         match self.first().ask_again(&query).await {
             Ok(info) => Ok(InfoDict::new(&text(info))),
-            Err(CallError::Refused(error)) if is_denied(&error) => {
+            Err(RedisCallError::Refused(error)) if is_denied(&error) => {
                 Err(self.unfit("this user may not use INFO, by which Corkboard sees whether Redis evicts keys".into()))
             }
             Err(failure) => Err(failure.of_reading()),
@@ -126,12 +126,12 @@ impl Inner {
             Ok(Value::Array(answer)) => answer,
             Ok(_) => return Err(senseless("answer")),
             // It may well be read: a server that is full, a replica, one whose disk is.
-            Err(CallError::Refused(error)) if matches!(error.code(), "OOM" | "READONLY" | "MISCONF") => {
+            Err(RedisCallError::Refused(error)) if matches!(error.code(), "OOM" | "READONLY" | "MISCONF") => {
                 let mut query = redis::cmd("HGET");
                 query.arg(self.keys.meta()).arg("format");
-                vec![self.first().ask_again(&query).await.map_err(CallError::of_reading)?]
+                vec![self.first().ask_again(&query).await.map_err(RedisCallError::of_reading)?]
             }
-            Err(CallError::Refused(error)) if is_denied(&error) => {
+            Err(RedisCallError::Refused(error)) if is_denied(&error) => {
                 return Err(self.unfit(format!("this user may not run scripts or use these keys: {error}")));
             }
             Err(failure) => return Err(failure.of_reading()),

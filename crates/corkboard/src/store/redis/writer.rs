@@ -4,10 +4,10 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use redis::{Cmd, ServerErrorKind, Value};
 
 use super::answer::{array, bytes, entry_id, head, senseless, text};
-use super::connection::{CallError, Connection};
+use super::connection::{Connection, RedisCallError};
 use super::keys::{commit_bytes, due_hint};
 use super::script::{APPEND, DELETE, IMPORT, REWRITE, SNAPSHOT, Script, TRIM};
-use super::{Inner, KNOWN_DUES};
+use super::{KNOWN_DUES, RedisShared};
 use crate::store::{Append, Appended, Import, Record, Result, Rewrite, Snapshot, StoreError, Trim};
 
 /// What the append's script says where a hint is missing. Nothing was written then.
@@ -16,7 +16,7 @@ const HINT_NEEDED: i64 = 2;
 /// From so many bytes on, an append is not sent with the others.
 const LARGE: usize = 64 * 1024;
 
-impl Inner {
+impl RedisShared {
     pub(super) async fn append(&self, append: &Append) -> Result<Appended> {
         let first = append.expected.rev + 1;
         let follow = append.records.iter().map(|record| record.rev).eq(first..first + append.records.len() as u64);
@@ -83,7 +83,7 @@ impl Inner {
         arguments: impl Fn(&mut Cmd),
     ) -> Result<Value> {
         if hints.is_empty() {
-            return script.run(connection, arguments).await.map_err(CallError::of_writing);
+            return script.run(connection, arguments).await.map_err(RedisCallError::of_writing);
         }
         let mut call = script.by_hash();
         arguments(&mut call);
@@ -92,16 +92,16 @@ impl Inner {
             commands.add_command(hint.clone());
         });
         commands.add_command(call);
-        let mut answers = connection.ask_all(&commands).await.map_err(CallError::of_writing)?;
+        let mut answers = connection.ask_all(&commands).await.map_err(RedisCallError::of_writing)?;
         let answer = answers.pop().ok_or_else(|| senseless("answer"))?;
         let refused = answers.into_iter().find_map(|answer| answer.err());
         match (answer, refused) {
             // Not written yet, so the hints are not needed either, if they were refused.
             (Err(error), refused) if error.kind() == Some(ServerErrorKind::NoScript) => match refused {
-                Some(refused) => Err(CallError::Refused(refused).of_writing()),
-                None => script.run(connection, arguments).await.map_err(CallError::of_writing),
+                Some(refused) => Err(RedisCallError::Refused(refused).of_writing()),
+                None => script.run(connection, arguments).await.map_err(RedisCallError::of_writing),
             },
-            (Err(error), _) => Err(CallError::Refused(error).of_writing()),
+            (Err(error), _) => Err(RedisCallError::Refused(error).of_writing()),
             (Ok(value), None) => Ok(value),
             // Written without its hint, because the server changed its mind in between. It must not stay so.
             (Ok(value), Some(_)) => {
@@ -138,7 +138,7 @@ impl Inner {
             call.arg(expected.rev).arg(commit_bytes(&expected.commit)).arg(rev).arg(commit_bytes(&tombstone));
             call.arg(&keys.channel);
         });
-        let answer = answer.await.map_err(CallError::of_writing)?;
+        let answer = answer.await.map_err(RedisCallError::of_writing)?;
         self.known_dues.lock().remove(space);
         let Value::Array(values) = answer else { return Err(senseless("answer")) };
         let Ok([_, born, hint]) = <[Value; 3]>::try_from(values.clone()) else {
@@ -197,7 +197,7 @@ impl Inner {
                 });
             }
         });
-        match answer.await.map_err(CallError::of_writing)? {
+        match answer.await.map_err(RedisCallError::of_writing)? {
             Value::Int(1) => Ok(Appended::Committed),
             conflict => conflicting(conflict),
         }
@@ -209,7 +209,7 @@ impl Inner {
             call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot);
             call.arg(snapshot.head.rev).arg(commit_bytes(&snapshot.head.commit)).arg(&snapshot.body);
         });
-        written.await.map(|_| ()).map_err(CallError::of_writing)
+        written.await.map(|_| ()).map_err(RedisCallError::of_writing)
     }
 
     pub(super) async fn trim(&self, space: &SpaceId, trim: Trim) -> Result<u64> {
@@ -219,7 +219,7 @@ impl Inner {
                 call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot).arg(trim.up_to);
                 call.arg(trim.older_than.map(|time| time.as_millisecond().to_string()).unwrap_or_default());
             });
-            let [rev, oldest, more] = array(answer.await.map_err(CallError::of_writing)?, "answer")?;
+            let [rev, oldest, more] = array(answer.await.map_err(RedisCallError::of_writing)?, "answer")?;
             if matches!(more, Value::Int(1)) {
                 continue;
             }

@@ -55,14 +55,14 @@ const OWNER: &str = "-owner";
 
 /// Keeps logs in one SQLite file.
 pub struct SqliteStore {
-    inner: Arc<Inner>,
+    inner: Arc<SqliteShared>,
     writer: WriterThread<OwnSqliteJob>,
     writer_state: Arc<WriterState>,
     /// The lock that shares the store with other processes or keeps them out.
     owner: Mutex<Option<File>>,
 }
 
-struct Inner {
+struct SqliteShared {
     path: PathBuf,
     ownership: Ownership,
     /// Several, so that those who read at the same time on several cores do not wait for each other. None once it is closed.
@@ -134,7 +134,7 @@ impl SqliteStore {
         let readers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_HEADS));
         let heads = (0..readers).map(|_| HeadCache::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
         let heads = heads.collect::<Result<Vec<_>, _>>()?;
-        let inner = Inner {
+        let inner = SqliteShared {
             path,
             ownership,
             heads,
@@ -228,7 +228,7 @@ impl HeadCache {
     }
 }
 
-impl Inner {
+impl SqliteShared {
     /// Those that nobody looks at just now, or else the first.
     fn heads(&self) -> Result<MutexGuard<'_, Option<HeadCache>>, StoreError> {
         let idle = self.heads.iter().find_map(|heads| heads.try_lock());

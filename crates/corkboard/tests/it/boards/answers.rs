@@ -228,10 +228,10 @@ async fn answer_9_a_watcher_hears_everything_in_order_and_whole() {
         }
         working.await.unwrap();
         assert_eq!(whole[1].len(), 5, "a batch is one revision");
-        let [BoardEvent::TaskStarted { task: TaskId(1), by, epoch: 1, .. }] = &whole[2][..] else {
+        let [BoardEvent::TaskStarted { task: TaskId(1), agent, epoch: 1, .. }] = &whole[2][..] else {
             panic!("{whole:?}")
         };
-        assert_eq!(by.as_ref(), Some(&corkboard_agent("ann")));
+        assert_eq!(agent.as_ref(), Some(&corkboard_agent("ann")));
         // Idle: where it stands. From the middle: what comes after.
         let mut resumed = board.watch(10).await.unwrap();
         let next = resumed.next().await.unwrap();

@@ -13,7 +13,7 @@ async fn a_board_is_one_json_document() {
         name: "auth".into(),
         goal: "JWT".into(),
         constraints: vec!["no breaking changes".into()],
-        memory_core_refs: vec!["auth-jwt".into()],
+        cores: vec!["auth-jwt".into()],
         ..NewBoard::default()
     };
     let board = corkboard.create_board(new).id("auth-1").await.unwrap();
@@ -44,25 +44,36 @@ async fn a_board_is_one_json_document() {
     let expected = [
         "agent_contributions",
         "approvals",
+        "archived_at",
         "artifacts",
         "at",
         "choices",
         "constraints",
+        "cores",
         "created_at",
         "created_by",
         "decisions",
         "discoveries",
+        "ended_at",
+        "forked_from",
         "goal",
         "id",
-        "memory_core_refs",
+        "learnings_extracted",
         "name",
         "nudges",
         "on_failure",
+        "orchestrator",
+        "outcome",
+        "paused",
+        "reason",
+        "retain_until",
         "rev",
         "status",
         "task_graph",
         "tasks",
+        "updated_at",
         "version",
+        "waived",
     ];
     let mut sorted = keys.clone();
     sorted.sort_unstable();
@@ -73,7 +84,7 @@ async fn a_board_is_one_json_document() {
     );
     assert_eq!(document["created_at"], json!(start()));
     assert_eq!((&document["rev"], &document["nudges"], &document["approvals"]), (&json!(8), &json!([]), &json!([])));
-    assert_eq!(document["memory_core_refs"], json!(["auth-jwt"]));
+    assert_eq!(document["cores"], json!(["auth-jwt"]));
     let graph = &document["task_graph"];
     assert_eq!(graph["nodes"], json!(["T-1", "T-2", "T-3", "T-4", "T-5", "T-6"]));
     assert_eq!(
@@ -104,8 +115,8 @@ async fn a_board_is_one_json_document() {
     assert_eq!(
         document["agent_contributions"],
         json!([{
-            "agent_id": "ann",
-            "agent_role": "worker",
+            "agent": "ann",
+            "role": "worker",
             "tasks_completed": [],
             "decisions_made": ["D-1"],
             "discoveries": ["F-1"],
@@ -118,7 +129,6 @@ async fn a_board_is_one_json_document() {
         }])
     );
     assert_eq!(board.contributions().await.unwrap(), view.contributions());
-    // Optional things appear when they are there.
     let fork = board.fork().await.unwrap();
     let forked = fork.view().await.unwrap();
     let document = serde_json::to_value(forked.document().unwrap()).unwrap();

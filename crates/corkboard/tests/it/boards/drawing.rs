@@ -8,11 +8,7 @@ use super::{new_board, worker};
 use crate::common::{Home, in_time, on_every_store};
 
 fn on_cores(goal: &str, cores: &[&str]) -> NewBoard {
-    NewBoard {
-        goal: goal.into(),
-        memory_core_refs: cores.iter().map(|core| (*core).into()).collect(),
-        ..new_board("b")
-    }
+    NewBoard { goal: goal.into(), cores: cores.iter().map(|core| (*core).into()).collect(), ..new_board("b") }
 }
 
 fn pattern(content: &str) -> NewCoreEntry {
@@ -197,7 +193,7 @@ async fn a_board_that_gets_other_cores_draws_anew() {
         let board = made.await.unwrap();
         assert_eq!(drawn(&board).await, ["old:E-2"]);
         let cores = |cores: &[&str]| BoardEdit {
-            memory_core_refs: Some(cores.iter().map(|core| (*core).into()).collect()),
+            cores: Some(cores.iter().map(|core| (*core).into()).collect()),
             ..BoardEdit::default()
         };
         let once = board.idempotency_key("k");

@@ -93,7 +93,7 @@ async fn a_pattern_is_read_by_those_to_whom_its_core_is_open() {
     let pattern: TaskPattern = "secrets:E-1".parse().unwrap();
     let make = |core: &str| limited(&corkboard, core).create_board(new_board("x")).tasks_from_pattern(pattern.clone());
     is_not_granted(make("rules").await, "secrets");
-    let refs = NewBoard { memory_core_refs: vec!["secrets".into()], ..new_board("x") };
+    let refs = NewBoard { cores: vec!["secrets".into()], ..new_board("x") };
     let drawing = |core: &str| limited(&corkboard, core).create_board(refs.clone());
     is_not_granted(drawing("rules").tasks_from_pattern(TaskPattern::Best).await, "secrets");
     is_not_granted(drawing("rules").await, "secrets");

@@ -168,7 +168,7 @@ async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
         );
         let json = serde_json::to_value(&work).unwrap();
         let moved = &json["changes"][0];
-        assert_eq!((moved["change"].as_str(), moved["task"].as_str()), (Some("task_moved"), Some("T-1")));
+        assert_eq!((moved["type"].as_str(), moved["task"].as_str()), (Some("task_moved"), Some("T-1")));
         assert_eq!((moved["from"].as_str(), moved["to"].as_str()), (Some("pending"), Some("review")));
         assert!(board.diff(end, end).await.unwrap().is_empty());
         assert_eq!(board.diff(3, 3).await.unwrap().to_string(), "Nothing changed from revision 3 to 3.\n");

@@ -240,7 +240,7 @@ async fn a_task_waits_for_a_persons_word() {
     let view = board.view().await.unwrap();
     let approval = view.document().unwrap().approvals[0].clone();
     assert_eq!(
-        (approval.decision, &*approval.by, approval.verdict),
+        (approval.decision, &*approval.created_by, approval.verdict),
         (DecisionId(1), "hugo", ApprovalVerdict::Rejected)
     );
     assert_eq!(view.state().decision(DecisionId(1)).unwrap().superseded_by, Some(better));
@@ -286,5 +286,5 @@ async fn a_pause_freezes_claims_and_whoever_waits_goes_on_after_it() {
             }
         }
     }
-    assert_eq!(seen, [BoardEvent::Paused { comment: Some("look first".into()) }, BoardEvent::Resumed]);
+    assert_eq!(seen, [BoardEvent::Paused { reason: Some("look first".into()) }, BoardEvent::Resumed]);
 }

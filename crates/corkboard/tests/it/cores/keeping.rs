@@ -5,7 +5,7 @@ use std::time::Duration;
 use corkboard::cores::{CoreEntryId, NewCoreEntry};
 use corkboard::store::Store;
 use corkboard::transfer::{ImportMode, MigrateOptions, Spaces, export, import, migrate};
-use corkboard::{Options, SavePolicy, Show, SnapshotPolicy};
+use corkboard::{ForgottenEntries, Options, SavePolicy, SnapshotPolicy};
 
 use super::{found, id};
 use crate::common::{Home, in_time};
@@ -37,7 +37,7 @@ async fn is_the_same(copy: &Home) {
     assert_eq!(listed, [("agent:A", 1), ("rules", 9)]);
     let core = corkboard.core("rules").unwrap();
     assert_eq!(found(&core, "rule").await.len(), 6);
-    assert_eq!(core.entries().show(Show::Forgotten).await.unwrap().entries[0].id, id(3));
+    assert_eq!(core.entries().forgotten(ForgottenEntries::Only).await.unwrap().entries[0].id, id(3));
     assert_eq!(found(&corkboard.agent("A").unwrap().long_term().unwrap(), "secret").await, [1]);
     copy.clock.advance(Duration::from_secs(60));
     assert_eq!(corkboard.tick().await.unwrap(), 1);

@@ -85,7 +85,7 @@ impl Stage {
         let mut said = Vec::new();
         for verdict in state.learning_verdicts() {
             if let LearningState::Promoted { entry, .. } = &verdict.state {
-                said.push((verdict.learning.to_string(), *entry));
+                said.push((verdict.id.to_string(), *entry));
             }
         }
         let entries = self.entries().await;

@@ -6,19 +6,19 @@ use metrics::{Counter, Histogram, counter, gauge, histogram};
 use tokio::sync::broadcast;
 
 use super::MemoryEvent;
-use crate::engine::Observer;
+use crate::engine::Listener;
 
-pub(crate) struct AgentObserver {
+pub(crate) struct AgentListener {
     events: broadcast::Sender<MemoryEvent>,
 }
 
-impl AgentObserver {
+impl AgentListener {
     pub(crate) fn new(events: broadcast::Sender<MemoryEvent>) -> Self {
         Self { events }
     }
 }
 
-impl Observer<AgentState> for AgentObserver {
+impl Listener<AgentState> for AgentListener {
     fn loaded(&self, space: &SpaceId) {
         if space.as_agent().is_some() {
             tracing::info!(agent_id = space.name(), "Working memory initialized for agent {}", space.name());
@@ -38,8 +38,8 @@ impl Observer<AgentState> for AgentObserver {
         }
     }
 
-    fn is_heard(&self) -> bool {
-        self.events.receiver_count() > 0 || tracing::enabled!(tracing::Level::DEBUG)
+    fn has_subscribers(&self) -> bool {
+        self.events.receiver_count() > 0
     }
 
     fn resident(&self, before: Usage, after: Usage) {
