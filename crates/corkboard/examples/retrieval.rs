@@ -1,4 +1,5 @@
-//! How well search finds, and how fast, against SQLite's FTS5 in the same run. `ARCHITECTURE.md` says what came out.
+//! How well search finds, and how fast, against SQLite's FTS5 in the same run. The results are
+//! in `docs/decisions/0032-bm25-for-short-texts.md`.
 //!
 //! ```text
 //! cargo run --release --example retrieval -- FOLDER…
