@@ -1,9 +1,12 @@
 //! Makes the description of all routes from their annotations. Only tests do that: a server serves the result, which is kept
 //! in `openapi.json`.
 
+mod codes;
+mod schemas;
+
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::schema::{SchemaType, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
@@ -14,12 +17,23 @@ use crate::openapi::{PROBLEMS, problem_name};
 use crate::routes;
 
 /// The description of all routes.
-fn describe() -> utoipa::openapi::OpenApi {
+fn describe() -> Value {
     let mut description = routes::described().description(ApiHead::openapi());
     complete(&mut description);
     without_null(&mut description);
     give_examples(&mut description);
+    let mut description = serde_json::to_value(description).expect("JSON");
+    list_codes(&mut description);
+    schemas::simplify(&mut description);
     description
+}
+
+/// Lists the codes that a problem may have.
+fn list_codes(description: &mut Value) {
+    let schemas = &mut description["components"]["schemas"];
+    let words = "The name of an error. It never changes.";
+    schemas["ProblemCode"] = json!({ "type": "string", "description": words, "enum": codes::codes() });
+    schemas["Problem"]["properties"]["code"] = json!({ "$ref": "#/components/schemas/ProblemCode" });
 }
 
 /// The head of the description.
@@ -54,6 +68,10 @@ fn describe() -> utoipa::openapi::OpenApi {
         (name = "spaces", description = "Whole spaces, for clients that keep a copy: state, log, commands"),
         (name = "access", description = "Who may do what"),
         (name = "operations", description = "Whether the server is well"),
+    ),
+    servers(
+        (url = "/", description = "The server that serves this description"),
+        (url = "http://127.0.0.1:7117", description = "The default address of `cork serve`"),
     ),
     security(("token" = [])),
 )]

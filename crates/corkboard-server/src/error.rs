@@ -9,6 +9,8 @@ use corkboard::store::StoreError;
 use corkboard::tools::ToolError;
 use corkboard::{Error, ErrorKind, Problem};
 
+use crate::openapi;
+
 /// The code of a body that is no JSON, or JSON of another shape.
 pub(crate) const BODY_JSON: &str = "body_json";
 /// The code of a body that is larger than the settings allow.
@@ -93,6 +95,7 @@ impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let code = self.code();
+        debug_assert!(openapi::has_code(&code.0), "{} is missing from openapi.json: run `make openapi`", code.0);
         let mut response = (status, Json(self.problem)).into_response();
         response.extensions_mut().insert(code);
         let headers = response.headers_mut();

@@ -28,8 +28,8 @@ use crate::{Server, Settings, cross_origin, parameters};
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
 /// Names the scheme by which a proxy was called.
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
-/// What needs no token: whether the server is up, to sign in, and what browsers ask for by themselves.
-const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/sign-in", "/favicon.ico"];
+/// What needs no token: whether the server is up, its description, to sign in, and what browsers ask for by themselves.
+const PUBLIC: [&str; 5] = ["/healthz", "/readyz", "/openapi.json", "/sign-in", "/favicon.ico"];
 /// What programs are told that come without a token.
 pub(crate) const NO_TOKEN: &str = "send a token: Authorization: Bearer …";
 /// Who is charged for the bytes of requests without a token.

@@ -23,6 +23,16 @@ pub(crate) fn description() -> Bytes {
     JSON.clone()
 }
 
+/// Whether the description lists the code of a problem.
+pub(crate) fn has_code(code: &str) -> bool {
+    static CODES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let described: serde_json::Value = serde_json::from_slice(&description()).unwrap_or_default();
+        let codes = &described["components"]["schemas"]["ProblemCode"]["enum"];
+        serde_json::from_value(codes.clone()).unwrap_or_default()
+    });
+    CODES.iter().any(|known| known == code)
+}
+
 pub(crate) const PROBLEMS: [(&str, &str); 12] = [
     ("400", "The request makes no sense"),
     ("401", "No token, or one that is not valid"),

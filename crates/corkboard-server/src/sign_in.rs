@@ -70,7 +70,7 @@ impl Codes {
 }
 
 pub(crate) fn routes() -> Routes {
-    routes!(sign_in, sign_in_with_token, create_sign_in_link).tag("access")
+    routes!(open_sign_in_link, create_session, create_sign_in_link).tag("access")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -89,7 +89,7 @@ struct SignIn {
     params(SignIn),
     responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
 )]
-async fn sign_in(
+async fn open_sign_in_link(
     State(server): State<Server>,
     peer: Peer,
     method: Method,
@@ -142,7 +142,7 @@ struct TokenForm {
     ),
     responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
 )]
-async fn sign_in_with_token(State(server): State<Server>, mut request: Request) -> Result<Response, HttpError> {
+async fn create_session(State(server): State<Server>, mut request: Request) -> Result<Response, HttpError> {
     let (peer, uri, headers) = (Peer::of(request.extensions()), request.uri().clone(), request.headers().clone());
     // Otherwise a page elsewhere could sign its reader in as somebody else, and see what they write then.
     if !is_of_own_page(&uri, &headers, server.settings()) {

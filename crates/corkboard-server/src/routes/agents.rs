@@ -21,9 +21,9 @@ pub(super) fn routes() -> Routes {
     Routes::new()
         .routes(routes!(list_agents))
         .routes(routes!(delete_agent))
-        .routes(routes!(stats))
-        .routes(routes!(clear))
-        .routes(routes!(forget))
+        .routes(routes!(get_agent_stats))
+        .routes(routes!(clear_agent))
+        .routes(routes!(forget_agent_values))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -158,12 +158,11 @@ async fn delete_agent(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/stats",
-    operation_id = "agent_stats",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The counts", body = MemoryStats), Problems)
 )]
-async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Response, HttpError> {
+async fn get_agent_stats(caller: Caller, Path(agent): Path<String>) -> Result<Response, HttpError> {
     let stats = caller.agent(&agent)?.stats().await?;
     let rev = stats.rev;
     Ok(RevResponse::new(Json(stats), rev).whole())
@@ -176,13 +175,12 @@ async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Response, Ht
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/clear",
-    operation_id = "clear_agent",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
     request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
     responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
 )]
-async fn clear(
+async fn clear_agent(
     caller: Caller,
     Path(agent): Path<String>,
     conditions: SpaceConditions,
@@ -203,13 +201,12 @@ async fn clear(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/forget",
-    operation_id = "forget_in_agent",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory"), RevCondition),
     request_body(content = ForgetBody, example = json!({"key": "password"})),
     responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
 )]
-async fn forget(
+async fn forget_agent_values(
     caller: Caller,
     Path(agent): Path<String>,
     RevCondition { if_rev }: RevCondition,

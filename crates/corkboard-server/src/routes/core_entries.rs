@@ -13,7 +13,16 @@ use crate::condition::ItemConditions;
 use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_core_entries, add, get, edit, forget_core_entry, restore_core_entry, search_core).tag("cores")
+    routes!(
+        list_core_entries,
+        add_core_entry,
+        get_core_entry,
+        edit_core_entry,
+        forget_core_entry,
+        restore_core_entry,
+        search_core
+    )
+    .tag("cores")
 }
 
 /// Which entry.
@@ -177,7 +186,7 @@ async fn list_core_entries(
     )),
     responses((status = 201, body = WithRev<AddedBody>), Problems)
 )]
-async fn add(
+async fn add_core_entry(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: ItemConditions,
@@ -201,7 +210,7 @@ async fn add(
     params(EntryPath),
     responses((status = 200, body = WithRev<CoreEntry>), Problems)
 )]
-async fn get(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreEntry>> {
+async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreEntry>> {
     let core = caller.core(&path.core)?;
     let entry = core.get(path.id).await?;
     let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in it", path.id)))?;
@@ -219,7 +228,7 @@ async fn get(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreE
     request_body(content = CoreEdit, example = json!({"content": "Deployments go out on Fridays", "importance": 0.9})),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
 )]
-async fn edit(
+async fn edit_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: ItemConditions,

@@ -12,7 +12,16 @@ const MOST: usize = 1000;
 const USUAL: usize = 100;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_cores, delete_core, core_stats, withdraw, clear_core, image, replace).tag("cores")
+    routes!(
+        list_cores,
+        delete_core,
+        get_core_stats,
+        withdraw_core_entries,
+        clear_core,
+        get_core_image,
+        replace_core_entries
+    )
+    .tag("cores")
 }
 
 /// Which core.
@@ -140,7 +149,7 @@ async fn delete_core(
     params(CorePath),
     responses((status = 200, body = CoreStats), Problems)
 )]
-async fn core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, HttpError> {
+async fn get_core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, HttpError> {
     Ok(axum::Json(caller.core(&path.core)?.stats().await?))
 }
 
@@ -155,7 +164,7 @@ async fn core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::
     request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
     responses((status = 200, body = WithRev<Withdrawn>), Problems)
 )]
-async fn withdraw(
+async fn withdraw_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: ItemConditions,
@@ -186,7 +195,7 @@ async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: Item
     params(CorePath),
     responses((status = 200, body = WithRev<CoreImage>), Problems)
 )]
-async fn image(caller: Caller, Path(path): Path<CorePath>) -> RevResult<CoreImage> {
+async fn get_core_image(caller: Caller, Path(path): Path<CorePath>) -> RevResult<CoreImage> {
     let core = caller.core(&path.core)?;
     let rev = core.rev().await?;
     Ok(RevResponse::new(core.image().await?, rev))
@@ -225,7 +234,7 @@ struct ReplaceBody {
     })),
     responses((status = 200, body = WithRev<ReplacedBody>), Problems)
 )]
-async fn replace(
+async fn replace_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: ItemConditions,

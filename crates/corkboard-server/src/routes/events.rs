@@ -18,7 +18,7 @@ const MOST: usize = 1000;
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) fn routes() -> Routes {
-    routes!(of_agent, of_board, of_core, of_all, of_log_ref).tag("events")
+    routes!(list_agent_events, list_board_events, list_core_events, stream_events, list_log_revisions).tag("events")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -95,7 +95,7 @@ struct EventsBody {
         Problems
     )
 )]
-async fn of_agent(
+async fn list_agent_events(
     State(server): State<Server>,
     caller: Caller,
     Path(agent): Path<String>,
@@ -120,7 +120,7 @@ async fn of_agent(
         Problems
     )
 )]
-async fn of_board(
+async fn list_board_events(
     State(server): State<Server>,
     caller: Caller,
     Path(board): Path<String>,
@@ -145,7 +145,7 @@ async fn of_board(
         Problems
     )
 )]
-async fn of_core(
+async fn list_core_events(
     State(server): State<Server>,
     caller: Caller,
     Path(core): Path<String>,
@@ -175,7 +175,11 @@ async fn of_core(
         Problems
     )
 )]
-async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap) -> Result<Response, HttpError> {
+async fn stream_events(
+    State(server): State<Server>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<Response, HttpError> {
     let wrong = |()| HttpError::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
     let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
     let all = AllSpacesStream::begin(&server, caller.clone(), from).await?;
@@ -204,7 +208,7 @@ async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap
         Problems
     )
 )]
-async fn of_log_ref(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, HttpError> {
+async fn list_log_revisions(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, HttpError> {
     let reference: LogRef =
         query.reference.parse().map_err(|error| HttpError::invalid("log_ref", format!("{error}")))?;
     let page: LogPage = caller.corkboard().revisions(&reference, query.limit.clamp(1, MOST)).await?;

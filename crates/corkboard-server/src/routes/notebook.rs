@@ -22,10 +22,10 @@ pub(super) fn routes() -> Routes {
     Routes::new()
         .routes(routes!(list_notebooks))
         .routes(routes!(get_notebook))
-        .routes(routes!(prompt))
-        .routes(routes!(prompt_with_transcript))
-        .routes(routes!(history))
-        .routes(routes!(diff))
+        .routes(routes!(get_notebook_prompt))
+        .routes(routes!(compose_notebook_prompt))
+        .routes(routes!(list_notebook_revisions))
+        .routes(routes!(get_notebook_diff))
 }
 
 /// What a notebook is called if nobody says.
@@ -163,7 +163,7 @@ async fn get_notebook(
     params(("agent" = String, Path, description = "Whose memory"), PromptQuery),
     responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
 )]
-async fn prompt(
+async fn get_notebook_prompt(
     caller: Caller,
     Path(agent): Path<String>,
     Query(PromptQuery { name, task, budget }): Query<PromptQuery>,
@@ -201,7 +201,7 @@ struct PromptBody {
     request_body = PromptBody,
     responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
 )]
-async fn prompt_with_transcript(
+async fn compose_notebook_prompt(
     caller: Caller,
     Path(agent): Path<String>,
     Body(PromptBody { name, task, transcript, budget }): Body<PromptBody>,
@@ -223,7 +223,7 @@ async fn prompt_with_transcript(
     params(("agent" = String, Path, description = "Whose memory"), HistoryQuery),
     responses((status = 200, description = "A revision each, oldest first", body = WithRev<NotebookHistory>), Problems)
 )]
-async fn history(
+async fn list_notebook_revisions(
     caller: Caller,
     Path(agent): Path<String>,
     Query(HistoryQuery { name }): Query<HistoryQuery>,
@@ -250,7 +250,7 @@ struct DiffBody {
     params(("agent" = String, Path, description = "Whose memory"), DiffQuery),
     responses((status = 200, description = "What changed", body = WithRev<DiffBody>), Problems)
 )]
-async fn diff(
+async fn get_notebook_diff(
     caller: Caller,
     Path(agent): Path<String>,
     Query(DiffQuery { name, from, to }): Query<DiffQuery>,

@@ -18,10 +18,10 @@ use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .routes(routes!(update))
+        .routes(routes!(update_notebook))
         .routes(routes!(restore_notebook))
         .routes(routes!(clear_notebook))
-        .routes(routes!(forget_item))
+        .routes(routes!(forget_notebook_item))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -92,7 +92,7 @@ struct ForgetItemBody {
     ),
     responses((status = 200, description = "It was applied", body = Applied), Problems)
 )]
-async fn update(
+async fn update_notebook(
     caller: Caller,
     Path(agent): Path<String>,
     Query(UpdateQuery { name, ignore_unknown }): Query<UpdateQuery>,
@@ -162,7 +162,7 @@ async fn clear_notebook(
     request_body(content = Option<ForgetItemBody>, example = json!({"item": "KL-1"})),
     responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
 )]
-async fn forget_item(
+async fn forget_notebook_item(
     caller: Caller,
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,

@@ -15,7 +15,7 @@ use crate::routes::prelude::*;
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> Routes {
-    routes!(healthy, ready, metrics, me, check, scrub)
+    routes!(get_health, get_readiness, get_metrics, get_identity, check_store, scrub_store)
 }
 
 /// How it is.
@@ -49,7 +49,7 @@ fn clock_warning(corkboard: &Corkboard) -> Option<String> {
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = Health)))]
-async fn healthy() -> axum::Json<Health> {
+async fn get_health() -> axum::Json<Health> {
     axum::Json(Health::good())
 }
 
@@ -67,7 +67,7 @@ async fn healthy() -> axum::Json<Health> {
     security(()),
     responses((status = 200, body = Health), crate::openapi::Problems)
 )]
-async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, HttpError> {
+async fn get_readiness(State(server): State<Server>) -> Result<axum::Json<Health>, HttpError> {
     let not_ready = |detail: String| HttpError::new("not_ready", ErrorKind::Unavailable, detail);
     if server.is_ending() {
         return Err(not_ready("the server is about to end".into()));
@@ -95,7 +95,7 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, HttpE
         crate::openapi::Problems
     )
 )]
-async fn metrics(State(server): State<Server>) -> Result<Response, HttpError> {
+async fn get_metrics(State(server): State<Server>) -> Result<Response, HttpError> {
     let nothing = || HttpError::not_found("this server does not count what it does");
     let metrics = server.settings().metrics.as_ref().ok_or_else(nothing)?;
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render()).into_response())
@@ -103,7 +103,7 @@ async fn metrics(State(server): State<Server>) -> Result<Response, HttpError> {
 
 /// Whom the token names.
 #[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = corkboard::Identity), crate::openapi::Problems))]
-async fn me(caller: Caller) -> axum::Json<corkboard::Identity> {
+async fn get_identity(caller: Caller) -> axum::Json<corkboard::Identity> {
     axum::Json(caller.identity())
 }
 
@@ -121,7 +121,7 @@ struct Checked {
     tag = "operations",
     responses((status = 200, body = Checked), crate::openapi::Problems)
 )]
-async fn check(caller: Caller) -> Result<axum::Json<Checked>, HttpError> {
+async fn check_store(caller: Caller) -> Result<axum::Json<Checked>, HttpError> {
     Ok(axum::Json(Checked { problems: caller.store()?.check().await? }))
 }
 
@@ -139,7 +139,7 @@ struct Scrubbed {
     tag = "operations",
     responses((status = 200, body = Scrubbed), crate::openapi::Problems)
 )]
-async fn scrub(caller: Caller) -> Result<axum::Json<Scrubbed>, HttpError> {
+async fn scrub_store(caller: Caller) -> Result<axum::Json<Scrubbed>, HttpError> {
     caller.store()?.scrub().await?;
     Ok(axum::Json(Scrubbed { scrubbed: true }))
 }

@@ -18,10 +18,10 @@ use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .routes(routes!(search))
-        .routes(routes!(context))
-        .routes(routes!(activity))
-        .routes(routes!(active_days))
+        .routes(routes!(search_agent))
+        .routes(routes!(compose_context))
+        .routes(routes!(get_activity))
+        .routes(routes!(list_active_days))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -83,12 +83,11 @@ struct ActiveDay {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/search",
-    operation_id = "search_agent",
     tag = "memory",
     params(("agent" = String, Path, description = "Whose memory"), SearchQuery),
     responses((status = 200, description = "The hits", body = WithRev<HitsBody>), Problems)
 )]
-async fn search(
+async fn search_agent(
     caller: Caller,
     Path(agent): Path<String>,
     Query(query): Query<SearchQuery>,
@@ -115,7 +114,7 @@ async fn search(
     ),
     responses((status = 200, description = "The prompt", body = Composition), Problems)
 )]
-async fn context(
+async fn compose_context(
     caller: Caller,
     Path(agent): Path<String>,
     Query(ContextQuery { preview }): Query<ContextQuery>,
@@ -141,7 +140,7 @@ async fn context(
     params(("agent" = String, Path, description = "Whose memory"), ActivityQuery),
     responses((status = 200, description = "A line per write", body = WithRev<DayActivity>), Problems)
 )]
-async fn activity(
+async fn get_activity(
     caller: Caller,
     Path(agent): Path<String>,
     Query(ActivityQuery { date }): Query<ActivityQuery>,
@@ -159,7 +158,7 @@ async fn activity(
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The days", body = WithRev<DaysBody>), Problems)
 )]
-async fn active_days(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<DaysBody>, HttpError> {
+async fn list_active_days(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<DaysBody>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
     let days = view.active_days().into_iter().map(|(date, writes)| ActiveDay { date, writes }).collect();
     Ok(RevResponse::new(DaysBody { days }, view.rev()))

@@ -31,7 +31,7 @@ use crate::routing::{Routes, routes};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(snapshot)).routes(routes!(restore))
+    Routes::new().routes(routes!(create_agent_snapshot)).routes(routes!(restore_agent))
 }
 
 /// In which form a snapshot is wanted.
@@ -120,7 +120,7 @@ struct RestoredBody {
         Problems
     )
 )]
-async fn snapshot(
+async fn create_agent_snapshot(
     State(server): State<Server>,
     caller: Caller,
     Path(agent): Path<String>,
@@ -158,7 +158,6 @@ async fn snapshot(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/restore",
-    operation_id = "restore_agent",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
     request_body(content(
@@ -169,7 +168,7 @@ async fn snapshot(
     )),
     responses((status = 200, description = "It was replaced", body = WithRev<RestoredBody>), Problems)
 )]
-async fn restore(
+async fn restore_agent(
     State(server): State<Server>,
     caller: Caller,
     request_body: RequestBody,

@@ -22,8 +22,18 @@ const MOST: usize = 1000;
 const LONGEST_WAIT: u64 = 30;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_spaces, head, state, log, command, delete_space, trim_space, forget_in_space, delete_agent_in_space)
-        .tag("spaces")
+    routes!(
+        list_spaces,
+        get_space_head,
+        get_space_state,
+        list_space_revisions,
+        execute_command,
+        delete_space,
+        trim_space,
+        forget_agent_space_values,
+        delete_agent_space
+    )
+    .tag("spaces")
 }
 
 /// Which space.
@@ -198,7 +208,7 @@ async fn list_spaces(
     params(SpacePath, HeadQuery),
     responses((status = 200, body = HeadDocument), Problems)
 )]
-async fn head(
+async fn get_space_head(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Query(query): Query<HeadQuery>,
@@ -219,7 +229,7 @@ async fn head(
     params(SpacePath),
     responses((status = 200, body = StateDocument), Problems)
 )]
-async fn state(
+async fn get_space_state(
     axum::extract::State(server): axum::extract::State<Server>,
     caller: Caller,
     request_body: RequestBody,
@@ -236,7 +246,7 @@ async fn state(
     params(SpacePath, LogQuery),
     responses((status = 200, body = PageDocument), Problems)
 )]
-async fn log(
+async fn list_space_revisions(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Query(query): Query<LogQuery>,
@@ -259,7 +269,7 @@ async fn log(
     request_body(content = Object, example = json!({"command": "clear_all"})),
     responses((status = 200, body = AnswerDocument), Problems)
 )]
-async fn command(
+async fn execute_command(
     caller: Caller,
     Path(path): Path<SpacePath>,
     JsonBytes(body): JsonBytes,
@@ -327,7 +337,7 @@ async fn trim_space(
     request_body = ForgetBody,
     responses((status = 200, body = Forgotten), Problems)
 )]
-async fn forget_in_space(
+async fn forget_agent_space_values(
     caller: Caller,
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
@@ -347,7 +357,7 @@ async fn forget_in_space(
     request_body = DeleteAgentBody,
     responses((status = 200, body = DeletedBody), Problems)
 )]
-async fn delete_agent_in_space(
+async fn delete_agent_space(
     caller: Caller,
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(DeleteAgentBody { if_rev, hard }): Body<DeleteAgentBody>,

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 const MOST: usize = 1000;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_tokens, create, revoke).tag("access")
+    routes!(list_tokens, create_token, revoke_token).tag("access")
 }
 
 /// A token to be made.
@@ -106,7 +106,7 @@ async fn list_tokens(caller: Caller, Query(query): Query<ListQuery>) -> RevResul
     })),
     responses((status = 201, body = WithRev<CreatedBody>), Problems)
 )]
-async fn create(caller: Caller, Body(body): Body<TokenBody>) -> RevResult<CreatedBody> {
+async fn create_token(caller: Caller, Body(body): Body<TokenBody>) -> RevResult<CreatedBody> {
     let TokenBody { principal, kind, role, grants, expires_at, label } = body;
     let request = TokenRequest { principal, kind, role, grants, expires_at, label };
     let tokens = caller.tokens()?;
@@ -124,7 +124,7 @@ async fn create(caller: Caller, Body(body): Body<TokenBody>) -> RevResult<Create
     params(("token" = String, Path, description = "Its number", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
     responses((status = 200, body = WithRev<RevokedBody>), Problems)
 )]
-async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> RevResult<RevokedBody> {
+async fn revoke_token(caller: Caller, Path(token): Path<TokenId>) -> RevResult<RevokedBody> {
     let tokens = caller.tokens()?;
     tokens.revoke(token).await?;
     Ok(RevResponse::new(RevokedBody { revoked: token }, tokens.rev().await?))

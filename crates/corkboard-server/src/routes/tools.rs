@@ -5,7 +5,7 @@ use corkboard::tools::{ToolContext, ToolFormat, ToolOutput, ToolRegistry, ToolSe
 use serde_json::Value;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_tools, call).tag("tools")
+    routes!(list_tools, call_tool).tag("tools")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -79,7 +79,7 @@ fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
     })),
     responses((status = 200, body = ToolOutput), Problems)
 )]
-async fn call(
+async fn call_tool(
     caller: Caller,
     Path(name): Path<String>,
     Body(body): Body<CallBody>,

@@ -63,10 +63,12 @@ async fn put_in_chunks(running: &Running, secret: &str, body: &Value) -> String 
 #[tokio::test]
 async fn without_a_token_what_is_not_described_is_closed_too() {
     let running = Running::start().await;
-    for path in ["/", "/docs/", "/openapi.json", "/metrics", "/v1/nowhere", "/healthz/..%2fv1/tokens", "//healthz"] {
+    for path in ["/", "/docs/", "/openapi.json/", "/metrics", "/v1/nowhere", "/healthz/..%2fv1/tokens", "//healthz"] {
         let answer = answer(running.stranger(Method::GET, path)).await;
         assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
     }
+    let description = answer(running.stranger(Method::GET, "/openapi.json")).await;
+    assert_eq!(description.status, StatusCode::OK);
     running.stop().await;
 }
 

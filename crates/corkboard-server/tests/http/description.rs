@@ -114,6 +114,107 @@ fn the_description_has_what_the_standard_asks_for() {
     assert!(ids.len() > 150, "{}", ids.len());
 }
 
+/// The verbs that the name of an operation may begin with.
+const VERBS: [&str; 58] = [
+    "acknowledge",
+    "acquire",
+    "add",
+    "append_to",
+    "approve",
+    "archive",
+    "assign",
+    "call",
+    "cancel",
+    "change",
+    "check",
+    "choose",
+    "claim",
+    "clear",
+    "complete",
+    "compose",
+    "create",
+    "delete",
+    "discard",
+    "dispose",
+    "edit",
+    "execute",
+    "extract",
+    "fail",
+    "forget",
+    "fork",
+    "get",
+    "heartbeat",
+    "list",
+    "merge",
+    "open",
+    "pause",
+    "preview",
+    "promote",
+    "purge",
+    "put",
+    "receive",
+    "record",
+    "refuse",
+    "reject",
+    "release",
+    "remove",
+    "renew",
+    "replace",
+    "restore",
+    "resume",
+    "retry",
+    "review",
+    "revoke",
+    "roll_back",
+    "scrub",
+    "search",
+    "set",
+    "stream",
+];
+
+#[test]
+fn names_of_operations_are_a_verb_and_a_noun() {
+    let described = serde_json::to_value(corkboard_server::description()).expect("JSON");
+    let operations = described["paths"].as_object().expect("paths").values().filter_map(Value::as_object).flatten();
+    for (_, operation) in operations {
+        let id = operation["operationId"].as_str().expect("an id");
+        let noun = VERBS.iter().find_map(|verb| id.strip_prefix(verb)?.strip_prefix('_'));
+        assert!(noun.is_some_and(|noun| !noun.is_empty()), "{id} is not a verb and a noun");
+        assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{id} is not snake case");
+    }
+}
+
+/// A name says what a schema is to a reader who does not know how the server wraps or places it.
+#[test]
+fn names_of_schemas_say_what_they_are() {
+    let described = serde_json::to_value(corkboard_server::description()).expect("JSON");
+    let vague = ["Why", "Form", "Deed", "Change", "Add", "Call", "Create", "Edit", "Role"];
+    for (name, schema) in described["components"]["schemas"].as_object().expect("schemas") {
+        let is_camel_case = name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric);
+        assert!(is_camel_case, "{name} is not camel case");
+        let base = name.strip_suffix("Request").or(name.strip_suffix("Response")).unwrap_or(name);
+        assert!(!vague.contains(&base) || name == "Role", "{name} says too little");
+        assert!(!name.ends_with("Body") && !name.starts_with("Place"), "{name} says how the server sees it");
+        assert!(schema.get("allOf").is_none(), "{name} is not flat");
+    }
+}
+
+#[test]
+fn no_part_of_the_description_stops_a_generator() {
+    let described = serde_json::to_value(corkboard_server::description()).expect("JSON");
+    assert_eq!(described["servers"][0]["url"], "/");
+    let mut pending = vec![&described["components"]["schemas"]];
+    while let Some(part) = pending.pop() {
+        assert_ne!(part["items"], false, "{part}");
+        assert!(
+            part.get("default").is_none_or(|default| default.is_object()),
+            "an optional field with a default: {part}"
+        );
+        let inner = part.as_object().into_iter().flatten().filter(|(name, _)| !name.starts_with("example"));
+        pending.extend(inner.map(|(_, inner)| inner).chain(part.as_array().into_iter().flatten()));
+    }
+}
+
 /// Problems are the same everywhere, and are described once.
 #[test]
 fn every_guarded_route_refers_to_the_same_problems() {

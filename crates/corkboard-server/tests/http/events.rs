@@ -545,7 +545,7 @@ fn the_description_tells_of_streams_and_pages() {
     for path in ["/v1/agents/{agent}/events", "/v1/boards/{board}/events", "/v1/cores/{core}/events"] {
         let get = &description["paths"][path]["get"];
         let content = &get["responses"]["200"]["content"];
-        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/EventsBody", "{path}");
+        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/EventsResponse", "{path}");
         assert_eq!(content["text/event-stream"]["schema"]["type"], "string", "{path}");
         let names: Vec<_> = get["parameters"].as_array().unwrap().iter().map(|given| &given["name"]).collect();
         assert!(names.contains(&&json!("from_rev")) && names.contains(&&json!("Last-Event-ID")), "{names:?}");
@@ -553,7 +553,7 @@ fn the_description_tells_of_streams_and_pages() {
     let all = &description["paths"]["/v1/events"]["get"]["responses"]["200"]["content"];
     assert_eq!(all["text/event-stream"]["schema"]["type"], "string");
     let schemas = &description["components"]["schemas"];
-    for name in ["EventsBody", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
+    for name in ["EventsResponse", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
         assert!(schemas[name].is_object(), "{name}");
     }
 }

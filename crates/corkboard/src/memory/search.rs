@@ -59,6 +59,7 @@ impl SearchHit {
 #[serde(untagged)]
 pub enum FoundItem {
     /// An entry.
+    #[cfg_attr(feature = "openapi", schema(title = "entry"))]
     Entry {
         /// Its key.
         key: Key,
@@ -70,11 +71,13 @@ pub enum FoundItem {
         tags: Vec<Arc<str>>,
     },
     /// A note.
+    #[cfg_attr(feature = "openapi", schema(title = "note"))]
     Note {
         /// Its number.
         note: NoteId,
     },
     /// A part of a notebook.
+    #[cfg_attr(feature = "openapi", schema(title = "notebook_item"))]
     Notebook {
         /// Which notebook.
         notebook: NotebookName,

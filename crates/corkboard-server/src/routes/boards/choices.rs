@@ -8,7 +8,7 @@ use super::*;
 use crate::cursor::PageQuery;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_choices, get_choice, add_choice, choose).tag("tasks")
+    routes!(list_choices, get_choice, add_choice, choose_branch).tag("tasks")
 }
 
 /// Choices.
@@ -95,7 +95,7 @@ async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResu
     request_body = ChooseBody,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
-async fn choose(
+async fn choose_branch(
     write: BoardWrite<ChoicePath>,
     Body(ChooseBody { option, rationale }): Body<ChooseBody>,
 ) -> RevResult<TaskIdsBody> {

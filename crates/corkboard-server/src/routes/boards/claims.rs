@@ -112,7 +112,7 @@ struct FailBody {
 
 /// So many seconds, if that is a length of time.
 pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, HttpError> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| HttpError::invalid(what, format!("{what}: {error}")))
+    Duration::try_from_secs_f64(seconds).map_err(|error| HttpError::invalid("duration", format!("{what}: {error}")))
 }
 
 /// Take a task to work on it: the one that is named, or the next that is ready.

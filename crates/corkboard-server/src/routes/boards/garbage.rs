@@ -6,14 +6,14 @@ use corkboard::{BoardId, Garbage, PurgedGarbage, SpaceKind};
 use super::*;
 
 pub(super) fn routes() -> Routes {
-    routes!(show_garbage, purge_garbage).tag("boards")
+    routes!(list_garbage, purge_garbage).tag("boards")
 }
 
 /// See which boards can go, and why the rest stays. Nothing changes by it.
 ///
 /// Only boards that the token opens are told, and counted.
 #[utoipa::path(get, path = "/v1/gc", responses((status = 200, body = Garbage), Problems))]
-async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, HttpError> {
+async fn list_garbage(caller: Caller) -> Result<Json<Garbage>, HttpError> {
     let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
     Ok(Json(caller.corkboard().garbage_among(is_seen).await?))
 }

@@ -14,8 +14,8 @@ pub(super) fn routes() -> Routes {
         extract_learnings,
         promote_learning,
         refuse_learning,
-        roll_back_learnings,
-        roll_back_everywhere
+        roll_back_board_learnings,
+        roll_back_learnings
     )
     .tag("learnings")
 }
@@ -177,7 +177,7 @@ async fn refuse_learning(
     request_body = RollBackBody,
     responses((status = 200, body = WithRev<RolledBackBody>), Problems)
 )]
-async fn roll_back_learnings(
+async fn roll_back_board_learnings(
     write: BoardWrite,
     Body(RollBackBody { learnings, all, reason }): Body<RollBackBody>,
 ) -> RevResult<RolledBackBody> {
@@ -201,7 +201,7 @@ async fn roll_back_learnings(
     request_body = RollBackEverywhereBody,
     responses((status = 200, body = CoresRolledBack), Problems)
 )]
-async fn roll_back_everywhere(
+async fn roll_back_learnings(
     caller: Caller,
     conditions: WriteConditions,
     Body(RollBackEverywhereBody { author, board, reason }): Body<RollBackEverywhereBody>,

@@ -18,7 +18,7 @@ pub(super) fn routes() -> Routes {
         purge_board,
         pause_board,
         resume_board,
-        retry_failed
+        retry_failed_tasks
     )
     .tag("boards")
 }
@@ -187,7 +187,7 @@ async fn resume_board(write: BoardWrite) -> RevResult<DoneBody> {
     params(BoardPath, Writes),
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
-async fn retry_failed(write: BoardWrite) -> RevResult<TaskIdsBody> {
+async fn retry_failed_tasks(write: BoardWrite) -> RevResult<TaskIdsBody> {
     let board = write.board()?;
     let tasks = board.retry_failed().await?;
     respond(&board, TaskIdsBody { tasks })

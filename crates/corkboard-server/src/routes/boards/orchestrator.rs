@@ -9,7 +9,7 @@ use super::claims::seconds;
 use super::*;
 
 pub(super) fn routes() -> Routes {
-    routes!(acquire_orchestrator, renew_orchestrator, release_orchestrator).tag("boards")
+    routes!(acquire_orchestrator_role, renew_orchestrator_role, release_orchestrator_role).tag("boards")
 }
 
 /// For how long.
@@ -51,7 +51,7 @@ struct RoleBody {
     request_body = Option<AcquireBody>,
     responses((status = 200, body = WithRev<RoleBody>), Problems)
 )]
-async fn acquire_orchestrator(
+async fn acquire_orchestrator_role(
     write: BoardWrite,
     OptionalBody(AcquireBody { lease_s }): OptionalBody<AcquireBody>,
 ) -> RevResult<RoleBody> {
@@ -70,7 +70,7 @@ async fn acquire_orchestrator(
     request_body = EpochBody,
     responses((status = 200, body = WithRev<RoleBody>), Problems)
 )]
-async fn renew_orchestrator(write: BoardWrite, Body(EpochBody { epoch }): Body<EpochBody>) -> RevResult<RoleBody> {
+async fn renew_orchestrator_role(write: BoardWrite, Body(EpochBody { epoch }): Body<EpochBody>) -> RevResult<RoleBody> {
     let board = write.board()?;
     let deadline = board.renew_orchestrator(epoch).await?;
     respond(&board, RoleBody { epoch, deadline })
@@ -84,7 +84,10 @@ async fn renew_orchestrator(write: BoardWrite, Body(EpochBody { epoch }): Body<E
     request_body = EpochBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn release_orchestrator(write: BoardWrite, Body(EpochBody { epoch }): Body<EpochBody>) -> RevResult<DoneBody> {
+async fn release_orchestrator_role(
+    write: BoardWrite,
+    Body(EpochBody { epoch }): Body<EpochBody>,
+) -> RevResult<DoneBody> {
     let board = write.board()?;
     board.release_orchestrator(epoch).await?;
     respond(&board, DoneBody {})

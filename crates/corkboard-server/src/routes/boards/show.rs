@@ -9,8 +9,16 @@ use super::*;
 use crate::cursor::PageQuery;
 
 pub(super) fn routes() -> Routes {
-    routes!(get_board, edit_board, board_status, board_graph, board_diff, search_board, board_contributions)
-        .tag("boards")
+    routes!(
+        get_board,
+        edit_board,
+        get_board_status,
+        get_board_graph,
+        get_board_diff,
+        search_board,
+        list_board_contributions
+    )
+    .tag("boards")
 }
 
 /// What is to change about a board. What is missing stays.
@@ -152,7 +160,7 @@ async fn edit_board(write: BoardWrite, Body(body): Body<BoardEditBody>) -> RevRe
     params(BoardPath, AtQuery),
     responses((status = 200, body = BoardProgress), Problems)
 )]
-async fn board_status(read: BoardRead) -> Result<impl IntoResponse, HttpError> {
+async fn get_board_status(read: BoardRead) -> Result<impl IntoResponse, HttpError> {
     let progress = read.view().await?.progress()?;
     let rev = progress.rev;
     Ok(RevResponse::new(Json(progress), rev).whole())
@@ -170,7 +178,7 @@ async fn board_status(read: BoardRead) -> Result<impl IntoResponse, HttpError> {
         Problems
     )
 )]
-async fn board_graph(
+async fn get_board_graph(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<GraphQuery>,
@@ -192,7 +200,7 @@ async fn board_graph(
     params(BoardPath, DiffQuery),
     responses((status = 200, body = WithRev<DiffBody>), Problems)
 )]
-async fn board_diff(
+async fn get_board_diff(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DiffQuery>,
@@ -235,7 +243,7 @@ async fn search_board(
     params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ContributionsBody>), Problems)
 )]
-async fn board_contributions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ContributionsBody> {
+async fn list_board_contributions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ContributionsBody> {
     let view = read.view().await?;
     let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent, one.contribution.role);
     let (contributions, next) = page.of(view.contributions().into_iter(), name)?;

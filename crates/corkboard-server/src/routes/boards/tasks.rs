@@ -11,7 +11,8 @@ use super::*;
 use crate::cursor::PageQuery;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_tasks, add_tasks, get_task, edit_task, task_context, add_dependencies, remove_dependency).tag("tasks")
+    routes!(list_tasks, add_tasks, get_task, edit_task, get_task_context, add_dependencies, remove_dependency)
+        .tag("tasks")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -247,7 +248,7 @@ async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> R
     params(TaskPath, ContextQuery),
     responses((status = 200, body = Composition), Problems)
 )]
-async fn task_context(
+async fn get_task_context(
     caller: Caller,
     Path(path): Path<TaskPath>,
     Query(query): Query<ContextQuery>,

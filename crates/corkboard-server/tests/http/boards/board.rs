@@ -154,7 +154,7 @@ async fn the_orchestrators_epoch_fences() {
         boss.post("/v1/boards/b/orchestrator/renew", &json!({"epoch": second["epoch"]})).await.ok()["epoch"],
         second["epoch"]
     );
-    boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": -1})).await.problem(400, "lease_s");
+    boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": -1})).await.problem(400, "duration");
     boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": 1e9})).await.problem(400, "lease_length");
     boss.post("/v1/boards/b/orchestrator/release", &json!({"epoch": second["epoch"]})).await.ok();
     other.post_nothing("/v1/boards/b/orchestrator/acquire").await.ok();

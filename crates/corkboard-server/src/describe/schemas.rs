@@ -1,0 +1,366 @@
+//! Gives the schemas of the description the form and the names that clients are generated from: flat objects instead of
+//! `allOf`, a named schema for each variant, and no name that only this crate understands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
+
+use serde_json::{Map, Value, json};
+
+type Fields = Map<String, Value>;
+
+const PREFIX: &str = "#/components/schemas/";
+/// What utoipa calls a body with the revision of its space.
+const WITH_REV: &str = "WithRev_";
+/// What utoipa calls a page of a list.
+const PAGE: &str = "ItemsBody_";
+/// Parts of the description that are data and not schemas.
+const DATA: [&str; 5] = ["example", "examples", "enum", "const", "default"];
+
+/// Names that say enough in their module, but not among all schemas.
+const RENAMED: [(&str, &str); 37] = [
+    ("AddedHow", "CoreEntryOutcome"),
+    ("AnswerDocument", "CommandAnswer"),
+    ("Applied", "AppliedNotebookUpdate"),
+    ("Archival_NotebookLearningId", "LearningToArchive"),
+    ("Archival_SnippetId", "SnippetToArchive"),
+    ("Archived_Learning", "ArchivedLearning"),
+    ("Archived_Snippet", "ArchivedSnippet"),
+    ("Change", "NotebookChange"),
+    ("Checked", "StoreCheck"),
+    ("CoreChangedBody", "CoreEntryChanged"),
+    ("Deed", "MemoryAction"),
+    ("DoneBody", "Changed"),
+    ("Edge", "TaskEdges"),
+    ("Forget", "ForgetTarget"),
+    ("Form", "SnapshotForm"),
+    ("Head", "LogPosition"),
+    ("HeadDocument", "SpaceHead"),
+    ("JudgedBody", "DecisionJudged"),
+    ("KeptBy", "RetentionReason"),
+    ("Learned", "CoreEntryContent"),
+    ("LeftOut", "OmittedItem"),
+    ("ManyEntries", "CoreEntryBatch"),
+    ("MovedBody", "TaskMoved"),
+    ("PageDocument", "SpaceLogPage"),
+    ("Pause", "BoardPause"),
+    ("PlaceAddedBody", "NoteAdded"),
+    ("PlaceChangedBody", "EntriesChanged"),
+    ("PlaceClearedBody", "MemoryCleared"),
+    ("Receipt", "NudgeReceipt"),
+    ("RecordDocument", "LogRecord"),
+    ("RoleBody", "OrchestratorRole"),
+    ("Scrubbed", "StoreScrub"),
+    ("Setback", "PromotionSetback"),
+    ("StateDocument", "SpaceState"),
+    ("Trimmed", "TrimmedLog"),
+    ("Withdrawn", "WithdrawnCoreEntries"),
+    ("Written", "WrittenEntry"),
+];
+
+pub(super) fn simplify(description: &mut Value) {
+    let mut schemas = match description["components"]["schemas"].take() {
+        Value::Object(schemas) => schemas,
+        other => panic!("schemas: {other}"),
+    };
+    for (name, schema) in &mut schemas {
+        if name.starts_with(WITH_REV) {
+            // It describes the wrapper; what is in it has a description of its own.
+            schema.as_object_mut().expect("a schema").remove("description");
+        }
+        each(schema, &mut without_tuples);
+        each(schema, &mut without_defaults);
+        each(schema, &mut describe_the_property);
+    }
+    each(description, &mut bytes_as_binary);
+    let known = schemas.clone();
+    schemas.values_mut().for_each(|schema| each(schema, &mut |fields| flatten(fields, &known)));
+    name_variants(&mut schemas);
+    drop_unused(description, &mut schemas);
+    let names = names(description, &schemas);
+    rename(description, &names);
+    let mut renamed = Fields::new();
+    for (name, mut schema) in schemas {
+        rename(&mut schema, &names);
+        let name = names.get(&name).cloned().unwrap_or(name);
+        assert!(renamed.insert(name.clone(), schema).is_none(), "two schemas are called {name}");
+    }
+    description["components"]["schemas"] = Value::Object(renamed);
+}
+
+/// Calls a function for every object of a document that is not data, the innermost first.
+fn each(part: &mut Value, change: &mut impl FnMut(&mut Fields)) {
+    match part {
+        Value::Object(fields) => {
+            let inner = fields.iter_mut().filter(|(name, _)| !DATA.contains(&name.as_str()));
+            inner.for_each(|(_, inner)| each(inner, change));
+            change(fields);
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(|part| each(part, change)),
+        _ => {}
+    }
+}
+
+/// A tuple as an array of fixed length: generators take `"items": false` for a mistake.
+fn without_tuples(fields: &mut Fields) {
+    if fields.get("items") == Some(&Value::Bool(false)) {
+        let length = fields.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+        fields.remove("items");
+        fields.extend([("minItems".to_owned(), length.into()), ("maxItems".to_owned(), length.into())]);
+    }
+}
+
+/// Tells a property's default in words: a generator takes a property with a default for one that is always there.
+fn without_defaults(fields: &mut Fields) {
+    let Some(Value::Object(properties)) = fields.get_mut("properties") else { return };
+    for property in properties.values_mut().filter_map(Value::as_object_mut) {
+        let Some(default) = property.remove("default") else { continue };
+        let is_telling = match &default {
+            Value::Bool(_) | Value::Number(_) => true,
+            Value::String(text) => !text.is_empty(),
+            _ => false,
+        };
+        if is_telling {
+            let said = property.get("description").and_then(Value::as_str).unwrap_or_default();
+            let said = format!("{said}\n\nDefault: `{}`.", default.as_str().map_or(default.to_string(), Into::into));
+            property.insert("description".into(), said.trim_start().into());
+        }
+    }
+}
+
+/// Moves the description of a property that may be null to the property.
+fn describe_the_property(fields: &mut Fields) {
+    let Some(Value::Array(variants)) = fields.get_mut("oneOf") else { return };
+    if let [one, null] = variants.as_mut_slice()
+        && null == &json!({ "type": "null" })
+        && let Some(description) =
+            one.get("$ref").is_some().then(|| one.as_object_mut()?.remove("description")).flatten()
+    {
+        fields.insert("description".into(), description);
+    }
+}
+
+/// Bytes are not a list of numbers, and generators send what is not JSON as bytes.
+fn bytes_as_binary(fields: &mut Fields) {
+    let binary = json!({ "type": "string", "format": "binary" });
+    if let Some(content) = fields.get_mut("application/octet-stream") {
+        content["schema"] = binary.clone();
+    }
+    for text in ["text/plain", "application/x-ndjson"] {
+        if let Some(content) = fields.get_mut("requestBody").and_then(|body| body["content"].get_mut(text)) {
+            content["schema"] = binary.clone();
+        }
+    }
+}
+
+/// Merges the parts of an `allOf`. If a part has variants, so has the whole.
+fn flatten(fields: &mut Fields, known: &Fields) {
+    if !fields.contains_key("allOf") {
+        return;
+    }
+    let mut alternatives = alternatives(&Value::Object(take(fields)), known);
+    *fields = match alternatives.len() {
+        1 => alternatives.remove(0),
+        _ => {
+            let description = alternatives.iter().find_map(|alternative| alternative.get("description")).cloned();
+            let described = description.map(|description| ("description".to_owned(), description));
+            let variants = alternatives.into_iter().map(Value::Object).collect::<Vec<_>>();
+            described.into_iter().chain([("oneOf".to_owned(), Value::Array(variants))]).collect()
+        }
+    };
+}
+
+/// The objects that a schema allows.
+fn alternatives(schema: &Value, known: &Fields) -> Vec<Fields> {
+    let mut own = schema.as_object().expect("a schema").clone();
+    if let Some(reference) = own.remove("$ref") {
+        let mut found = alternatives(&known[name_of(&reference)], known);
+        found.iter_mut().for_each(|alternative| alternative.extend(own.clone()));
+        return found;
+    }
+    for of in ["oneOf", "anyOf"] {
+        if let Some(Value::Array(variants)) = own.remove(of) {
+            return variants.iter().flat_map(|variant| alternatives(variant, known)).collect();
+        }
+    }
+    let Some(Value::Array(parts)) = own.remove("allOf") else { return vec![own] };
+    let mut merged = vec![Fields::new()];
+    for part in &parts {
+        let parts = alternatives(part, known);
+        let pairs = merged.iter().flat_map(|one| parts.iter().map(move |other| merge(one.clone(), other)));
+        merged = pairs.collect();
+    }
+    for alternative in &mut merged {
+        alternative.extend(own.clone());
+        without_partial_examples(alternative);
+    }
+    merged
+}
+
+/// Removes the example of a part that is not one of the whole.
+fn without_partial_examples(fields: &mut Fields) {
+    let required = fields.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_whole =
+        |example: &Value| required.iter().all(|name| example.get(name.as_str().unwrap_or_default()).is_some());
+    fields.retain(|name, value| match name.as_str() {
+        "example" => is_whole(value),
+        "examples" => value.as_array().is_some_and(|examples| examples.iter().all(is_whole)),
+        _ => true,
+    });
+}
+
+/// An object with the properties of two.
+fn merge(mut one: Fields, other: &Fields) -> Fields {
+    for (name, value) in other {
+        match (one.get_mut(name), value) {
+            (Some(Value::Object(mine)), Value::Object(theirs)) => mine.extend(theirs.clone()),
+            (Some(Value::Array(mine)), Value::Array(theirs)) => mine.extend(theirs.clone()),
+            // The first says what it is.
+            (Some(_), _) => {}
+            (None, value) => _ = one.insert(name.clone(), value.clone()),
+        }
+    }
+    one
+}
+
+/// Makes a schema of every object that is a variant, or a property, of another.
+fn name_variants(schemas: &mut Fields) {
+    let mut pending: Vec<String> = schemas.keys().cloned().collect();
+    while let Some(name) = pending.pop() {
+        let mut schema = schemas[&name].take();
+        let whole = renamed(&name);
+        let mut found = Vec::new();
+        let fields = schema.as_object_mut().expect("a schema");
+        for of in ["oneOf", "anyOf"] {
+            for variant in fields.get_mut(of).and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(variant_name) = is_object(variant).then(|| variant_name(variant)) {
+                    variant.as_object_mut().expect("a schema").remove("title");
+                    found.push(named(variant, format!("{whole}{}", pascal(&variant_name))));
+                }
+            }
+        }
+        for (property, inner) in fields.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+            if is_object(inner) {
+                // A variant is named after its only property.
+                let property = Some(pascal(property)).filter(|property| !whole.ends_with(property));
+                found.push(named(inner, whole.to_owned() + property.as_deref().unwrap_or("Content")));
+            }
+        }
+        schemas.insert(name.clone(), schema);
+        for (name, schema) in found {
+            assert!(schemas.insert(name.clone(), schema).is_none(), "two schemas are called {name}");
+            pending.push(name);
+        }
+    }
+}
+
+fn is_object(schema: &Value) -> bool {
+    schema.get("properties").is_some()
+}
+
+/// Puts a reference where a schema is.
+fn named(schema: &mut Value, name: String) -> (String, Value) {
+    (name.clone(), std::mem::replace(schema, json!({ "$ref": format!("{PREFIX}{name}") })))
+}
+
+/// The title of a variant, the only value of its tag, or the name of its only property.
+fn variant_name(variant: &Value) -> String {
+    if let Some(title) = variant["title"].as_str() {
+        return title.into();
+    }
+    let properties = variant["properties"].as_object().expect("properties");
+    let tag = properties.values().find_map(|property| match property["enum"].as_array().map(Vec::as_slice) {
+        Some([Value::String(only)]) => Some(only.clone()),
+        _ => None,
+    });
+    let only = || Some(properties.keys().next()?.clone()).filter(|_| properties.len() == 1);
+    tag.or_else(only).unwrap_or_else(|| panic!("a variant needs a title: {variant}"))
+}
+
+/// `task_started` is `TaskStarted`.
+fn pascal(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split(['_', ' ']).filter(|word| !word.is_empty()).map(capital).collect()
+}
+
+fn drop_unused(description: &Value, schemas: &mut Fields) {
+    let mut used = BTreeSet::new();
+    let mut pending: Vec<String> = references(description);
+    while let Some(name) = pending.pop() {
+        pending.extend(references(&schemas[&name]).into_iter().filter(|inner| !used.contains(inner)));
+        used.insert(name);
+    }
+    schemas.retain(|name, _| used.contains(name));
+}
+
+/// The schemas that a part of the description refers to.
+fn references(part: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut collect = |fields: &mut Fields| {
+        let reference =
+            fields.get("$ref").filter(|reference| reference.as_str().is_some_and(|at| at.starts_with(PREFIX)));
+        found.extend(reference.map(|reference| name_of(reference).to_owned()));
+    };
+    each(&mut part.clone(), &mut collect);
+    found
+}
+
+fn name_of(reference: &Value) -> &str {
+    reference.as_str().and_then(|at| at.strip_prefix(PREFIX)).expect("a reference to a schema")
+}
+
+/// The name that each schema gets: a body's is that of its operation.
+fn names(description: &Value, schemas: &Fields) -> BTreeMap<String, String> {
+    let (requests, responses) = (users(description, "requestBody"), users(description, "responses"));
+    let name = |utoipas: &String| {
+        let inner = utoipas.strip_prefix(WITH_REV).unwrap_or(utoipas);
+        if let Some(item) = inner.strip_prefix(PAGE) {
+            return without_suffix(item).to_owned() + "Page";
+        }
+        let words = renamed(inner);
+        if !inner.ends_with("Body") {
+            let is_taken = inner != utoipas && schemas.contains_key(inner);
+            return if is_taken { without_suffix(words).to_owned() + "Response" } else { words.to_owned() };
+        }
+        let (users, kind) = match requests.get(utoipas) {
+            Some(users) => (Some(users), "Request"),
+            None => (responses.get(utoipas), "Response"),
+        };
+        match users.map(Vec::as_slice) {
+            Some([only]) => pascal(only) + kind,
+            Some(_) => format!("{words}{kind}"),
+            None => words.to_owned(),
+        }
+    };
+    schemas.keys().map(|utoipas| (utoipas.clone(), name(utoipas))).collect()
+}
+
+fn renamed(utoipas: &str) -> &str {
+    let renamed = RENAMED.iter().find(|(from, _)| *from == utoipas).map(|(_, to)| *to);
+    renamed.unwrap_or_else(|| utoipas.strip_suffix("Body").unwrap_or(utoipas))
+}
+
+fn without_suffix(name: &str) -> &str {
+    ["Document", "Summary", "Info"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+/// The operations whose request, or response, is a schema.
+fn users(description: &Value, part: &str) -> BTreeMap<String, Vec<String>> {
+    let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let paths = description["paths"].as_object().expect("paths");
+    for operation in paths.values().filter_map(Value::as_object).flat_map(Map::values) {
+        let id = operation["operationId"].as_str().expect("an id");
+        let used: BTreeSet<String> = references(&operation[part]).into_iter().collect();
+        used.into_iter().for_each(|name| users.entry(name).or_default().push(id.to_owned()));
+    }
+    users
+}
+
+fn rename(part: &mut Value, names: &BTreeMap<String, String>) {
+    each(part, &mut |fields| {
+        if let Some(reference) = fields.get_mut("$ref")
+            && let Some(name) = reference.as_str().and_then(|at| at.strip_prefix(PREFIX))
+        {
+            *reference = format!("{PREFIX}{}", names[name]).into();
+        }
+    });
+}
