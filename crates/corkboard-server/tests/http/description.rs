@@ -115,62 +115,10 @@ fn the_description_has_what_the_standard_asks_for() {
 }
 
 /// The verbs that the name of an operation may begin with.
-const VERBS: [&str; 58] = [
-    "acknowledge",
-    "acquire",
-    "add",
-    "append_to",
-    "approve",
-    "archive",
-    "assign",
-    "call",
-    "cancel",
-    "change",
-    "check",
-    "choose",
-    "claim",
-    "clear",
-    "complete",
-    "compose",
-    "create",
-    "delete",
-    "discard",
-    "dispose",
-    "edit",
-    "execute",
-    "extract",
-    "fail",
-    "forget",
-    "fork",
-    "get",
-    "heartbeat",
-    "list",
-    "merge",
-    "open",
-    "pause",
-    "preview",
-    "promote",
-    "purge",
-    "put",
-    "receive",
-    "record",
-    "refuse",
-    "reject",
-    "release",
-    "remove",
-    "renew",
-    "replace",
-    "restore",
-    "resume",
-    "retry",
-    "review",
-    "revoke",
-    "roll_back",
-    "scrub",
-    "search",
-    "set",
-    "stream",
-];
+const VERBS: &str = "acknowledge acquire add append_to approve archive assign call cancel change check choose claim clear complete \
+                     compose create delete discard dispose edit execute extract fail forget fork get heartbeat list merge open \
+                     pause preview promote purge put receive record refuse reject release remove renew replace restore resume retry \
+                     review revoke roll_back scrub search set stream supersede trim update withdraw";
 
 #[test]
 fn names_of_operations_are_a_verb_and_a_noun() {
@@ -178,7 +126,7 @@ fn names_of_operations_are_a_verb_and_a_noun() {
     let operations = described["paths"].as_object().expect("paths").values().filter_map(Value::as_object).flatten();
     for (_, operation) in operations {
         let id = operation["operationId"].as_str().expect("an id");
-        let noun = VERBS.iter().find_map(|verb| id.strip_prefix(verb)?.strip_prefix('_'));
+        let noun = VERBS.split_whitespace().find_map(|verb| id.strip_prefix(verb)?.strip_prefix('_'));
         assert!(noun.is_some_and(|noun| !noun.is_empty()), "{id} is not a verb and a noun");
         assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{id} is not snake case");
     }
