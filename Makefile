@@ -2,12 +2,13 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check openapi built nextest remote schemathesis servers doc-test bench soak deny help
+.PHONY: run tour test check openapi built nextest remote schemathesis clients servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
 	@echo "make tour    a commented tour, from Rust: an agent's memory, a board, a memory core"
 	@echo "make test    every test, with PostgreSQL and Redis, and the documentation's examples"
+	@echo "make clients generate a TypeScript and a Python client and use them"
 	@echo "make check   format, lints, links in the documentation"
 	@echo "make openapi write the description of the HTTP interface anew, after a change to the routes"
 	@echo "make bench   tables of ratios (README); needs valgrind"
@@ -24,7 +25,7 @@ run:
 tour:
 	$(CARGO) run --quiet --package corkboard --example tour
 
-test: nextest remote schemathesis doc-test
+test: nextest remote schemathesis clients doc-test
 
 # Format, lints, and a documentation without broken links.
 check:
@@ -63,6 +64,10 @@ SECONDS_OF_SCHEMATHESIS ?= 90
 SEED_OF_SCHEMATHESIS ?= --seed 1
 schemathesis: built
 	sh scripts/schemathesis.sh $(SECONDS_OF_SCHEMATHESIS) $(SEED_OF_SCHEMATHESIS)
+
+# Clients for TypeScript and Python, generated from the description and used (crates/corkboard-server/tests/clients).
+clients: built servers
+	sh scripts/clients.sh
 
 doc-test:
 	$(CARGO) test --workspace --all-features --doc --quiet

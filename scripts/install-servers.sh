@@ -4,6 +4,7 @@ set -eu
 
 missing=
 have() { command -v "$1" >/dev/null 2>&1; }
+have npm || missing="$missing npm"
 have openssl || missing="$missing openssl"
 have redis-server || missing="$missing redis-server"
 have pgbouncer || have /usr/sbin/pgbouncer || missing="$missing pgbouncer"
