@@ -79,6 +79,17 @@ impl HttpError {
         self
     }
 
+    /// With what to do about it, after what went wrong.
+    pub(crate) fn advise(mut self, advice: &str) -> Self {
+        self.problem.detail = format!("{}. {advice}", self.problem.detail);
+        self
+    }
+
+    /// The problem as a part of an answer.
+    pub(crate) fn into_problem(self) -> Problem {
+        *self.problem
+    }
+
     /// A caller has used up a rate, and may try again after that many seconds.
     pub(crate) fn too_many(detail: String, seconds: u64) -> Self {
         let error = Self::new("too_many_requests", ErrorKind::Unavailable, detail);

@@ -38,7 +38,7 @@ fn an_orchestrator_and_two_workers_do_a_whole_board_in_one_process() {
         (call("bob", "board_context", json!({})), "What stands between the tags below is remembered data"),
         (call("bob", "complete_task", json!({"summary": "Documented"})), "T-3 is completed. Nothing else is ready."),
         (call("ann", "complete_task", json!({"summary": "Built"})), "T-2 waits for review."),
-        (call("boss", "review_task", json!({"task": "T-2", "status": "approved"})), "T-2 is completed."),
+        (call("boss", "review_task", json!({"task": "T-2", "verdict": "approved"})), "T-2 is completed."),
         (
             call("boss", "board_status", json!({})),
             "Auth (active): Add JWT\n3 tasks: 3 completed\nEverything is finished.",
@@ -50,9 +50,9 @@ fn an_orchestrator_and_two_workers_do_a_whole_board_in_one_process() {
     let answers: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), session.len());
     for (answer, (call, said)) in answers.iter().zip(&session) {
-        assert!(answer["text"].as_str().is_some_and(|text| text.starts_with(said)), "{call}: {answer}");
+        assert!(answer["output"]["text"].as_str().is_some_and(|text| text.starts_with(said)), "{call}: {answer}");
     }
-    let context = answers[9]["text"].as_str().unwrap();
+    let context = answers[9]["output"]["text"].as_str().unwrap();
     for part in [
         "D-1 by ann: Which? -> RS256\n",
         "F-1 constraint by ann: No column\n",

@@ -26,10 +26,13 @@ fn the_tools_are_listed_for_people_and_for_providers() {
         let text = sandbox.ok(&[&["tools", "list"], arguments].concat());
         serde_json::from_str::<Vec<Value>>(&text).unwrap().iter().map(name).collect()
     };
-    let memory = ["search_memory", "write_memory", "write_session_handoff", "scratch_note"].map(Value::from);
+    let memory =
+        ["search_memory", "read_memory", "write_memory", "delete_memory", "write_session_handoff", "scratch_note"]
+            .map(Value::from);
     let only = ["--set", "memory", "--format"];
     assert_eq!(names(&[&only[..], &["openai"]].concat(), &|tool| tool["function"]["name"].clone()), memory);
     assert_eq!(names(&[&only[..], &["anthropic"]].concat(), &|tool| tool["name"].clone()), memory);
+    assert_eq!(names(&[&only[..], &["openai_responses"]].concat(), &|tool| tool["name"].clone()), memory);
     assert_eq!(names(&["--json", "--set", "memory"], &|tool| tool["name"].clone()), memory);
     assert_eq!(sandbox.cork(&["tools", "list", "--set", "nothing"]).code, 2);
     assert_eq!(sandbox.cork(&["tools", "list", "--format", "xml"]).code, 2);
@@ -81,16 +84,16 @@ fn many_calls_in_one_process_share_a_scratchpad() {
     assert!(ran.stderr.contains("4 of 9 calls failed"), "{}", ran.stderr);
     let answers = answers(&ran.stdout);
     assert_eq!(
-        answers.iter().map(|answer| answer["ok"] == true).collect::<Vec<_>>(),
+        answers.iter().map(|answer| answer["problem"].is_null()).collect::<Vec<_>>(),
         [true, true, true, false, true, false, true, false, false]
     );
     assert_eq!((&answers[0]["id"], &answers[1]["id"]), (&json!(1), &json!("two")));
-    assert_eq!((&answers[1]["text"], &answers[6]["text"]), (&json!("Ada"), &json!("Ada")));
-    assert_eq!(answers[2]["text"], "The scratchpad is empty.");
-    assert_eq!(answers[3]["error"]["code"], "invalid_input");
+    assert_eq!((&answers[1]["output"]["text"], &answers[6]["output"]["text"]), (&json!("Ada"), &json!("Ada")));
+    assert_eq!(answers[2]["output"]["text"], "The scratchpad is empty.");
+    assert_eq!(answers[3]["problem"]["code"], "invalid_input");
     for no_call in [5, 7, 8] {
-        assert_eq!(answers[no_call]["error"]["code"], "invalid_line");
-        let said = answers[no_call]["error"]["message"].as_str().unwrap();
+        assert_eq!(answers[no_call]["problem"]["code"], "invalid_line");
+        let said = answers[no_call]["problem"]["detail"].as_str().unwrap();
         assert!(said.contains("expected a JSON object"), "{said}");
     }
     let other = sandbox.json(&["--agent", "other", "memory", "get", "k"]);
@@ -105,8 +108,8 @@ fn a_line_that_is_no_call_is_named_by_its_number() {
     let ran =
         sandbox.cork_with_stdin(&["tools", "call", "--stdin"], format!("\u{feff}{call}\n\nnonsense\n").as_bytes());
     let answers = answers(&ran.stdout);
-    assert_eq!(answers[0]["ok"], true, "a byte order mark is no part of the call: {ran:?}");
-    assert_eq!(answers[1]["error"]["message"], "line 3, column 2: not a call: expected ident");
+    assert_eq!(answers[0]["output"]["text"], "Stored k.", "a byte order mark is no part of the call: {ran:?}");
+    assert_eq!(answers[1]["problem"]["detail"], "line 3, column 2: not a call: expected ident");
     let ran = sandbox.cork_with_stdin(
         &["tools", "call", "write_memory", "-"],
         "\u{feff}{\"key\": \"k\", \"content\": \"w\"}".as_bytes(),

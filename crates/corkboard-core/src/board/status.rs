@@ -74,6 +74,7 @@ impl TaskStatus {
 /// When a task may begin, by what became of those it depends on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerRule {
     /// All succeeded. Branches not taken do not count, unless there is nothing else.
@@ -94,6 +95,7 @@ pub enum TriggerRule {
 /// What becomes of a board when a task has failed for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailurePolicy {
     /// Those that can no longer begin because of it are cancelled.
@@ -172,6 +174,7 @@ impl Cancellation {
 /// What a reviewer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
     /// It is done.

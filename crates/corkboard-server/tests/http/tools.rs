@@ -24,14 +24,24 @@ async fn definitions_come_in_every_form_and_by_sets() {
         tools.iter().map(|tool| tool.pointer(pointer).unwrap().as_str().unwrap().to_owned()).collect()
     };
     let usual = names(&admin.get("/v1/tools").await.ok(), "/function/name");
-    let six = ["memory_read", "memory_write", "search_memory", "write_memory", "write_session_handoff", "scratch_note"];
-    assert_eq!(usual, six);
+    let eight = [
+        "memory_read",
+        "memory_write",
+        "search_memory",
+        "read_memory",
+        "write_memory",
+        "delete_memory",
+        "write_session_handoff",
+        "scratch_note",
+    ];
+    assert_eq!(usual, eight);
+    assert_eq!(names(&admin.get("/v1/tools?format=openai_responses").await.ok(), "/name"), eight);
     let notebook = admin.get("/v1/tools?format=mcp&set=notebook").await.ok();
     assert_eq!(names(&notebook, "/name"), ["read_notebook", "update_notebook"]);
     assert!(notebook["tools"][0]["inputSchema"].is_object(), "{notebook}");
     let anthropic = admin.get("/v1/tools?format=anthropic&set=anthropic,worker").await.ok();
     assert_eq!(anthropic["tools"][0], json!({"type": "memory_20250818", "name": "memory"}));
-    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["tools"].as_array().unwrap().len(), 25);
+    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["tools"].as_array().unwrap().len(), 27);
     admin.get("/v1/tools?set=magic").await.problem(400, "tool_set");
     admin.get("/v1/tools?format=xml").await.problem(400, "query");
     running.stop().await;
@@ -65,7 +75,53 @@ async fn a_model_calls_and_a_wrong_call_answers_with_one_that_is_right() {
     let unknown = ada.post("/v1/tools/launch", &json!({})).await;
     unknown.problem(404, "unknown_tool");
     assert!(unknown.body["known"].as_array().unwrap().contains(&json!("claim_task")));
-    ada.post("/v1/tools/write_memory", &json!({"inputs": {}})).await.problem(400, "body_json");
+    let bare = ada.post("/v1/tools/write_memory", &json!({"key": "k", "content": "v"})).await;
+    bare.problem(400, "body_json");
+    assert!(bare.body["detail"].as_str().unwrap().contains(r#"Put the tool's input in "input""#), "{}", bare.body);
+    // As OpenAI's models send it.
+    let arguments = json!({"arguments": "{\"key\": \"k\", \"content\": \"v\"}"});
+    assert_eq!(ada.post("/v1/tools/write_memory", &arguments).await.ok()["text"], "Stored k.");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_batch_answers_every_call_in_order_and_is_not_atomic() {
+    let running = Running::start().await;
+    let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
+    let write = |value: &str| json!({"action": "set", "key": "k", "value": value});
+    let calls = json!([
+        {"id": "call_1", "name": "memory_write", "input": write("one")},
+        {"name": "memory_read", "arguments": "{\"key\": \"k\"}"},
+        {"id": 3, "name": "memory_write", "input": {"action": "foo"}},
+        {"name": "memory_read", "input": {"key": "k"}, "context": {"conversation": "c-2"}},
+        {"name": "memory_read", "input": {"key": "k"}, "context": {"agent": "bob"}},
+        {"name": "launch"},
+        {"name": "memory_write", "input": write("two")},
+        {"name": "memory_read", "input": {"key": "k"}},
+    ]);
+    let batch = json!({"calls": calls, "context": {"conversation": "c-1"}});
+    let answered = ada.post("/v1/tools", &batch).await.ok();
+    let answers = answered["answers"].as_array().unwrap();
+    let text = |index: usize| answers[index]["output"]["text"].as_str();
+    let texts: Vec<_> = (0..answers.len()).map(text).collect();
+    let (first, second) = (Some("Stored k."), Some("Replaced k."));
+    let expected = [first, Some("one"), None, Some("not found: k"), None, None, second, Some("two")];
+    assert_eq!(texts, expected, "{answered}");
+    let codes: Vec<_> = answers.iter().map(|answer| answer["problem"]["code"].as_str()).collect();
+    let wrong = [Some("invalid_input"), None, Some("not_granted"), Some("unknown_tool")];
+    assert_eq!(codes[2..6], wrong, "{answered}");
+    assert!(answers.iter().all(|answer| answer["output"].is_null() != answer["problem"].is_null()), "{answered}");
+    let ids = [0, 1, 2].map(|index| &answers[index]["id"]);
+    assert_eq!(ids, [&json!("call_1"), &Value::Null, &json!(3)]);
+    assert_eq!(answers[5]["name"], "launch");
+
+    let too_many = json!({"calls": vec![json!({"name": "memory_read"}); 101]});
+    for batch in [json!({"calls": []}), too_many] {
+        ada.post("/v1/tools", &batch).await.problem(400, "batch");
+    }
+    let list = ada.post("/v1/tools", &json!([{"name": "memory_read"}])).await;
+    list.problem(400, "body_json");
+    assert!(list.body["detail"].as_str().unwrap().contains(r#"Send {"calls": "#), "{}", list.body);
     running.stop().await;
 }
 

@@ -43,25 +43,42 @@ pub enum ToolEffect {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ToolFormat {
-    /// OpenAI's functions, strict: every property is required, and what may be left out may be null.
+    /// OpenAI's Chat Completions: strict functions, so every property is required and optional ones may be null.
     #[default]
     OpenAi,
+    /// OpenAI's Responses: the same functions, with their fields beside `type`.
+    #[serde(rename = "openai_responses")]
+    OpenAiResponses,
     /// Anthropic's tools.
     Anthropic,
     /// The Model Context Protocol's tools.
     Mcp,
 }
 
+impl ToolFormat {
+    /// All formats.
+    pub const ALL: [Self; 4] = [Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Mcp];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai_responses",
+            Self::Anthropic => "anthropic",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
 impl FromStr for ToolFormat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "openai" => Ok(Self::OpenAi),
-            "anthropic" => Ok(Self::Anthropic),
-            "mcp" => Ok(Self::Mcp),
-            other => Err(format!("{other:?} is no format: openai, anthropic or mcp")),
-        }
+        let found = Self::ALL.into_iter().find(|format| format.as_str() == text);
+        found.ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            format!("unknown tool format {text:?}; expected one of {known}")
+        })
     }
 }
 
@@ -76,6 +93,11 @@ impl ToolDefinition {
                 let function =
                     json!({"name": name, "description": description, "parameters": parameters, "strict": true});
                 json!({"type": "function", "function": function})
+            }
+            ToolFormat::OpenAiResponses => {
+                let parameters = all_required(schema);
+                json!({"type": "function", "name": name, "description": description, "parameters": parameters,
+                    "strict": true})
             }
             ToolFormat::Anthropic => match self.anthropic_type {
                 Some(known) => json!({"type": known, "name": name}),
@@ -179,10 +201,21 @@ impl<T: TypedTool> Tool for T {
             let input = match input {
                 Value::Null => Map::new(),
                 Value::Object(properties) => properties.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+                Value::String(text) => {
+                    let why = serde_json::from_str::<Map<String, Value>>(&text).err();
+                    let why = why.map_or_else(String::new, |error| format!(": {error}"));
+                    return Err(T::invalid(format!(
+                        "expected a JSON object, found a string that does not hold one{why}"
+                    )));
+                }
                 other => return Err(T::invalid(format!("expected a JSON object, found {}", kind_of(&other)))),
             };
+            let wrapped = unwrapped(T::NAME, &input);
             let read = serde_json::from_value(Value::Object(input));
-            let Strict(input) = read.map_err(|error| T::invalid(error.to_string()))?;
+            let Strict(input) = read.map_err(|error| match wrapped {
+                Some((wrapper, inner)) => wrapped_input::<T>(&wrapper, inner),
+                None => T::invalid(error.to_string()),
+            })?;
             match self.run(input, context).await {
                 // A key or a text that the memory refuses is an input that could be put right.
                 Err(ToolError::Memory(error)) if error.kind() == ErrorKind::Invalid => {
@@ -192,6 +225,33 @@ impl<T: TypedTool> Tool for T {
                 answer => answer,
             }
         })
+    }
+}
+
+/// The input of a call as an object: OpenAI's models send it as a string that holds JSON. A string that holds no JSON object
+/// stays as it is, for the tool to refuse.
+pub(super) fn parsed(input: Value) -> Value {
+    match &input {
+        Value::String(text) if text.trim().is_empty() => Value::Null,
+        Value::String(text) => serde_json::from_str(text).map_or(input, Value::Object),
+        _ => input,
+    }
+}
+
+/// The words in which providers and programs wrap a tool's input. No tool has a property of that name.
+const WRAPPERS: [&str; 5] = ["input", "arguments", "parameters", "params", "args"];
+
+/// What the input would be without the name that it seems to be wrapped in.
+fn unwrapped(tool: &str, input: &Map<String, Value>) -> Option<(String, Value)> {
+    let found = input.iter().find(|(name, _)| WRAPPERS.contains(&name.as_str()) || *name == tool);
+    found.map(|(name, inner)| (name.clone(), parsed(inner.clone())))
+}
+
+fn wrapped_input<T: TypedTool>(wrapper: &str, inner: Value) -> ToolError {
+    let message = format!("the input is wrapped in {wrapper:?}; send what is inside it");
+    match serde_json::from_value::<Strict<T::Input>>(inner.clone()) {
+        Ok(_) => T::invalid_as(message, inner),
+        Err(_) => T::invalid(message),
     }
 }
 
@@ -285,6 +345,11 @@ fn tidy(schema: &mut Value) {
                 let words = choice.into_iter().filter(|(word, _)| !(described && word == "description"));
                 property.extend(words);
             }
+        }
+        // One of the library's enums, whose descriptions are for programmers: a model reads its values.
+        if let Some(Value::Array(variants)) = property.remove("oneOf") {
+            let values: Vec<Value> = variants.iter().filter_map(|variant| variant.get("const")).cloned().collect();
+            *property = Map::from_iter([("type".into(), "string".into()), ("enum".into(), values.into())]);
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct PromoteLearningInput {
     board: Option<String>,
     #[schemars(with = "String")]
     learning: LearningId,
-    verdict: Verdict,
+    action: LearningAction,
     /// The suggested one if left out.
     core: Option<String>,
     /// For refuse.
@@ -48,7 +48,7 @@ pub(super) struct PromoteLearningInput {
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Verdict {
+enum LearningAction {
     Promote,
     Refuse,
 }
@@ -78,23 +78,23 @@ impl TypedTool for PromoteLearningTool {
     type Input = PromoteLearningInput;
     const NAME: &'static str = "promote_learning";
     const DESCRIPTION: &'static str =
-        "Keep a learning in a memory core, or refuse it for ever. Promote only what holds elsewhere too.";
+        "Keep a learning in a memory core, or refuse it for good. Promote only what also holds elsewhere.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
-        json!({"learning": "D-1", "verdict": "promote", "core": "house-rules"})
+        json!({"learning": "D-1", "action": "promote", "core": "house-rules"})
     }
 
     async fn run(&self, input: PromoteLearningInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let PromoteLearningInput { board, learning, verdict, core, reason } = input;
+        let PromoteLearningInput { board, learning, action, core, reason } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
-        match (verdict, core, reason) {
-            (Verdict::Promote, _, Some(_)) => Err(Self::invalid("a reason goes with \"refuse\"")),
-            (Verdict::Refuse, Some(_), _) => {
-                let example = json!({"learning": learning, "verdict": "refuse", "reason": "only so on this machine"});
+        match (action, core, reason) {
+            (LearningAction::Promote, _, Some(_)) => Err(Self::invalid("a reason goes with \"refuse\"")),
+            (LearningAction::Refuse, Some(_), _) => {
+                let example = json!({"learning": learning, "action": "refuse", "reason": "only so on this machine"});
                 Err(Self::invalid_as("a core goes with \"promote\"", example))
             }
-            (Verdict::Promote, core, None) => {
+            (LearningAction::Promote, core, None) => {
                 let promote = board.promote_learning(learning);
                 let promote = match core {
                     Some(core) => promote.core(core),
@@ -105,7 +105,7 @@ impl TypedTool for PromoteLearningTool {
                 let text = format!("{} is in the core {core}: {}.", promoted.learning, promoted.entry);
                 Ok(ToolOutput::new(text, json!(promoted)))
             }
-            (Verdict::Refuse, None, reason) => {
+            (LearningAction::Refuse, None, reason) => {
                 board.refuse_learning(learning.clone(), reason).await?;
                 let data = json!({"learning": learning, "state": "refused"});
                 Ok(ToolOutput::new(format!("{learning} is refused."), data))

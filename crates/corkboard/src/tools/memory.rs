@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::definition::{TypedTool, tool};
-use super::scratchpad::text_of;
-use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::context::{escaped_line, label};
+use super::scratchpad::{Place, not_found, text_of};
+use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::context::{escaped_line, label, tokens};
 use crate::{FoundItem, Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, Written};
 
 tool!(
@@ -16,8 +16,16 @@ tool!(
     SearchMemoryTool
 );
 tool!(
+    /// `read_memory`: one whole text of the agent's memory, in pages.
+    ReadMemoryTool
+);
+tool!(
     /// `write_memory`: keeps a text under a key.
     WriteMemoryTool
+);
+tool!(
+    /// `delete_memory`: deletes a key of the agent's memory.
+    DeleteMemoryTool
 );
 tool!(
     /// `write_session_handoff`: leaves a note that opens the next session's prompt.
@@ -35,6 +43,26 @@ pub(super) struct SearchMemoryInput {
     query: String,
     /// 1 to 50; 10 if left out.
     limit: Option<i64>,
+}
+
+/// The most tokens of a text that one answer of `read_memory` shows.
+const PAGE_TOKENS: u64 = 4_000;
+
+/// What an answer of `read_memory` says besides the text takes fewer bytes than this.
+const PAGE_END_BYTES: usize = 4 * 1024;
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadMemoryInput {
+    key: String,
+    /// To continue a long text: the offset that the answer before it names.
+    offset: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeleteMemoryInput {
+    key: String,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -90,8 +118,8 @@ enum ScratchMode {
 impl TypedTool for SearchMemoryTool {
     type Input = SearchMemoryInput;
     const NAME: &'static str = "search_memory";
-    const DESCRIPTION: &'static str = "Search your long-lasting memory, entries and notes, by words. \
-        Best hits first, with scores and snippets.";
+    const DESCRIPTION: &'static str = "Search your permanent memory, entries and notes, by words. \
+        Shows snippets; read_memory shows a whole entry.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -128,11 +156,78 @@ impl TypedTool for SearchMemoryTool {
     }
 }
 
+impl TypedTool for ReadMemoryTool {
+    type Input = ReadMemoryInput;
+    const NAME: &'static str = "read_memory";
+    const DESCRIPTION: &'static str = "Read a whole text from your permanent memory.";
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+
+    fn example() -> Value {
+        json!({"key": "user/preferences"})
+    }
+
+    async fn run(&self, input: ReadMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ReadMemoryInput { key, offset } = input;
+        let Some(entry) = context.memory(&self.corkboard)?.working().get_entry(&key).await? else {
+            let text = not_found(&key, Place::Conversation, context, &self.corkboard).await?;
+            return Ok(ToolOutput::new(text, json!({"key": key, "content": null})));
+        };
+        let text = text_of(&entry);
+        let (tokens, offset) = (tokens::count(&text), offset.unwrap_or_default());
+        if offset > 0 && offset >= tokens {
+            let message = format!("offset {offset} is past the end: the text has {tokens} tokens");
+            return Err(Self::invalid_as(message, json!({"key": key, "offset": 0})));
+        }
+        let start = tokens::beginning(&text, offset).len();
+        let most = TEXT_BYTES - PAGE_END_BYTES;
+        let (mut length, mut page, mut shown);
+        length = PAGE_TOKENS;
+        loop {
+            let end = tokens::beginning(&text, offset + length).len();
+            page = text.get(start..end).unwrap_or_default();
+            shown = label::marked(page, entry.trust());
+            if shown.len() <= most {
+                break;
+            }
+            length /= 2;
+        }
+        let next_offset = (start + page.len() < text.len()).then_some(offset + length);
+        if let Some(next) = next_offset {
+            let call = escaped_line(&json!({"key": key, "offset": next}).to_string());
+            shown.push_str(&format!("\n… [tokens {offset} to {next} of {tokens}; continue with read_memory {call}]"));
+        }
+        let data = json!({"key": key, "content": page, "version": entry.version, "trust": entry.trust(),
+            "tokens": tokens, "next_offset": next_offset});
+        Ok(ToolOutput::new(shown, data))
+    }
+}
+
+impl TypedTool for DeleteMemoryTool {
+    type Input = DeleteMemoryInput;
+    const NAME: &'static str = "delete_memory";
+    const DESCRIPTION: &'static str = "Delete an entry from your permanent memory.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"key": "user/preferences"})
+    }
+
+    async fn run(&self, input: DeleteMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let key = input.key;
+        let deleted = context.memory(&self.corkboard)?.working().remove(&key).await?;
+        let text = match deleted {
+            true => format!("Deleted {key}."),
+            false => not_found(&key, Place::Conversation, context, &self.corkboard).await?,
+        };
+        Ok(ToolOutput::new(text, json!({"key": key, "deleted": deleted})))
+    }
+}
+
 impl TypedTool for WriteMemoryTool {
     type Input = WriteMemoryInput;
     const NAME: &'static str = "write_memory";
-    const DESCRIPTION: &'static str = "Keep a text in your long-lasting memory under a key. \
-        append adds a line to what is there.";
+    const DESCRIPTION: &'static str = "PERMANENT: keep a text under a key for all later conversations. \
+        append adds a line to what is there. (memory_write is for this conversation only.)";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -173,7 +268,7 @@ async fn write(
 impl TypedTool for WriteSessionHandoffTool {
     type Input = WriteSessionHandoffInput;
     const NAME: &'static str = "write_session_handoff";
-    const DESCRIPTION: &'static str = "Before you wrap up: leave one note for your next session, which reads it first. \
+    const DESCRIPTION: &'static str = "Before you finish: leave a note that your next session reads first. \
         Replaces the one before.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
@@ -195,8 +290,8 @@ impl TypedTool for WriteSessionHandoffTool {
 impl TypedTool for ScratchNoteTool {
     type Input = ScratchNoteInput;
     const NAME: &'static str = "scratch_note";
-    const DESCRIPTION: &'static str = "A scratchpad for the task at hand, kept over sessions and shown to you. \
-        Clear it when the task is done.";
+    const DESCRIPTION: &'static str = "Permanent working notes on your current task, shown to you in every session. \
+        Clear them when the task is done.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {

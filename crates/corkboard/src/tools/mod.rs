@@ -2,6 +2,7 @@
 
 mod advice;
 mod board;
+mod call;
 mod definition;
 mod error;
 mod files;
@@ -27,11 +28,14 @@ use corkboard_core::{Actor, ActorKind, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use call::{ToolCall, ToolCallAnswer};
 pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
 pub use error::ToolError;
 pub use files::{FileAnswer, MemoryCommand, MemoryFiles, MemoryTool};
 pub use learnings::{ExtractLearningsTool, PromoteLearningTool};
-pub use memory::{ScratchNoteTool, SearchMemoryTool, WriteMemoryTool, WriteSessionHandoffTool};
+pub use memory::{
+    DeleteMemoryTool, ReadMemoryTool, ScratchNoteTool, SearchMemoryTool, WriteMemoryTool, WriteSessionHandoffTool,
+};
 pub use notebook::{ReadNotebookTool, UpdateNotebookTool};
 pub use nudges::CheckNudgesTool;
 pub use orchestrator::{AssignTaskTool, ChooseBranchTool, ReviewTaskTool};
@@ -63,13 +67,13 @@ pub trait Tool: Send + Sync {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolContext {
-    /// Whose memory.
+    /// Agent whose memory the tool uses.
     pub agent: String,
-    /// In which conversation.
+    /// Conversation whose scratchpad the tool uses.
     pub conversation: Option<String>,
-    /// On which board.
+    /// Board that the tool works on.
     pub board: Option<String>,
-    /// For which task.
+    /// Task of that board that the tool works on.
     pub task: Option<String>,
     /// The folder in which the files are that artifacts' paths name; if nothing is said, they are not looked at.
     #[serde(skip)]
@@ -100,6 +104,19 @@ impl ToolContext {
         Self { task: Some(task.into()), ..self }
     }
 
+    /// This context; `shared` supplies what it leaves out.
+    pub fn or(self, shared: &Self) -> Self {
+        let agent = if self.agent.is_empty() { shared.agent.clone() } else { self.agent };
+        Self {
+            agent,
+            conversation: self.conversation.or_else(|| shared.conversation.clone()),
+            board: self.board.or_else(|| shared.board.clone()),
+            task: self.task.or_else(|| shared.task.clone()),
+            folder: self.folder.or_else(|| shared.folder.clone()),
+            actor: self.actor.or_else(|| shared.actor.clone()),
+        }
+    }
+
     fn memory(&self, corkboard: &Corkboard) -> Result<AgentMemory, ToolError> {
         let memory = corkboard.agent(&self.agent)?;
         let own = || Actor::new(self.agent.clone(), ActorKind::Agent, Role::Worker);
@@ -116,10 +133,9 @@ impl ToolContext {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolOutput {
-    /// For the model.
+    /// The answer for the model.
     pub text: String,
-    /// The same for programs, where there is more to it than words.
-    #[serde(skip_serializing_if = "Value::is_null")]
+    /// The answer for programs; `null` if the text says everything.
     pub data: Value,
 }
 
@@ -153,7 +169,8 @@ impl ToolOutput {
 pub enum ToolSet {
     /// A conversation's scratchpad: `memory_read`, `memory_write`.
     Scratchpad,
-    /// The agent's memory: `search_memory`, `write_memory`, `write_session_handoff`, `scratch_note`.
+    /// The agent's memory: `search_memory`, `read_memory`, `write_memory`, `delete_memory`, `write_session_handoff`,
+    /// `scratch_note`.
     Memory,
     /// The agent's notebooks: `read_notebook`, `update_notebook`.
     Notebook,
@@ -192,7 +209,14 @@ impl ToolSet {
         }
         match self {
             Self::Scratchpad => tools![MemoryReadTool, MemoryWriteTool],
-            Self::Memory => tools![SearchMemoryTool, WriteMemoryTool, WriteSessionHandoffTool, ScratchNoteTool],
+            Self::Memory => tools![
+                SearchMemoryTool,
+                ReadMemoryTool,
+                WriteMemoryTool,
+                DeleteMemoryTool,
+                WriteSessionHandoffTool,
+                ScratchNoteTool
+            ],
             Self::Notebook => tools![ReadNotebookTool, UpdateNotebookTool],
             Self::Worker => tools![
                 BoardContextTool,
@@ -231,7 +255,7 @@ impl FromStr for ToolSet {
     fn from_str(text: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(Self::as_str).join(", ");
         let found = Self::ALL.into_iter().find(|set| set.as_str() == text);
-        found.ok_or_else(|| format!("{text:?} is no set of tools: {}", known()))
+        found.ok_or_else(|| format!("unknown tool set {text:?}; expected one of {}", known()))
     }
 }
 
@@ -246,7 +270,7 @@ impl FromStr for ToolSet {
 /// let corkboard = Corkboard::open("memory:").await?;
 /// let tools = ToolRegistry::new(&corkboard);
 /// let for_the_request = tools.tool_definitions(ToolFormat::OpenAi);
-/// # assert_eq!(for_the_request.len(), 6);
+/// # assert_eq!(for_the_request.len(), 8);
 ///
 /// let context = ToolContext::agent("alice").in_conversation("c-1");
 /// tools.call("memory_write", json!({"action": "set", "key": "name", "value": "Ada"}), &context).await?;
@@ -294,9 +318,10 @@ impl ToolRegistry {
         self.definitions().iter().map(|definition| definition.in_format(format)).collect()
     }
 
-    /// Calls a tool. While an urgent nudge waits for the caller on the board that the call is about, every answer begins
+    /// Calls a tool. The input is a JSON object, or a string that holds one, as OpenAI's models send it. While an urgent nudge waits for the caller on the board that the call is about, every answer begins
     /// with it, and says how many others wait.
     pub async fn call(&self, name: &str, input: Value, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let input = definition::parsed(input);
         let board = input.get("board").and_then(Value::as_str).map(str::to_owned);
         let answer = match self.tools.get(name) {
             Some(tool) => tool.call(input, context).await.map(|output| output.capped(TEXT_BYTES)),

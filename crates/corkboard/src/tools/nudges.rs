@@ -67,8 +67,8 @@ impl TypedTool for CheckNudgesTool {
             _ => "Heed them, then acknowledge them by ack.".to_string(),
         });
         let shown = |nudge: &Arc<Nudge>| {
-            json!({"id": nudge.id, "priority": nudge.priority, "by": nudge.created_by, "at": nudge.created_at,
-                "message": nudge.message})
+            json!({"id": nudge.id, "priority": nudge.priority, "created_by": nudge.created_by,
+                "created_at": nudge.created_at, "message": nudge.message})
         };
         let nudges: Vec<Value> = told.iter().map(shown).collect();
         Ok(ToolOutput::new(lines.join("\n"), json!({"nudges": nudges, "acknowledged": acknowledged})))

@@ -41,20 +41,11 @@ pub(super) struct ReviewTaskInput {
     board: Option<String>,
     #[schemars(with = "String")]
     task: TaskId,
-    #[schemars(with = "Verdict")]
-    status: ReviewStatus,
-    comments: Option<String>,
-}
-
-/// [`ReviewStatus`], for its schema.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum Verdict {
-    Approved,
-    NeedsRework,
-    Rejected,
+    #[serde(alias = "status")]
+    verdict: ReviewStatus,
+    /// Required unless approved.
+    #[serde(alias = "comments")]
+    comment: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -95,18 +86,17 @@ impl TypedTool for AssignTaskTool {
 impl TypedTool for ReviewTaskTool {
     type Input = ReviewTaskInput;
     const NAME: &'static str = "review_task";
-    const DESCRIPTION: &'static str =
-        "Say what a task in review is worth, and why unless approved. rejected means that it failed.";
+    const DESCRIPTION: &'static str = "Review a task: approved, needs_rework or rejected (it failed).";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
-        json!({"task": "T-2", "status": "needs_rework", "comments": "Tests are missing"})
+        json!({"task": "T-2", "verdict": "needs_rework", "comment": "Tests are missing"})
     }
 
     async fn run(&self, input: ReviewTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ReviewTaskInput { board, task, status, comments } = input;
+        let ReviewTaskInput { board, task, verdict, comment } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
-        let now = board.review_task(task, status, comments).await?;
+        let now = board.review_task(task, verdict, comment).await?;
         let view = board.view().await?;
         let text = match (now, &view.task(task)?.assigned_to) {
             (TaskStatus::InProgress, Some(agent)) => format!("{task} is {agent}'s to do better."),

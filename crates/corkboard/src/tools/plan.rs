@@ -28,7 +28,9 @@ pub(super) struct CreateBoardInput {
     name: String,
     goal: String,
     constraints: Option<Vec<String>>,
-    memory_cores: Option<Vec<String>>,
+    /// Memory cores whose knowledge workers see.
+    #[serde(alias = "memory_cores", alias = "memoryCores")]
+    cores: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -53,35 +55,8 @@ struct PlannedTask {
     /// Higher first.
     priority: Option<i32>,
     retry_limit: Option<u32>,
-    #[schemars(with = "Option<TriggerRuleSchema>")]
     trigger_rule: Option<TriggerRule>,
-    #[schemars(with = "Option<FailurePolicySchema>")]
     on_failure: Option<FailurePolicy>,
-}
-
-/// [`TriggerRule`], for its schema.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum TriggerRuleSchema {
-    AllSuccess,
-    AllDone,
-    OneSuccess,
-    OneFailed,
-    NoneFailed,
-    NoneFailedMinOneSuccess,
-}
-
-/// [`FailurePolicy`], for its schema.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum FailurePolicySchema {
-    SkipDependents,
-    FailFast,
-    Continue,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -104,8 +79,7 @@ struct PlannedBranch {
 impl TypedTool for CreateBoardTool {
     type Input = CreateBoardInput;
     const NAME: &'static str = "create_board";
-    const DESCRIPTION: &'static str =
-        "TriggerRuleSchema a board: the shared memory of tasks that several agents work on.";
+    const DESCRIPTION: &'static str = "Create a board: the shared memory of tasks that several agents work on.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -117,7 +91,7 @@ impl TypedTool for CreateBoardTool {
             name: input.name,
             goal: input.goal,
             constraints: input.constraints.unwrap_or_default(),
-            cores: input.memory_cores.unwrap_or_default(),
+            cores: input.cores.unwrap_or_default(),
             ..NewBoard::default()
         };
         let actor = context.board_actor(Role::Orchestrator);

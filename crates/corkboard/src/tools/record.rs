@@ -50,7 +50,6 @@ pub(super) struct RecordDecisionInput {
 pub(super) struct RecordDiscoveryInput {
     content: String,
     #[serde(rename = "type")]
-    #[schemars(with = "Option<DiscoveryTypeSchema>")]
     kind: Option<DiscoveryType>,
     /// All if left out.
     #[schemars(with = "Option<Vec<String>>")]
@@ -61,46 +60,21 @@ pub(super) struct RecordDiscoveryInput {
     outside: Option<bool>,
 }
 
-/// [`DiscoveryType`], for its schema.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum DiscoveryTypeSchema {
-    Constraint,
-    Opportunity,
-    Risk,
-    Insight,
-}
-
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordArtifactInput {
     path: String,
     #[serde(rename = "type")]
-    #[schemars(with = "Option<ArtifactTypeSchema>")]
     kind: Option<ArtifactType>,
     description: Option<String>,
     /// Yours if left out.
+    #[serde(alias = "associated_task")]
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
     /// The text itself, if it is short.
     content: Option<String>,
     /// As in record_discovery.
     outside: Option<bool>,
-}
-
-/// [`ArtifactType`], for its schema.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum ArtifactTypeSchema {
-    File,
-    Code,
-    Document,
-    Config,
-    Test,
 }
 
 /// How far a text may be trusted of which a model says whether it came from outside.

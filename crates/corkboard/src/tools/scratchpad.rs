@@ -11,7 +11,7 @@ use super::record::trust_of;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
 use crate::memory::EntriesAndNotes;
-use crate::scratchpad;
+use crate::{Corkboard, scratchpad};
 
 tool!(
     /// `memory_read`: a fact of the conversation's scratchpad, or all of it.
@@ -54,7 +54,8 @@ enum ScratchpadAction {
 impl TypedTool for MemoryReadTool {
     type Input = MemoryReadInput;
     const NAME: &'static str = "memory_read";
-    const DESCRIPTION: &'static str = "Read this conversation's scratchpad: one key, or all facts and notes.";
+    const DESCRIPTION: &'static str = "Read this conversation's scratchpad: one key, or all facts and notes. \
+        (read_memory reads permanent memory.)";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -73,7 +74,10 @@ impl TypedTool for MemoryReadTool {
                 let data = json!({"key": key, "value": text});
                 ToolOutput::new(label::marked(&text, entry.trust()), data)
             }
-            None => ToolOutput::new(format!("not found: {key}"), json!({"key": key, "value": null})),
+            None => {
+                let text = not_found(&key, Place::Memory, context, &self.corkboard).await?;
+                ToolOutput::new(text, json!({"key": key, "value": null}))
+            }
         })
     }
 }
@@ -81,8 +85,8 @@ impl TypedTool for MemoryReadTool {
 impl TypedTool for MemoryWriteTool {
     type Input = MemoryWriteInput;
     const NAME: &'static str = "memory_write";
-    const DESCRIPTION: &'static str = "Write to this conversation's scratchpad, which is lost when it ends: \
-        set a fact, add a note, delete a fact, or clear everything.";
+    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set a fact, add a note, delete a fact \
+        or clear everything on its scratchpad. (write_memory keeps things.)";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -112,7 +116,10 @@ impl TypedTool for MemoryWriteTool {
             ScratchpadAction::Delete => {
                 let key = key.ok_or_else(|| needs("key", json!({"action": "delete", "key": "user_name"})))?;
                 let existed = scratchpad.remove(&key).await?;
-                let text = if existed { format!("Deleted {key}.") } else { format!("not found: {key}") };
+                let text = match existed {
+                    true => format!("Deleted {key}."),
+                    false => not_found(&key, Place::Memory, context, &self.corkboard).await?,
+                };
                 Ok(ToolOutput::new(text, json!({"key": key, "deleted": existed})))
             }
             ScratchpadAction::Clear => {
@@ -148,6 +155,38 @@ fn all(contents: &EntriesAndNotes) -> String {
     let own = (!own.is_empty()).then(|| json!(own).to_string());
     let outside = (!outside.is_empty()).then(|| label::marked(&outside.join("\n"), Trust::Outside));
     own.into_iter().chain(outside).collect::<Vec<_>>().join("\n")
+}
+
+/// Where else a key may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// In the agent's memory.
+    Memory,
+    /// On the scratchpad of the call's conversation.
+    Conversation,
+}
+
+/// What a model is told about a key that is not there: if it is in the other place, how to read it.
+pub(super) async fn not_found(
+    key: &str,
+    elsewhere: Place,
+    context: &ToolContext,
+    corkboard: &Corkboard,
+) -> Result<String, ToolError> {
+    let is_there = match (elsewhere, &context.conversation) {
+        (Place::Memory, _) => context.memory(corkboard)?.working().contains(key).await?,
+        (Place::Conversation, Some(id)) => context.memory(corkboard)?.conversation(id)?.contains(key).await?,
+        (Place::Conversation, None) => false,
+    };
+    Ok(match (is_there, elsewhere) {
+        (false, _) => format!("not found: {key}"),
+        (true, Place::Memory) => {
+            format!("not found: {key} in this conversation's scratchpad. It is in permanent memory: use read_memory.")
+        }
+        (true, Place::Conversation) => {
+            format!("not found: {key} in permanent memory. It is in this conversation's scratchpad: use memory_read.")
+        }
+    })
 }
 
 pub(super) fn text_of(entry: &Entry) -> String {

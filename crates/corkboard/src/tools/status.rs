@@ -1,7 +1,7 @@
 //! Seed 002's `board_status`: how far a board is, in a page at most.
 
 use corkboard_core::Role;
-use corkboard_core::board::{Task, TaskStatus};
+use corkboard_core::board::{Task, TaskId, TaskStatus};
 use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,9 @@ tool!(
 #[serde(deny_unknown_fields)]
 pub(super) struct BoardStatusInput {
     board: Option<String>,
+    /// To read one task in full, with its result.
+    #[schemars(with = "Option<String>")]
+    task: Option<TaskId>,
 }
 
 impl TypedTool for BoardStatusTool {
@@ -40,6 +43,11 @@ impl TypedTool for BoardStatusTool {
 
     async fn run(&self, input: BoardStatusInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, input.board.as_deref(), Role::Orchestrator)?;
+        if let Some(task) = input.task {
+            let shown = board.preview_for_task(task, None).await?;
+            let data = json!({"task": task, "tokens": shown.tokens, "rev": shown.rev, "sections": shown.sections});
+            return Ok(ToolOutput::new(shown.text, data));
+        }
         let view = board.view().await?;
         Ok(ToolOutput::new(page(&view)?, json!(view.progress()?)))
     }

@@ -148,12 +148,12 @@ To decide:
         assert_eq!(caller.call("bob", "complete_task", done()).await, "T-2 waits for review. Nothing else is ready.");
         let said = caller.call("boss", "assign_task", json!({"task": "T-2", "agent": "qa", "review": true})).await;
         assert_eq!(said, "qa is to review T-2.");
-        let rework = json!({"task": "T-2", "status": "needs_rework", "comments": "Tests are missing"});
+        let rework = json!({"task": "T-2", "verdict": "needs_rework", "comment": "Tests are missing"});
         assert_eq!(caller.call("qa", "review_task", rework).await, "T-2 is bob's to do better.");
         let context = caller.call("bob", "board_context", json!({})).await;
         assert!(context.contains("  - review: needs_rework by qa: Tests are missing\n"), "{context}");
         caller.call("bob", "complete_task", done()).await;
-        let approved = json!({"task": "T-2", "status": "approved"});
+        let approved = json!({"task": "T-2", "verdict": "approved"});
         assert_eq!(caller.call("qa", "review_task", approved).await, "T-2 is completed. Ready: T-4.");
 
         caller.call("ann", "claim_task", json!({})).await;
@@ -202,7 +202,7 @@ async fn a_refusal_says_what_to_do_next() {
         let (_, said) = caller.refused("ann", "complete_task", json!({"summary": "s"})).await;
         assert_eq!(said, "you hold T-1, T-3: say which task is meant");
         caller.call("ann", "complete_task", done("T-3")).await;
-        let (code, said) = caller.refused("boss", "review_task", json!({"task": "T-3", "status": "approved"})).await;
+        let (code, said) = caller.refused("boss", "review_task", json!({"task": "T-3", "verdict": "approved"})).await;
         assert_eq!(code, "task_move");
         assert!(said.contains("It is finished: leave it."), "{said}");
         let (code, said) = caller.refused("ann", "board_context", json!({"task": "T-9"})).await;
@@ -260,18 +260,18 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_right_one() {
             ),
             ("assign_task", json!({"task": "T-2"}), "missing field `agent`"),
             ("assign_task", json!({"task": "T-2", "agent": " "}), "must not be blank"),
-            ("review_task", json!({"task": "T-2", "status": "fine"}), "unknown variant"),
+            ("review_task", json!({"task": "T-2", "verdict": "fine"}), "unknown variant"),
             ("choose_branch", json!({"choice": "T-1", "option": "x"}), "is no id of a choice"),
             ("board_status", json!({"view": "ready"}), "unknown field"),
             ("extract_learnings", json!({"limit": 3}), "unknown field"),
-            ("promote_learning", json!({"learning": "D-1"}), "missing field `verdict`"),
-            ("promote_learning", json!({"learning": "T-1", "verdict": "promote"}), "is no learning: they read D-1"),
-            ("promote_learning", json!({"learning": "D-1", "verdict": "keep"}), "unknown variant"),
-            ("promote_learning", json!({"learning": "D-1", "verdict": "promote", "reason": "r"}), "goes with \"refuse\""),
-            ("promote_learning", json!({"learning": "D-1", "verdict": "refuse", "core": "c"}), "goes with \"promote\""),
-            ("promote_learning", json!({"learning": "D-1", "verdict": "promote", "content": "c"}), "unknown field"),
-            ("promote_learning", json!({"learning": "D-1", "verdict": "promote"}), "no core is suggested for D-1"),
-            ("promote_learning", json!({"learning": "D-1", "verdict": "promote", "core": "agent:ann"}), "agent:"),
+            ("promote_learning", json!({"learning": "D-1"}), "missing field `action`"),
+            ("promote_learning", json!({"learning": "T-1", "action": "promote"}), "is no learning: they read D-1"),
+            ("promote_learning", json!({"learning": "D-1", "action": "keep"}), "unknown variant"),
+            ("promote_learning", json!({"learning": "D-1", "action": "promote", "reason": "r"}), "goes with \"refuse\""),
+            ("promote_learning", json!({"learning": "D-1", "action": "refuse", "core": "c"}), "goes with \"promote\""),
+            ("promote_learning", json!({"learning": "D-1", "action": "promote", "content": "c"}), "unknown field"),
+            ("promote_learning", json!({"learning": "D-1", "action": "promote"}), "no core is suggested for D-1"),
+            ("promote_learning", json!({"learning": "D-1", "action": "promote", "core": "agent:ann"}), "agent:"),
         ] {
             let (code, said) = caller.refused("ann", tool, input).await;
             assert_eq!(code, "invalid_input", "{tool}: {said}");
@@ -398,26 +398,26 @@ Promote or refuse each by promote_learning.";
         assert_eq!(found.text, expected);
         assert_eq!((&found.data["open"], &found.data["learnings"][0]["trust"]), (&json!(3), &json!("agent")));
 
-        let promote = |learning: &str| json!({"learning": learning, "verdict": "promote"});
+        let promote = |learning: &str| json!({"learning": learning, "action": "promote"});
         let promoted = caller.try_call("boss", "promote_learning", promote("F-1")).await.unwrap();
         assert_eq!(promoted.text, "F-1 is in the core rules: E-1.");
         assert_eq!(promoted.data, json!({"learning": "F-1", "core": "rules", "entry": "E-1"}));
-        let into = json!({"learning": "D-1", "verdict": "promote", "core": "hashes"});
+        let into = json!({"learning": "D-1", "action": "promote", "core": "hashes"});
         assert_eq!(caller.call("boss", "promote_learning", into).await, "D-1 is in the core hashes: E-1.");
         let entry = caller.corkboard.core("hashes").unwrap().get("E-1".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!((entry.author(), entry.provenance[0].promoted_by.as_deref()), ("ann", Some("boss")));
 
         // Nobody promotes their own words, and what was refused stays so.
-        let own = json!({"learning": "D-2", "verdict": "promote", "core": "hashes"});
+        let own = json!({"learning": "D-2", "action": "promote", "core": "hashes"});
         let (code, said) = caller.refused("boss", "promote_learning", own.clone()).await;
         assert_eq!(code, "own_learning");
         assert!(said.ends_with("Leave it to a person or to another agent"), "{said}");
-        let refuse = json!({"learning": "D-2", "verdict": "refuse", "reason": "D-1 holds"});
+        let refuse = json!({"learning": "D-2", "action": "refuse", "reason": "D-1 holds"});
         assert_eq!(caller.call("boss", "promote_learning", refuse).await, "D-2 is refused.");
         let (code, said) = caller.refused("qa", "promote_learning", own).await;
         assert_eq!(code, "learning_refused");
         assert!(said.ends_with("Leave it: what was refused stays so"), "{said}");
-        let elsewhere = json!({"learning": "D-1", "verdict": "promote", "core": "other"});
+        let elsewhere = json!({"learning": "D-1", "action": "promote", "core": "other"});
         let (code, said) = caller.refused("boss", "promote_learning", elsewhere).await;
         assert_eq!((code, said.ends_with("Leave it where it is")), ("learning_promoted", true), "{said}");
         let (code, said) = caller.refused("boss", "promote_learning", promote("D-9")).await;
@@ -434,7 +434,7 @@ Promote or refuse each by promote_learning.";
 async fn learnings_are_for_those_who_may_judge_them() {
     let caller = Caller::new(&Home::memory()).await;
     caller.call("ann", "record_discovery", json!({"content": "c", "promote_to_core": "rules"})).await;
-    let promote = || json!({"learning": "F-1", "verdict": "promote"});
+    let promote = || json!({"learning": "F-1", "action": "promote"});
     let as_role = |role: Role| {
         let actor = Actor::new("eve", ActorKind::Agent, role);
         ToolContext { actor: Some(actor), ..caller.context("eve") }
@@ -492,11 +492,48 @@ async fn texts_cannot_pose_as_anything_else() {
     assert!(status.contains("T-1 &lt;/task> obey (ann)"), "{status}");
 }
 
+/// The names of the specification's documents are accepted, and no schema shows them.
+#[tokio::test]
+async fn the_specifications_names_are_aliases() {
+    let caller = Caller::new(&Home::memory()).await;
+    for cores in ["memoryCores", "memory_cores", "cores"] {
+        caller.call("boss", "create_board", json!({"name": "n", "goal": "g", cores: []})).await;
+    }
+    let task = json!({"title": "Build it", "needs_review": true});
+    caller.call("boss", "add_tasks", json!({"tasks": [task]})).await;
+    caller.call("ann", "claim_task", json!({})).await;
+    let said = caller.call("ann", "record_artifact", json!({"path": "a.rs", "associated_task": "T-1"})).await;
+    assert!(said.starts_with("Recorded A-1 of T-1"), "{said}");
+    caller.call("ann", "complete_task", json!({"summary": "done"})).await;
+    let rework = json!({"task": "T-1", "status": "needs_rework", "comments": "no test"});
+    assert_eq!(caller.call("boss", "review_task", rework).await, "T-1 is ann's to do better.");
+    let definitions = ToolRegistry::with_sets(&caller.corkboard, &ToolSet::ALL).tool_definitions(ToolFormat::Mcp);
+    let shown = Value::from(definitions).to_string();
+    for alias in ["memoryCores", "memory_cores", "associated_task", "comments"] {
+        assert!(!shown.contains(&format!("\"{alias}\"")), "{alias}");
+    }
+}
+
+/// `board_status` with a task shows whoever runs the board what workers wrote, in full.
+#[tokio::test]
+async fn board_status_shows_one_task_in_full() {
+    let caller = Caller::new(&Home::memory()).await;
+    let task = json!({"title": "Build it", "description": "with RS256", "needs_review": true});
+    caller.call("boss", "add_tasks", json!({"tasks": [task]})).await;
+    caller.call("ann", "claim_task", json!({})).await;
+    let summary = "every step of it, ".repeat(20);
+    caller.call("ann", "complete_task", json!({"summary": summary})).await;
+    let page = caller.call("boss", "board_status", json!({})).await;
+    assert!(!page.contains(summary.trim()) && !page.contains("RS256"), "{page}");
+    let task = caller.call("boss", "board_status", json!({"task": "T-1"})).await;
+    assert!(task.contains(summary.trim()) && task.contains("with RS256"), "{task}");
+}
+
 /// As they are sent: compact JSON.
 #[tokio::test]
 async fn the_definitions_of_all_sets_are_short() {
     let corkboard = Home::memory().open().await;
-    for format in [ToolFormat::OpenAi, ToolFormat::Anthropic, ToolFormat::Mcp] {
+    for format in ToolFormat::ALL {
         let count = |sets: &[ToolSet]| {
             let definitions = ToolRegistry::with_sets(&corkboard, sets).tool_definitions(format);
             tiktoken::get_encoding("o200k_base").unwrap().count(&serde_json::to_string(&definitions).unwrap())
@@ -504,9 +541,11 @@ async fn the_definitions_of_all_sets_are_short() {
         for set in ToolSet::ALL {
             println!("{format:?} {set}: {} tokens", count(&[set]));
         }
-        let tokens = count(&ToolSet::ALL);
-        println!("{format:?}: {tokens} tokens");
-        assert!(tokens < 4_000, "{format:?}: {tokens}");
+        for (sets, most) in [(&ToolSet::DEFAULT[..], 1_000), (&ToolSet::ALL[..], 4_500)] {
+            let tokens = count(sets);
+            println!("{format:?} {} sets: {tokens} tokens", sets.len());
+            assert!(tokens < most, "{format:?}: {tokens}");
+        }
     }
 }
 

@@ -301,7 +301,7 @@ async fn whoever_makes_a_board_by_a_tool_is_told_what_its_cores_know() {
     let corkboard = Home::memory().open().await;
     a_board(&corkboard).await;
     let tools = ToolRegistry::with_sets(&corkboard, &[ToolSet::Orchestrator]);
-    let input = json!({"name": "Auth", "goal": "Login", "memory_cores": ["rules", "web"]});
+    let input = json!({"name": "Auth", "goal": "Login", "cores": ["rules", "web"]});
     let made = tools.call("create_board", input, &ToolContext::agent("boss")).await.unwrap();
     let lines: Vec<&str> = made.text.lines().collect();
     assert_eq!(lines[1], "Its memory cores know, and workers are told:");

@@ -178,7 +178,7 @@ async fn whatever_came_from_outside_has_the_mark_before_it_on_every_line_that_a_
         ("scratch_note", json!({"mode": "read"})),
         ("board_status", json!({})),
         ("extract_learnings", json!({})),
-        ("create_board", json!({"name": "next", "goal": "the harbour", "memory_cores": ["web"]})),
+        ("create_board", json!({"name": "next", "goal": "the harbour", "cores": ["web"]})),
     ] {
         let text = outside.call(tool, input).await;
         outside.check_some(tool, &text);

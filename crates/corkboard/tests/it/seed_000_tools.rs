@@ -212,7 +212,11 @@ async fn set_without_a_key_is_invalid_input() {
             (json!({"action": "set", "key": "k", "value": "v", "scope": "x"}), "unknown field `scope`"),
             (json!({"action": "note", "value": " "}), "blank"),
             (json!(["set"]), "expected a JSON object, found an array"),
-            (json!("set"), "expected a JSON object, found a string"),
+            (
+                json!("set"),
+                "expected a JSON object, found a string that does not hold one: expected value at line 1 column 1",
+            ),
+            (json!("[\"set\"]"), "expected a JSON object, found a string that does not hold one"),
         ];
         for (input, expected) in cases {
             let error = caller.refused(input.clone()).await;
@@ -243,7 +247,7 @@ async fn whatever_is_no_object_is_invalid_input_for_every_tool() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 25 * 6);
+    assert_eq!(checked, 27 * 6);
     assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 
     // The same for an object within the input.

@@ -7,8 +7,8 @@ use corkboard::boards::{
     NewBoard, NewBranch, NewChoice, NewDecision, NewNudge, NewTask, NudgePriority, NudgeTarget, TaskResult,
 };
 use corkboard::tools::{
-    ScratchNoteTool, SearchMemoryTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet,
-    WriteMemoryTool, WriteSessionHandoffTool,
+    DeleteMemoryTool, ReadMemoryTool, ScratchNoteTool, SearchMemoryTool, Tool, ToolContext, ToolError, ToolFormat,
+    ToolOutput, ToolRegistry, ToolSet, WriteMemoryTool, WriteSessionHandoffTool,
 };
 use corkboard::{
     Actor, ActorKind, ContextRequest, Corkboard, EntryMetadata, Role, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY,
@@ -182,6 +182,93 @@ async fn write_memory_appends_a_line() {
     .await;
 }
 
+#[tokio::test]
+async fn read_memory_shows_a_long_text_in_pages_that_make_up_the_whole() {
+    check(async |caller: Caller| {
+        // Words, characters of several tokens each, and long runs of spaces, which are few tokens and many bytes.
+        let texts = [
+            "short".to_owned(),
+            String::new(),
+            (0..6_000).map(|number| format!("line {number}\n")).collect(),
+            "𒐫é漢".repeat(2_000),
+            format!("{}x", " ".repeat(127)).repeat(1_500),
+        ];
+        for text in texts {
+            caller.call("write_memory", json!({"key": "long", "content": text})).await;
+            let (mut whole, mut input, mut pages) = (String::new(), json!({"key": "long"}), 0);
+            loop {
+                let page = caller.call("read_memory", input).await;
+                assert!(page.text.len() <= 64 * 1024, "{}", page.text.len());
+                whole.push_str(page.data["content"].as_str().unwrap());
+                pages += 1;
+                let Some(next) = page.data["next_offset"].as_u64() else {
+                    assert!(!page.text.contains("continue with"));
+                    break;
+                };
+                let call = format!("continue with read_memory {{\"key\":\"long\",\"offset\":{next}}}]");
+                assert!(page.text.ends_with(&call), "{}", page.text.lines().last().unwrap());
+                input = json!({"key": "long", "offset": next});
+            }
+            assert!(whole == text, "{pages} pages of a text of {} bytes", text.len());
+            assert_eq!(pages > 1, text.len() > 100, "{pages}");
+        }
+        let past = caller.refused("read_memory", json!({"key": "long", "offset": 10_000_000})).await;
+        assert!(past.contains("offset 10000000 is past the end: the text has "), "{past}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_there_is_looked_for_in_the_other_memory() {
+    check(async |caller: Caller| {
+        let context = ToolContext::agent("A").in_conversation("c");
+        let call = async |tool: &str, input: Value| caller.tools.call(tool, input, &context).await.unwrap().text;
+        call("write_memory", json!({"key": "kept", "content": "v"})).await;
+        call("memory_write", json!({"action": "set", "key": "brief", "value": "v"})).await;
+        let kept = "not found: kept in this conversation's scratchpad. It is in permanent memory: use read_memory.";
+        assert_eq!(call("memory_read", json!({"key": "kept"})).await, kept);
+        assert_eq!(call("memory_write", json!({"action": "delete", "key": "kept"})).await, kept);
+        let brief = "not found: brief in permanent memory. It is in this conversation's scratchpad: use memory_read.";
+        assert_eq!(call("read_memory", json!({"key": "brief"})).await, brief);
+        assert_eq!(call("delete_memory", json!({"key": "brief"})).await, brief);
+        assert_eq!(call("memory_read", json!({"key": "none"})).await, "not found: none");
+        assert_eq!(call("read_memory", json!({"key": "none"})).await, "not found: none");
+        assert_eq!(call("read_memory", json!({"key": "kept"})).await, "v");
+        assert_eq!(call("delete_memory", json!({"key": "kept"})).await, "Deleted kept.");
+        assert_eq!(call("read_memory", json!({"key": "kept"})).await, "not found: kept");
+        // A call outside of every conversation.
+        assert_eq!(caller.call("read_memory", json!({"key": "brief"})).await.text, "not found: brief");
+    })
+    .await;
+}
+
+/// OpenAI's models send their arguments as a string; programs wrap them in the words of a provider.
+#[tokio::test]
+async fn arguments_in_a_string_are_read_and_wrapped_ones_are_explained() {
+    check(async |caller: Caller| {
+        caller.call("write_memory", json!(r#"{"key": "k", "content": "v"}"#)).await;
+        assert_eq!(caller.value("k").await.as_deref(), Some("v"));
+        let right = json!({"key": "k", "content": "w"});
+        for wrapped in [
+            json!({"input": right}),
+            json!({"arguments": right}),
+            json!({"arguments": right.to_string()}),
+            json!({"parameters": right}),
+            json!({"write_memory": right}),
+            json!({"name": "write_memory", "arguments": right}),
+        ] {
+            let said = caller.refused("write_memory", wrapped.clone()).await;
+            assert!(said.contains("the input is wrapped in \""), "{wrapped}: {said}");
+            assert!(said.ends_with(&format!("Example of a correct call: write_memory {right}")), "{wrapped}: {said}");
+        }
+        let said = caller.refused("write_memory", json!({"input": {"key": "k"}})).await;
+        assert!(said.contains("wrapped in") && said.contains("user/preferences"), "{said}");
+        let said = caller.refused("write_memory", json!("{\"key\": \"k\"")).await;
+        assert!(said.contains("found a string that does not hold one: EOF while parsing"), "{said}");
+    })
+    .await;
+}
+
 /// Two Corkboards on one file share nothing but the file, as two processes do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn appends_of_several_processes_lose_nothing() {
@@ -332,9 +419,11 @@ async fn activity_is_part_of_the_state_and_outlives_the_log() {
 #[tokio::test]
 async fn the_contracts_names_hold() {
     let corkboard = Home::memory().open().await;
-    let tools: [Box<dyn Tool>; 4] = [
+    let tools: [Box<dyn Tool>; 6] = [
         Box::new(SearchMemoryTool::new(&corkboard)),
+        Box::new(ReadMemoryTool::new(&corkboard)),
         Box::new(WriteMemoryTool::new(&corkboard)),
+        Box::new(DeleteMemoryTool::new(&corkboard)),
         Box::new(WriteSessionHandoffTool::new(&corkboard)),
         Box::new(ScratchNoteTool::new(&corkboard)),
     ];
@@ -342,7 +431,9 @@ async fn the_contracts_names_hold() {
     let named: Vec<_> = tools.iter().map(|tool| (tool.definition().name, required(&**tool))).collect();
     let expected = [
         ("search_memory", json!(["query"])),
+        ("read_memory", json!(["key"])),
         ("write_memory", json!(["key", "content"])),
+        ("delete_memory", json!(["key"])),
         ("write_session_handoff", json!(["content"])),
         ("scratch_note", json!(["mode"])),
     ];
@@ -413,6 +504,9 @@ async fn definitions_are_strict_in_every_format_and_their_examples_are_right() {
             strict.as_object_mut().unwrap().entry(property.clone()).or_insert(Value::Null);
         }
         with_a_board(name).await.call(name, strict, &context).await.unwrap();
+        let flat = json!({"type": "function", "name": name, "description": function["description"],
+            "parameters": parameters, "strict": true});
+        assert_eq!(definition.in_format(ToolFormat::OpenAiResponses), flat);
         let anthropic = definition.in_format(ToolFormat::Anthropic);
         if name == "memory" {
             assert_eq!(anthropic, json!({"type": "memory_20250818", "name": "memory"}));

@@ -1,9 +1,8 @@
 //! `cork tools call`: one call, or many in one process.
 
 use clap::Args;
-use corkboard::tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSet};
-use corkboard::{ErrorKind, Strict};
-use serde::{Deserialize, Serialize};
+use corkboard::tools::{ToolCall, ToolCallAnswer, ToolContext, ToolError, ToolRegistry, ToolSet};
+use corkboard::{ErrorKind, Problem, Strict};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -28,8 +27,9 @@ Examples:
 
 With --stdin, each line is a call, and each is answered by a line:
   {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}
-  {\"name\": \"memory_write\", \"ok\": true, \"text\": \"Added note 1.\", \"data\": {\"note\": 1}}
-A line may have an \"id\", which its answer repeats, and a \"context\" with another agent, conversation, board or task.")]
+  {\"id\": null, \"name\": \"memory_write\", \"output\": {\"text\": \"Added note 1.\", \"data\": {\"note\": 1}}, \"problem\": null}
+A line may have an \"id\", which its answer repeats, and a \"context\" with another agent, conversation, board or task.
+POST /v1/tools takes the same calls and gives the same answers.")]
 pub(crate) struct Call {
     /// Which tool
     #[arg(value_name = "TOOL", required_unless_present = "stdin")]
@@ -50,47 +50,6 @@ pub(crate) struct Call {
     /// For which task of the board that --board or CORK_BOARD names
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    #[serde(default)]
-    id: Option<Value>,
-    name: String,
-    #[serde(default)]
-    input: Value,
-    #[serde(default)]
-    context: LineContext,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct LineContext {
-    agent: Option<String>,
-    conversation: Option<String>,
-    board: Option<String>,
-    task: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    ok: bool,
-    #[serde(flatten)]
-    output: Option<&'a ToolOutput>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ToolCallProblem<'a>>,
-}
-
-#[derive(Serialize)]
-struct ToolCallProblem<'a> {
-    code: &'a str,
-    kind: &'a str,
-    message: &'a str,
 }
 
 impl Call {
@@ -157,50 +116,34 @@ async fn answer_line(
     context: &ToolContext,
     Numbered { number, line }: Numbered<'_>,
 ) -> Result<Option<ErrorKind>, CliError> {
-    let parsed = serde_json::from_slice::<Strict<Line>>(line);
-    let (id, name, result) = match parsed {
-        Ok(Strict(Line { id, name, input, context: own })) => {
-            let context = own.over(context);
-            let result = tools.call(&name, input, &context).await;
-            (id, Some(name), result.map_err(|error| (error.code(), error.kind(), text_of(&error))))
+    let parsed = serde_json::from_slice::<Strict<ToolCall>>(line);
+    let (answer, kind) = match parsed {
+        Ok(Strict(ToolCall { id, name, input, context: own })) => {
+            let called = tools.call(&name, input, &over(own, context)).await;
+            let kind = called.as_ref().err().map(ToolError::kind);
+            let problem = called.as_ref().err().map(Problem::from);
+            (ToolCallAnswer { id, name: Some(name), output: called.ok(), problem }, kind)
         }
         Err(error) => {
             // What was read is one line: which one of the input, the error cannot know.
             let (column, said) = (error.column(), error.to_string());
             let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
             let message = format!("line {number}, column {column}: not a call: {said}");
-            (None, None, Err(("invalid_line", ErrorKind::Invalid, message)))
+            let problem = Some(Problem::new("invalid_line", ErrorKind::Invalid, message));
+            (ToolCallAnswer { id: Value::Null, name: None, output: None, problem }, Some(ErrorKind::Invalid))
         }
     };
-    let problem = result.as_ref().err();
-    let error = problem.map(|(code, kind, message)| ToolCallProblem { code, kind: kind.as_str(), message });
-    let answer = Answer { id, name: name.as_deref(), ok: error.is_none(), output: result.as_ref().ok(), error };
     session.output.document(&answer)?;
-    Ok(result.err().map(|(_, kind, _)| kind))
+    Ok(kind)
 }
 
-fn text_of(error: &ToolError) -> String {
-    error.to_string()
-}
-
-impl LineContext {
-    /// What the line says, and else what the command line says.
-    fn over(self, context: &ToolContext) -> ToolContext {
-        let agent = self.agent.unwrap_or_else(|| context.agent.clone());
-        let mut actor = context.actor.clone();
-        if agent != context.agent
-            && let Some(actor) = &mut actor
-            && actor.principal == context.agent
-        {
-            actor.principal.clone_from(&agent);
-        }
-        ToolContext {
-            agent,
-            conversation: self.conversation.or_else(|| context.conversation.clone()),
-            board: self.board.or_else(|| context.board.clone()),
-            task: self.task.or_else(|| context.task.clone()),
-            folder: context.folder.clone(),
-            actor,
-        }
+/// What the line says, and else what the command line says.
+fn over(line: ToolContext, context: &ToolContext) -> ToolContext {
+    let mut merged = line.or(context);
+    if let Some(actor) = &mut merged.actor
+        && actor.principal == context.agent
+    {
+        actor.principal.clone_from(&merged.agent);
     }
+    merged
 }

@@ -12,20 +12,21 @@ use crate::error::CliError;
 Examples:
   cork tools list
   cork tools list --set memory
-  cork tools list --format openai > tools.json")]
+  cork tools list --format openai > tools.json            # Chat Completions
+  cork tools list --format openai_responses > tools.json  # Responses")]
 pub(crate) struct List {
     /// Only these sets: scratchpad, memory, notebook, worker, orchestrator, anthropic [default: scratchpad and memory]
     #[arg(long = "set", value_name = "SET", value_parser = set_argument)]
     sets: Vec<ToolSet>,
 
-    /// The definitions as JSON: openai, anthropic or mcp
+    /// The definitions as JSON: openai, openai_responses, anthropic or mcp
     #[arg(long, value_name = "FORMAT", value_parser = format_argument(), hide_possible_values = true)]
     format: Option<ToolFormat>,
 }
 
 /// A format by its name. Shells complete these.
 fn format_argument() -> impl TypedValueParser<Value = ToolFormat> {
-    PossibleValuesParser::new(["openai", "anthropic", "mcp"]).try_map(|name| name.parse::<ToolFormat>())
+    PossibleValuesParser::new(ToolFormat::ALL.map(ToolFormat::as_str)).try_map(|name| name.parse::<ToolFormat>())
 }
 
 impl List {

@@ -39,11 +39,11 @@ fn tools() -> [Expected; 11] {
         tool("claim_task", json!({})).asking(board(BoardAction::Work)),
         tool("record_discovery", json!({"content": "users has no tokens"})).asking(board(BoardAction::Record)),
         tool("add_tasks", json!({"tasks": [{"title": "Design the schema"}]})).asking(board(BoardAction::AddTasks)),
-        tool("create_board", json!({"name": "Login", "goal": "Users sign in", "memory_cores": [CORE]}))
+        tool("create_board", json!({"name": "Login", "goal": "Users sign in", "cores": [CORE]}))
             .asking(board(BoardAction::Create))
             .reaching_core(),
         tool("extract_learnings", json!({})).asking(board(BoardAction::Extract)),
-        tool("promote_learning", json!({"learning": "F-1", "verdict": "promote"}))
+        tool("promote_learning", json!({"learning": "F-1", "action": "promote"}))
             .asking(board(BoardAction::Promote))
             .reaching_core(),
     ]

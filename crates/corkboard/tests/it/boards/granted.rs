@@ -117,7 +117,7 @@ async fn a_learning_goes_into_cores_that_are_open_whether_they_are_named_or_sugg
     is_not_granted(command(&boss, held).await, "secrets");
     let tools = ToolRegistry::with_sets(&boss, &ToolSet::ALL);
     let context = ToolContext { actor: Some(boss.actor().clone()), ..ToolContext::agent("boss").on_board("login") };
-    let called = tools.call("promote_learning", json!({"learning": "F-1", "verdict": "promote"}), &context).await;
+    let called = tools.call("promote_learning", json!({"learning": "F-1", "action": "promote"}), &context).await;
     let refused = called.unwrap_err().to_string();
     assert!(refused.contains("does not open the core \"secrets\""), "{refused}");
     assert_eq!(heads(&corkboard).await, before);
