@@ -87,10 +87,10 @@ fn busy(what: &str) -> HttpError {
 impl Budget {
     pub(crate) fn new(total: usize) -> Self {
         let for_large = total - total / 8;
-        let (now, peak) = (gauge!("http.buffered_bytes"), gauge!("http.buffered_bytes_peak"));
+        let (now, peak) = (gauge!("corkboard.http.buffered_bytes"), gauge!("corkboard.http.buffered_bytes_peak"));
         now.set(0.0);
         peak.set(0.0);
-        gauge!("http.buffered_bytes_limit").set(total as f64);
+        gauge!("corkboard.http.buffered_bytes_limit").set(total as f64);
         let (used, freed) = (Mutex::default(), Notify::new());
         Self(Arc::new(BudgetShared { total, for_large, share: for_large / 2, used, freed, now, peak }))
     }

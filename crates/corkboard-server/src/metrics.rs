@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use corkboard::Corkboard;
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use parking_lot::RwLock;
@@ -12,6 +13,44 @@ use parking_lot::RwLock;
 const SECONDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 /// How often samples are put into their buckets. Until then each takes room of its own.
 const UPKEEP: Duration = Duration::from_secs(5);
+
+enum MetricKind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// Every metric of the process, and its help. Names of the specification (`agents.memory.working`) stay as they are there;
+/// all others begin with `corkboard`. For Prometheus, dots become underscores.
+const METRICS: [(MetricKind, &str, &str); 19] = [
+    (MetricKind::Gauge, "agents.memory.working.entries", "Entries of agents' memories that this process has loaded"),
+    (MetricKind::Gauge, "agents.memory.working.scopes", "Scopes of agents' memories that this process has loaded"),
+    (MetricKind::Histogram, "agents.memory.working.get_latency_ms", "Duration of a read of an entry, in milliseconds"),
+    (MetricKind::Histogram, "agents.memory.working.set_latency_ms", "Duration of a write of an entry, in milliseconds"),
+    (
+        MetricKind::Counter,
+        "agents.memory.working.scope_fallback_total",
+        "Reads of an entry that went on to a parent scope",
+    ),
+    (MetricKind::Counter, "corkboard.commits_total", "Commands that this process committed, by kind of space"),
+    (MetricKind::Gauge, "corkboard.queued_commands", "Commands waiting to be committed"),
+    (MetricKind::Gauge, "corkboard.ready_tasks", "Tasks ready to be claimed, on boards that this process has loaded"),
+    (
+        MetricKind::Gauge,
+        "corkboard.expired_leases",
+        "Leases of tasks past their deadline and not yet released, on boards that this process has loaded",
+    ),
+    (MetricKind::Gauge, "corkboard.store.writable", "1 if the last write to the store succeeded, else 0"),
+    (MetricKind::Counter, "corkboard.store.write_failures_total", "Failed writes to the store"),
+    (MetricKind::Counter, "corkboard.http.requests_total", "Answered requests, by method, route and status"),
+    (MetricKind::Histogram, "corkboard.http.request_seconds", "Time until an answer began, in seconds"),
+    (MetricKind::Gauge, "corkboard.http.connections", "Open connections"),
+    (MetricKind::Counter, "corkboard.http.connections_refused_total", "Connections refused because of the limit"),
+    (MetricKind::Gauge, "corkboard.http.event_streams", "Open event streams"),
+    (MetricKind::Gauge, "corkboard.http.buffered_bytes", "Bytes in flight: requests and answers held in memory"),
+    (MetricKind::Gauge, "corkboard.http.buffered_bytes_peak", "The most bytes in flight at once since the start"),
+    (MetricKind::Gauge, "corkboard.http.buffered_bytes_limit", "The maximum of bytes in flight (buffer_bytes)"),
+];
 
 /// All that the process counts: requests, connections, and what the library tells of its stores and spaces.
 #[derive(Debug, Clone)]
@@ -28,25 +67,24 @@ impl Metrics {
             .build_recorder();
         let handle = recorder.handle();
         metrics::set_global_recorder(recorder).map_err(|error| error.to_string())?;
-        metrics::describe_counter!("http.requests_total", "Requests that were answered, by route and status");
-        metrics::describe_histogram!("http.request_seconds", "How long an answer took to begin");
-        metrics::describe_gauge!("http.connections", "Connections that are open");
-        metrics::describe_counter!("http.connections_refused_total", "Connections for which there was no room");
-        metrics::describe_gauge!("http.event_streams", "Streams of events that are open");
-        metrics::describe_gauge!("http.buffered_bytes", "Bytes of requests and answers held in memory");
-        metrics::describe_gauge!("http.buffered_bytes_peak", "The most bytes ever held in memory at a time");
-        metrics::describe_gauge!("http.buffered_bytes_limit", "The most bytes that may be held (buffer_bytes)");
-        metrics::describe_gauge!("store.writable", "Whether the last write to the store succeeded: 1 or 0");
-        metrics::describe_counter!("store.write_failures_total", "Writes that the store could not do");
-        gauge!("store.writable").set(1.0);
-        counter!("store.write_failures_total").absolute(0);
-        gauge!("http.connections").set(0.0);
-        counter!("http.connections_refused_total").absolute(0);
-        gauge!("http.event_streams").set(0.0);
+        for (kind, name, help) in METRICS {
+            match kind {
+                MetricKind::Counter => metrics::describe_counter!(name, help),
+                MetricKind::Gauge => metrics::describe_gauge!(name, help),
+                MetricKind::Histogram => metrics::describe_histogram!(name, help),
+            }
+        }
+        gauge!("corkboard.store.writable").set(1.0);
+        counter!("corkboard.store.write_failures_total").absolute(0);
+        gauge!("corkboard.http.connections").set(0.0);
+        counter!("corkboard.http.connections_refused_total").absolute(0);
+        gauge!("corkboard.http.event_streams").set(0.0);
         Ok(Self(handle))
     }
 
-    pub(crate) fn render(&self) -> String {
+    /// The metrics as text. What depends on the time is looked at now.
+    pub(crate) fn render(&self, corkboard: &Corkboard) -> String {
+        gauge!("corkboard.expired_leases").set(corkboard.expired_leases() as f64);
         self.0.render()
     }
 
@@ -81,8 +119,8 @@ impl RequestMeters {
         }
         let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
         let meter = RequestMeter {
-            requests: counter!("http.requests_total", &labels),
-            seconds: histogram!("http.request_seconds", &labels),
+            requests: counter!("corkboard.http.requests_total", &labels),
+            seconds: histogram!("corkboard.http.request_seconds", &labels),
         };
         self.0.write().entry(route.into()).or_default().entry(key).or_insert_with(|| Arc::new(meter)).clone()
     }
@@ -90,7 +128,7 @@ impl RequestMeters {
 
 /// Counts a connection for which there was no room.
 pub(crate) fn refused_connection() {
-    counter!("http.connections_refused_total").increment(1);
+    counter!("corkboard.http.connections_refused_total").increment(1);
 }
 
 /// Something that is open, and counted for as long.
@@ -98,7 +136,7 @@ pub(crate) struct OpenConnection(Gauge);
 
 impl OpenConnection {
     pub(crate) fn new() -> Self {
-        let open = gauge!("http.connections");
+        let open = gauge!("corkboard.http.connections");
         open.increment(1.0);
         Self(open)
     }

@@ -151,7 +151,7 @@ impl Corkboard {
         let observer = AgentListener::new(events.clone()).into();
         let budget = Budget::new(options.memory_budget);
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget, remote.clone());
-        let boards = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone());
+        let boards = Engine::new(store.clone(), options.clone(), Observer::of_boards(), &budget, remote.clone());
         let cores = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone());
         let conversations = match (&remote, options.conversations) {
             (None, Conversations::Process) => {
@@ -547,6 +547,16 @@ impl Corkboard {
 
     fn check_open(&self) -> Result<()> {
         if self.inner.agents.is_closed() { Err(Error::Closed) } else { Ok(()) }
+    }
+
+    /// How many leases of tasks on loaded boards are over and not yet released. Boards that are not loaded do not count.
+    pub fn expired_leases(&self) -> usize {
+        let now = self.inner.boards.time();
+        let of_board = |board: &BoardState| {
+            let claims = board.held().filter_map(|id| board.task(id)?.claim.as_ref());
+            claims.take_while(|claim| claim.deadline <= now).count()
+        };
+        self.inner.boards.loaded_states().iter().map(|board| of_board(&board.state)).sum()
     }
 
     /// How many memories, boards and cores are loaded, and about how many bytes they take.

@@ -379,7 +379,7 @@ fn readers_of_the_same_state_share_its_bytes() {
     let target = Target::start();
     let kind = &states()[0];
     let held: Vec<_> = (0..20).map(|_| client(&kind.request(&target, &[]), Then::LeaveUnread, &target)).collect();
-    let buffered = target.gauge("http_buffered_bytes");
+    let buffered = target.gauge("corkboard_http_buffered_bytes");
     let size = target.server.ask("GET", STATE, &[], "").body.len();
     assert_eq!(buffered, size, "{} readers", held.len());
 }
@@ -538,9 +538,9 @@ fn check(name: &str, shape: &Shape, kinds: &[Kind], target: &Target) {
             assert!(is_expected, "{what}: {answer}");
         }
         drop(held);
-        eventually(&format!("{what}: the release of all bytes"), || target.gauge("http_buffered_bytes") == 0);
+        eventually(&format!("{what}: the release of all bytes"), || target.gauge("corkboard_http_buffered_bytes") == 0);
     }
-    let peak = target.gauge("http_buffered_bytes_peak");
+    let peak = target.gauge("corkboard_http_buffered_bytes_peak");
     assert!(peak <= BUDGET, "{name}: {peak} bytes were held");
     target.serves_others(name);
 }

@@ -115,7 +115,7 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
         let detail = "the last write failed: the store has no space left; nothing was written";
         assert_eq!(answer.json()["detail"], detail, "{store}");
         let metrics = || String::from_utf8(server.ask("GET", "/metrics", &[], "").body).unwrap();
-        assert!(metrics().contains("store_writable 0\n"), "{store}: {}", metrics());
+        assert!(metrics().contains("corkboard_store_writable 0\n"), "{store}: {}", metrics());
         let mut doctor = sandbox.command(CORK);
         doctor.args(["doctor", "--quick", "--url", &server.url]).env_remove("CORK_STORE");
         let ran = run(doctor, b"");
@@ -123,7 +123,7 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
 
         std::fs::remove_file(&full).unwrap();
         eventually("the server is ready again", || ready().status == 200);
-        assert!(metrics().contains("store_writable 1\n"), "{store}: {}", metrics());
+        assert!(metrics().contains("corkboard_store_writable 1\n"), "{store}: {}", metrics());
         assert_eq!(put(3), 200, "{store}");
         assert_eq!(server.ask("GET", ENTRY, &[], "").json()["value"], 3, "{store}");
     }
@@ -251,23 +251,65 @@ fn metrics_are_by_route_and_need_a_token() {
     assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = metrics.text();
     for line in [
-        r#"http_requests_total{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="201"} 1"#,
-        r#"http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
-        r#"http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="401"} 1"#,
-        r#"http_requests_total{method="GET",route="none",status="404"} 1"#,
-        r#"http_requests_total{method="other",route="none",status="404"} 1"#,
-        r#"http_request_seconds_count{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="201"} 1"#,
-        "http_event_streams 0",
+        r#"corkboard_http_requests_total{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="201"} 1"#,
+        r#"corkboard_http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
+        r#"corkboard_http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="401"} 1"#,
+        r#"corkboard_http_requests_total{method="GET",route="none",status="404"} 1"#,
+        r#"corkboard_http_requests_total{method="other",route="none",status="404"} 1"#,
+        r#"corkboard_http_request_seconds_count{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="201"} 1"#,
+        "corkboard_http_event_streams 0",
         "agents_memory_working_entries 1",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} in {text}");
     }
-    let is_alone = || server.ask("GET", "/metrics", &[], "").text().lines().any(|line| line == "http_connections 1");
+    let is_alone =
+        || server.ask("GET", "/metrics", &[], "").text().lines().any(|line| line == "corkboard_http_connections 1");
     eventually("those who have gone are not counted", is_alone);
     assert!(!text.contains("ada") && !text.contains("nowhere") && !text.contains("BREW"), "{text}");
     let open = Serving::start(&sandbox, &["--setting", "public_metrics=true"]);
     assert_eq!(open.ask_as_is("GET", "/metrics", &[], "").status, 200);
     assert_eq!(open.ask_as_is("GET", ENTRY, &[], "").status, 401);
+}
+
+#[test]
+fn every_metric_has_help_a_type_and_an_allowed_prefix() {
+    let sandbox = Sandbox::local();
+    let server = Serving::start(&sandbox, &[]);
+    server.ask("PUT", ENTRY, &[], GREEN);
+    server.ask("GET", ENTRY, &[], "");
+    server.ask("POST", "/v1/boards", &[], r#"{"id": "b", "name": "Auth", "goal": "JWT"}"#);
+    server.ask("POST", "/v1/boards/b/tasks", &[], r#"{"title": "Design"}"#);
+    let text = server.ask("GET", "/metrics", &[], "").text();
+    let word = |line: &str, index: usize| line.split([' ', '{']).nth(index).unwrap_or_default().to_owned();
+    let described = |what: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with(what)).map(|line| word(line, 2)).collect()
+    };
+    let (helps, types) = (described("# HELP "), described("# TYPE "));
+    let mut families: Vec<String> = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| {
+            let name = word(line, 0);
+            let of_histogram = ["_bucket", "_sum", "_count"].iter().find_map(|part| name.strip_suffix(part));
+            of_histogram.filter(|family| types.iter().any(|known| known == family)).unwrap_or(&name).to_owned()
+        })
+        .collect();
+    families.dedup();
+    assert!(families.len() >= 15, "{families:?}");
+    for family in &families {
+        assert!(helps.contains(family) && types.contains(family), "{family} needs a row in METRICS: {text}");
+        let is_allowed = family.starts_with("corkboard_") || family.starts_with("agents_memory_working_");
+        assert!(is_allowed, "{family} must begin with corkboard_");
+    }
+    for line in [
+        "corkboard_ready_tasks 1",
+        "corkboard_expired_leases 0",
+        "corkboard_queued_commands 0",
+        "corkboard_http_event_streams 0",
+        "corkboard_http_buffered_bytes 0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
+    }
 }
 
 #[test]
@@ -282,7 +324,9 @@ fn connections_beyond_the_most_are_refused_and_counted() {
     // The one that there is room for may be the one before, which is on its way out.
     let counted = || {
         let metrics = server.ask("GET", "/metrics", &[], "").text();
-        metrics.lines().find_map(|line| line.strip_prefix("http_connections_refused_total ")?.parse::<u64>().ok())
+        metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("corkboard_http_connections_refused_total ")?.parse::<u64>().ok())
     };
     eventually("there is room again, and the refusals were counted", || counted().is_some_and(|count| count > 0));
 }
@@ -441,7 +485,7 @@ fn completions_know_every_command() {
     for (words, word, before, completed) in [
         ("cork serve --li", "--li", "serve", "--listen\n"),
         ("cork serve --log-format ''", "", "--log-format", "text json\n"),
-        ("cork tools list --format ''", "", "--format", "openai anthropic mcp\n"),
+        ("cork tools list --format ''", "", "--format", "openai openai_responses anthropic mcp\n"),
     ] {
         let mut bash = sandbox.command("bash");
         let completion = format!(

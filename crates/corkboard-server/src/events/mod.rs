@@ -162,7 +162,7 @@ struct OpenStream(Arc<AtomicUsize>);
 
 impl OpenStream {
     fn new(server: &Server) -> Self {
-        gauge!("http.event_streams").increment(1.0);
+        gauge!("corkboard.http.event_streams").increment(1.0);
         server.streams().fetch_add(1, Ordering::Relaxed);
         Self(server.streams().clone())
     }
@@ -170,7 +170,7 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        gauge!("http.event_streams").decrement(1.0);
+        gauge!("corkboard.http.event_streams").decrement(1.0);
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -91,14 +91,15 @@ async fn get_readiness(State(server): State<Server>) -> Result<axum::Json<Health
     path = "/metrics",
     tag = "operations",
     responses(
-        (status = 200, body = String, content_type = "text/plain", example = "http_connections 3\n"),
+        (status = 200, body = String, content_type = "text/plain", example = "corkboard_http_connections 3\n"),
         crate::openapi::Problems
     )
 )]
 async fn get_metrics(State(server): State<Server>) -> Result<Response, HttpError> {
     let nothing = || HttpError::not_found("this server does not count what it does");
     let metrics = server.settings().metrics.as_ref().ok_or_else(nothing)?;
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render()).into_response())
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render(server.corkboard()))
+        .into_response())
 }
 
 /// Whom the token names.

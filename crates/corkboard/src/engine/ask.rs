@@ -12,6 +12,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 use uuid::Uuid;
 
 use super::lead::Leader;
+use super::observer::QueuedCommand;
 use super::{Engine, Slot};
 use crate::access::AuthenticatedActor;
 use crate::store::StoreError;
@@ -52,11 +53,14 @@ pub(crate) struct Proposal<S: Space> {
     pub(super) answer: Option<oneshot::Sender<Result<Answer<S::Reply>>>>,
     /// What the caller is told if the last attempt landed.
     pub(super) reply: Option<S::Reply>,
+    /// Counts it. None once it is answered.
+    pub(super) queued: Option<QueuedCommand>,
 }
 
 impl<S: Space> Proposal<S> {
     /// Tells the caller. One who has stopped waiting is no error.
     pub(super) fn answer(&mut self, answer: Result<Answer<S::Reply>>) {
+        self.queued = None;
         if let Some(caller) = self.answer.take() {
             let _ = caller.send(answer);
         }
@@ -108,7 +112,8 @@ impl<S: Space> Engine<S> {
             return PendingAnswer { led: None, answered };
         }
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
-        let proposal = Proposal { commit, first_id, actor, outside, asked, answer: Some(answer), reply: None };
+        let queued = Some(self.observer.queued());
+        let proposal = Proposal { commit, first_id, actor, outside, asked, answer: Some(answer), reply: None, queued };
         PendingAnswer { led: self.enqueue(slot, Box::new(proposal)), answered }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use corkboard_core::{Space, Usage};
+use corkboard_core::{Revisioned, Space, Usage};
 use parking_lot::Mutex;
 
 use super::{Engine, Slot};
@@ -76,6 +76,11 @@ impl<S: Space> Engine<S> {
         self.slots.lock().values().filter(|slot| slot.state.load().is_some()).count()
     }
 
+    /// The states in memory, current or not.
+    pub(crate) fn loaded_states(&self) -> Vec<Arc<Revisioned<S>>> {
+        self.slots.lock().values().filter_map(|slot| slot.peek()).collect()
+    }
+
     /// Sees to it that all engines together stay within the budget.
     pub(super) fn keep_budget(&self) {
         self.budget.keep();
@@ -91,7 +96,7 @@ impl<S: Space> Engine<S> {
         if let Some(state) = slot.state.swap(None) {
             let usage = state.state.usage();
             self.budget.resident_bytes.fetch_sub(weight(usage), Ordering::Relaxed);
-            self.observer.resident(usage, Usage::default());
+            self.observer.resident(Some(&state.state), None);
             tracing::debug!(space = %slot.id, "space evicted");
         }
     }

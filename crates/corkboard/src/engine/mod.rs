@@ -311,7 +311,7 @@ impl<S: Space> Engine<S> {
         slot.state.store(Some(state.clone()));
         slot.index.outlived(usage_before.unwrap_or_default(), usage);
         slot.usage.store(usage);
-        self.observer.resident(usage_before.unwrap_or_default(), usage);
+        self.observer.resident(before.as_ref().map(|before| &before.state), Some(&state.state));
         let weight = usage_before.map_or(0, evict::weight);
         self.budget.resident_bytes.fetch_add(evict::weight(usage) - weight, Ordering::Relaxed);
         slot.published.notify_waiters();

@@ -1,16 +1,32 @@
 //! What is logged and counted of the spaces that this process uses.
 
 use corkboard_core::agent::AgentState;
-use corkboard_core::{Commit, Space, SpaceId, SpaceKind, Usage};
-use metrics::counter;
+use corkboard_core::board::BoardState;
+use corkboard_core::{Commit, Space, SpaceId, SpaceKind};
+use metrics::{Gauge, counter, gauge};
 use serde::Serialize;
 
-use crate::memory::AgentListener;
+use crate::memory::{AgentListener, count_resident};
 
 /// Logs and counts what this process does to the spaces of one engine. Texts stay out: logs travel further than memories.
 pub(crate) struct Observer<S: Space> {
     /// Logs what the specification words, and notifies subscribers. Only agents' memories have one.
     listener: Option<Box<dyn Listener<S>>>,
+    count_resident: Option<CountResident<S>>,
+    /// Commands that wait to be committed.
+    queued: Gauge,
+}
+
+/// Moves gauges when the state that a process holds of a space is replaced by another. No state: it is not loaded.
+type CountResident<S> = Box<dyn Fn(Option<&S>, Option<&S>) + Send + Sync>;
+
+/// A command that waits to be committed, counted until it is answered.
+pub(super) struct QueuedCommand(Gauge);
+
+impl Drop for QueuedCommand {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
 }
 
 /// Receives what happens to the spaces of one engine.
@@ -19,13 +35,16 @@ pub(crate) trait Listener<S: Space>: Send + Sync + 'static {
     /// This process committed revisions that led from one state to the other. Others' revisions may lie between them.
     fn committed(&self, space: &SpaceId, commits: &[&Commit<S::Event, S::Reply>], before: &S, after: &S);
     fn has_subscribers(&self) -> bool;
-    /// The use of memory changed by the difference of the two.
-    fn resident(&self, before: Usage, after: Usage);
 }
 
 impl<S: Space> Observer<S> {
     pub(crate) fn new() -> Self {
-        Self { listener: None }
+        Self { listener: None, count_resident: None, queued: gauge!("corkboard.queued_commands") }
+    }
+
+    pub(super) fn queued(&self) -> QueuedCommand {
+        self.queued.increment(1.0);
+        QueuedCommand(self.queued.clone())
     }
 
     pub(super) fn loaded(&self, space: &SpaceId) {
@@ -55,16 +74,33 @@ impl<S: Space> Observer<S> {
         tracing::enabled!(tracing::Level::DEBUG) || self.listener.as_ref().is_some_and(|it| it.has_subscribers())
     }
 
-    pub(super) fn resident(&self, before: Usage, after: Usage) {
-        if let Some(listener) = &self.listener {
-            listener.resident(before, after);
+    pub(super) fn resident(&self, before: Option<&S>, after: Option<&S>) {
+        if let Some(count) = &self.count_resident {
+            count(before, after);
         }
+    }
+}
+
+impl Observer<BoardState> {
+    /// Counts the ready tasks of the boards that this process has loaded.
+    pub(crate) fn of_boards() -> Self {
+        let ready = gauge!("corkboard.ready_tasks");
+        let count = |board: Option<&BoardState>| board.map_or(0, |board| board.ready().len());
+        let count_resident: CountResident<BoardState> =
+            Box::new(move |before, after| match (count(before), count(after)) {
+                (before, after) if before == after => {}
+                (before, after) => ready.increment(after as f64 - before as f64),
+            });
+        Self { count_resident: Some(count_resident), ..Self::new() }
     }
 }
 
 impl From<AgentListener> for Observer<AgentState> {
     fn from(listener: AgentListener) -> Self {
-        Self { listener: Some(Box::new(listener)) }
+        let usage = |state: Option<&AgentState>| state.map(Space::usage).unwrap_or_default();
+        let count: CountResident<AgentState> =
+            Box::new(move |before, after| count_resident(usage(before), usage(after)));
+        Self { listener: Some(Box::new(listener)), count_resident: Some(count), ..Self::new() }
     }
 }
 

@@ -115,7 +115,7 @@ impl Ephemeral {
         let names = events.receiver_count().gt(&0).then(|| working.state.clone());
         // It was decided on this very state, so it fits.
         let _ = working.apply(&commit, CommitId::NONE, limits);
-        listener::resident(before, working.state.usage());
+        listener::count_resident(before, working.state.usage());
         listener::tell(events, agent, &commit, [&working.state, names.as_ref().unwrap_or(&working.state)]);
         Ok(Answer::unlogged(reply, working.head.rev))
     }

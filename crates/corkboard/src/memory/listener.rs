@@ -41,10 +41,6 @@ impl Listener<AgentState> for AgentListener {
     fn has_subscribers(&self) -> bool {
         self.events.receiver_count() > 0
     }
-
-    fn resident(&self, before: Usage, after: Usage) {
-        resident(before, after);
-    }
 }
 
 /// Logs a commit and tells subscribers of it.
@@ -103,7 +99,7 @@ fn changed(agent_id: &AgentId, change: &'static str) {
 }
 
 /// Entries and scopes held in memory by this process.
-pub(super) fn resident(before: Usage, after: Usage) {
+pub(crate) fn count_resident(before: Usage, after: Usage) {
     if before.entries != after.entries {
         gauge!("agents.memory.working.entries").increment(after.entries as f64 - before.entries as f64);
     }

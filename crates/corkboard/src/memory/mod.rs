@@ -35,7 +35,7 @@ pub use forget::{ForgetForGood, Forgotten};
 pub use handle::MemoryHandle;
 pub(crate) use handle::kept_metadata;
 pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
-pub(crate) use listener::{AgentListener, Meters};
+pub(crate) use listener::{AgentListener, Meters, count_resident};
 pub use long_term::LongTermMemory;
 pub use lookup::FoundEntry;
 pub(crate) use notebook::known;

@@ -84,7 +84,7 @@ impl Writes {
                 | StoreError::OutcomeUnknown(_)
                 | StoreError::Failed(_)),
             ) => {
-                counter!("store.write_failures_total").increment(1);
+                counter!("corkboard.store.write_failures_total").increment(1);
                 self.set(Some(error));
             }
             // One space is damaged, or the caller was wrong.
@@ -100,7 +100,7 @@ impl Writes {
             (true, Some(_)) => {}
             (true, None) => tracing::info!("the store can be written again"),
         }
-        gauge!("store.writable").set(if new.is_none() { 1.0 } else { 0.0 });
+        gauge!("corkboard.store.writable").set(if new.is_none() { 1.0 } else { 0.0 });
         *failure = new.cloned();
     }
 }

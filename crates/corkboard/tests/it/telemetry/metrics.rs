@@ -1,8 +1,14 @@
 //! §7.2: what is measured.
 
 use std::collections::BTreeMap;
+use std::future::IntoFuture;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+
+use corkboard::boards::{NewBoard, NewTask};
+use corkboard::{Actor, ActorKind, Role};
 
 use super::{DAY, durable};
 use crate::common::{Home, agent_a, days, in_time};
@@ -11,6 +17,8 @@ const ENTRIES: &str = "agents.memory.working.entries";
 const SCOPES: &str = "agents.memory.working.scopes";
 const GET_LATENCY: &str = "agents.memory.working.get_latency_ms";
 const SET_LATENCY: &str = "agents.memory.working.set_latency_ms";
+const READY: &str = "corkboard.ready_tasks";
+const QUEUED: &str = "corkboard.queued_commands";
 const FALLBACKS: &str = "agents.memory.working.scope_fallback_total";
 
 struct Meter {
@@ -22,6 +30,14 @@ impl Meter {
     fn look(&self) -> BTreeMap<String, DebugValue> {
         let snapshot = self.snapshotter.snapshot().into_vec();
         snapshot.into_iter().map(|(key, _, _, value)| (key.key().name().to_owned(), value)).collect()
+    }
+
+    /// How far one gauge has moved.
+    fn gauge(&self, name: &str) -> f64 {
+        match self.look().get(name) {
+            Some(DebugValue::Gauge(value)) => value.into_inner(),
+            other => panic!("{name} is {other:?}"),
+        }
     }
 
     /// How far the gauges for entries and scopes have moved.
@@ -87,7 +103,58 @@ fn metrics_have_the_names_and_types_of_the_seed() {
             (SCOPES, "gauge"),
             (SET_LATENCY, "histogram"),
         ];
-        assert_eq!(kinds, expected);
+        let (of_the_seed, own): (Vec<_>, Vec<_>) = kinds.into_iter().partition(|(name, _)| name.starts_with("agents."));
+        assert_eq!(of_the_seed, expected);
+        assert!(own.iter().all(|(name, _)| name.starts_with("corkboard.")), "{own:?}");
+    });
+}
+
+#[test]
+fn metric_ready_tasks_follows_the_boards_that_are_loaded() {
+    measured(async |home, meter| {
+        let corkboard = home.open().await;
+        let ready = || meter.gauge(READY);
+        let new = NewBoard { name: "Auth".into(), goal: "JWT".into(), ..NewBoard::default() };
+        let board = corkboard.create_board(new).id("auth").await.unwrap();
+        assert_eq!(ready(), 0.0);
+        board.add_tasks(vec![NewTask::new("Design"), NewTask::new("Build")], vec![]).await.unwrap();
+        assert_eq!(ready(), 2.0);
+        let worker = board.clone().acting_as(Actor::new("ann", ActorKind::Agent, Role::Worker));
+        worker.claim_task(None, Duration::from_secs(60)).await.unwrap().unwrap();
+        assert_eq!((ready(), corkboard.expired_leases()), (-1.0, 0));
+        home.clock.advance(Duration::from_secs(61));
+        assert_eq!((ready(), corkboard.expired_leases()), (0.0, 1));
+        corkboard.tick().await.unwrap();
+        assert_eq!((ready(), corkboard.expired_leases()), (1.0, 0));
+        // Another process that has loaded nothing counts nothing.
+        if home.is_shared() {
+            let other = home.open().await;
+            assert_eq!((ready(), other.expired_leases()), (0.0, 0));
+            other.board("auth").unwrap().view().await.unwrap();
+            assert_eq!(ready(), 2.0);
+        }
+    });
+}
+
+#[test]
+fn metric_queued_commands_counts_those_that_are_not_answered() {
+    measured(async |home, meter| {
+        let (_board, _, memory) = agent_a(&home).await;
+        memory.set("a", &1).await.unwrap();
+        assert_eq!(meter.gauge(QUEUED), 0.0);
+        let mut writes: Vec<_> = (0..3).map(|value| Box::pin(memory.set("a", &value).into_future())).collect();
+        let mut waiting = 0;
+        for write in &mut writes {
+            // Polled once, so that it is in the queue. A store in memory answers at once.
+            let polled = write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            waiting += usize::from(polled.is_pending());
+        }
+        assert_eq!(waiting, if home.is_shared() { 3 } else { 0 });
+        assert_eq!(meter.gauge(QUEUED), waiting as f64);
+        for write in writes.into_iter().filter(|_| waiting > 0) {
+            write.await.unwrap();
+        }
+        assert_eq!(meter.gauge(QUEUED), -(waiting as f64));
     });
 }
 
