@@ -21,6 +21,8 @@ mod progress;
 mod scope_argument;
 mod text_input;
 mod value_parsers;
+#[cfg(test)]
+mod vocabulary;
 
 use std::process::ExitCode;
 

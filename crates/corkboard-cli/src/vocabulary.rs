@@ -1,0 +1,120 @@
+//! Every name that a program or a person types is in `docs/vocabulary.md`, with one meaning: fields and parameters of the
+//! HTTP interface, flags of the command line, inputs of tools.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use clap::CommandFactory;
+use corkboard::Corkboard;
+use corkboard::tools::{ToolRegistry, ToolSet};
+use serde_json::Value;
+
+use crate::args::Cli;
+
+/// The file, from the project's folder.
+const VOCABULARY: &str = "docs/vocabulary.md";
+/// The description of the HTTP interface, which a test of the server keeps up to date.
+const DESCRIPTION: &str = "crates/corkboard-server/openapi.json";
+
+/// Names, and where each is used.
+#[derive(Default)]
+struct Names(BTreeMap<String, BTreeSet<String>>);
+
+impl Names {
+    fn add(&mut self, name: &str, place: &str) {
+        self.0.entry(name.to_owned()).or_default().insert(place.to_owned());
+    }
+
+    /// The properties of a schema and of all that is in it, and the parameters of operations.
+    fn add_all_in(&mut self, part: &Value, place: &str) {
+        match part {
+            Value::Object(object) => {
+                // An event's only property is its type.
+                let is_event = ["AgentEvent", "BoardEvent", "CoreEvent"].iter().any(|event| place.starts_with(event));
+                let properties = object.get("properties").and_then(Value::as_object);
+                if let Some(properties) = properties.filter(|properties| !is_event || properties.len() > 1) {
+                    properties.keys().for_each(|name| self.add(name, place));
+                }
+                if let (Some(Value::String(name)), true) = (object.get("name"), object.contains_key("in")) {
+                    self.add(name, place);
+                }
+                let parts = object.iter().filter(|(name, _)| !["example", "examples"].contains(&name.as_str()));
+                parts.for_each(|(_, part)| self.add_all_in(part, place));
+            }
+            Value::Array(parts) => parts.iter().for_each(|part| self.add_all_in(part, place)),
+            _ => {}
+        }
+    }
+
+    /// The long flags of a command and its subcommands, as the fields that they stand for. Hidden ones are older names.
+    fn add_flags(&mut self, command: &clap::Command, place: &str) {
+        let place = format!("{place} {}", command.get_name());
+        for flag in command.get_arguments().filter(|flag| !flag.is_hide_set()).filter_map(|flag| flag.get_long()) {
+            self.add(&flag.replace('-', "_"), place.trim());
+        }
+        command.get_subcommands().for_each(|command| self.add_flags(command, &place));
+    }
+}
+
+async fn used() -> Names {
+    let mut names = Names::default();
+    let description: Value = serde_json::from_str(&file(DESCRIPTION)).unwrap();
+    for (schema, part) in description["components"]["schemas"].as_object().unwrap() {
+        names.add_all_in(part, schema);
+    }
+    for (path, part) in description["paths"].as_object().unwrap() {
+        names.add_all_in(part, path);
+    }
+    names.add_flags(&Cli::command(), "");
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    for tool in ToolRegistry::with_sets(&corkboard, &ToolSet::ALL).definitions() {
+        names.add_all_in(&tool.schema, &format!("tool {}", tool.name));
+    }
+    names
+}
+
+/// A file of the project.
+fn file(path: &str) -> String {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    fs::read_to_string(project.join(path)).unwrap()
+}
+
+/// The rows of the file: a name between backticks, and its meaning.
+fn rows(text: &str) -> Vec<(&str, &str)> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |")?.split_once("` | "));
+    rows.collect()
+}
+
+#[tokio::test]
+async fn every_name_is_in_the_vocabulary_with_one_meaning() {
+    let (used, text) = (used().await, file(VOCABULARY));
+    let rows = rows(&text);
+    let listed: BTreeMap<&str, &str> = rows.iter().copied().collect();
+    let mut wrong = String::new();
+    for (name, places) in used.0.iter().filter(|(name, _)| !listed.contains_key(name.as_str())) {
+        let places: Vec<_> = places.iter().take(3).map(String::as_str).collect();
+        writeln!(wrong, "add a row for `{name}` (used in {}), or use the name that is there", places.join(", "))
+            .unwrap();
+    }
+    for name in listed.keys().filter(|name| !used.0.contains_key(**name)) {
+        writeln!(wrong, "remove the row for `{name}`: nothing uses it").unwrap();
+    }
+    let mut meanings = BTreeMap::new();
+    for (name, meaning) in &rows {
+        if !meaning.ends_with('.') {
+            writeln!(wrong, "say in a sentence what `{name}` means").unwrap();
+        }
+        if let Some(other) = meanings.insert(meaning, name) {
+            writeln!(wrong, "`{other}` and `{name}` have the same meaning: use one of them, or say how they differ")
+                .unwrap();
+        }
+    }
+    let names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
+    assert!(
+        names.is_sorted_by(|one, next| one.to_lowercase() < next.to_lowercase()),
+        "sort the rows; one row per name"
+    );
+    assert!(wrong.is_empty(), "{VOCABULARY}:\n{wrong}");
+}
