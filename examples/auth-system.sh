@@ -17,7 +17,7 @@ export CORK_BOARD=${CORK_BOARD:-auth-system}
 # --- what all of them use -------------------------------------------------------------------------------------------------
 
 # as NAME ROLE COMMAND…: a command in somebody's name
-as() { "$CORK" --as "$1" --role "$2" "${@:3}"; }
+as() { "$CORK" --principal "$1" --role "$2" "${@:3}"; }
 
 # say NAME TEXT: a line that shows who does what
 say() { printf '%-12s  %s\n' "$1" "$2"; }
@@ -55,7 +55,7 @@ orchestrator() {
     say $me "assigned $ready to dev"
     wait_for "\"task_completed\":{\"task\":\"$ready\""
   done
-  as $me orchestrator board complete --comment "the auth system stands" >/dev/null
+  as $me orchestrator board complete --reason "the auth system stands" >/dev/null
   say $me "completed the board"
 }
 
@@ -65,7 +65,7 @@ developer() {
   local me=dev revision task
   # It works on what is assigned to it, one thing after the other, until the board has ended.
   "$CORK" board watch --from-rev 0 --json | while read -r revision; do
-    case $revision in *'"task_assigned":{"task":"'*'","to":"dev"}'*) ;; *) continue ;; esac
+    case $revision in *'"task_assigned":{"task":"'*'","agent":"dev"}'*) ;; *) continue ;; esac
     task=${revision#*'"task_assigned":{"task":"'}
     task=${task%%'"'*}
     as $me worker task claim "$task" >/dev/null
@@ -83,9 +83,9 @@ design() {
   # 3. It reads its context, finds a boundary, and decides.
   context=$(as $me worker task context "$task")
   grep --quiet "Build auth system for the API" <<<"$context"
-  as $me worker board discover "User table has no refresh_token column" --type constraint --affects "$task" >/dev/null
+  as $me worker board discover "User table has no refresh_token column" --type constraint --affects-task "$task" >/dev/null
   as $me worker board decide "Where do refresh tokens live?" "Add migration to add column" \
-    --over "a table of their own" --because "one table less to join" --affects "$task" >/dev/null
+    --alternative "a table of their own" --rationale "one table less to join" --affects-task "$task" >/dev/null
   say $me "found that the user table has no refresh_token column; decided to add it"
 
   # 5. On its next turn it reads its context again. What a person said is in it.
@@ -94,8 +94,8 @@ design() {
   grep --quiet "Don't modify user table, use separate token table" <<<"$context"
   as $me worker nudge ack N-1 >/dev/null
   as $me worker board decide "Where do refresh tokens live?" "A separate token table" --supersedes D-1 \
-    --over "a column of the user table" --because "the user table is not ours to change: other services read it" \
-    --affects "$task" >/dev/null
+    --alternative "a column of the user table" --rationale "the user table is not ours to change: other services read it" \
+    --affects-task "$task" >/dev/null
   say $me "heard the nudge, and decided anew"
 
   # 6. It makes the schema, and submits it for review.
@@ -112,7 +112,7 @@ design() {
 
 reviewer() {
   local me=qa
-  wait_for '"review_assigned":{"task":"T-1","to":"qa"'
+  wait_for '"review_assigned":{"task":"T-1","agent":"qa"'
   as $me reviewer review T-1 approve "Does not touch the user table" >/dev/null
   say $me "approved T-1"
 }

@@ -12,7 +12,7 @@ CORK=${CORK:-cork}
 command -v "$CORK" >/dev/null || { echo "cork is not on the PATH: set CORK to its path" >&2; exit 1; }
 
 # as NAME ROLE COMMAND…: run a command as this agent or person
-as() { "$CORK" --as "$1" --role "$2" "${@:3}"; }
+as() { "$CORK" --principal "$1" --role "$2" "${@:3}"; }
 
 # say NAME TEXT: print who does what
 say() { printf '%-12s  %s\n' "$1" "$2"; }
@@ -42,7 +42,7 @@ worker() {
     fi
   fi
   # It works until the board ends. Rework comes first.
-  while [ -n "$claim" ] || claim=$(as dev worker task claim --wait 60 --json 2>/dev/null); do
+  while [ -n "$claim" ] || claim=$(as dev worker task claim --wait-s 60 --json 2>/dev/null); do
     task=$(field task <<<"$claim")
     echo "$task $(field epoch <<<"$claim")" >"$WORK/claim"
     if [ "$(field attempt <<<"$claim")" = 1 ]; then
@@ -100,7 +100,7 @@ export CORK WORK
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$WORK"' EXIT
 
 as grace human board create "Tokens" --id "$CORK_BOARD" --goal "Store refresh tokens" >/dev/null
-as grace human task add "Design the token table" --review >/dev/null
+as grace human task add "Design the token table" --needs-review >/dev/null
 say grace "made the board $CORK_BOARD with one task"
 supervise &
 supervisor=$!

@@ -34,7 +34,7 @@ Examples:
   cork memory set user_name Ada
   cork memory get user_name
   cork --agent researcher memory list
-  cork memory watch --from 0
+  cork memory watch --from-rev 0
   cork board create 'Add login' --goal 'Users sign in with a password'
   cork --board add-login-1a2b3c4d task list --view ready
 
@@ -91,8 +91,8 @@ pub(crate) struct Global {
     #[arg(skip)]
     pub(crate) config: Config,
 
-    /// In whose name: entries and the log show it as author [default: $USER]
-    #[arg(long = "as", global = true, value_name = "NAME", value_parser = name_argument)]
+    /// Name recorded as the author of changes [default: $USER]
+    #[arg(long, alias = "as", global = true, value_name = "NAME", value_parser = name_argument)]
     principal: Option<String>,
 
     /// What you may do: orchestrator, worker, reviewer, observer, human or admin [default: admin; with a server: as the token
@@ -100,7 +100,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "ROLE", value_parser = role(), hide_possible_values = true)]
     role: Option<Role>,
 
-    /// Answer in JSON, errors too
+    /// Print JSON; lists are {"items": […], "next": cursor or null}, errors on stderr are RFC 9457 problems as over HTTP
     #[arg(long, global = true)]
     pub(crate) json: bool,
 

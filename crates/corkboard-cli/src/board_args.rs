@@ -87,13 +87,13 @@ pub(crate) struct ClaimConditions {
 /// How long a claim holds.
 #[derive(Args)]
 pub(crate) struct LeaseArgument {
-    /// For how long it is yours if you are not heard of
-    #[arg(long, value_name = "SECONDS", default_value_t = Lease::CLAIM_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
-    lease: f64,
+    /// Lease duration; without a heartbeat the task is released
+    #[arg(long, alias = "lease", value_name = "SECONDS", default_value_t = Lease::CLAIM_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
+    lease_s: f64,
 }
 
 impl LeaseArgument {
     pub(crate) fn duration(&self) -> std::time::Duration {
-        std::time::Duration::try_from_secs_f64(self.lease).unwrap_or(std::time::Duration::MAX)
+        std::time::Duration::try_from_secs_f64(self.lease_s).unwrap_or(std::time::Duration::MAX)
     }
 }

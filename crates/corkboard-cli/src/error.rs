@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::{EntryDocument, Error, ErrorKind};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use corkboard::lists::WithLists;
+use corkboard::{EntryDocument, Error, ErrorKind, Problem};
 
 use crate::error_hint::hint;
 use crate::notebook_problems;
-use crate::output::{clip, json_object, one_line, value_text};
+use crate::output::{clip, one_line, value_text};
 
 const SHOWN_VALUE: usize = 200;
 
@@ -91,7 +90,7 @@ pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
     };
     let kind = failure.kind();
     let mut exit_code = kind.exit_code();
-    let problem = match &failure {
+    let report = match &failure {
         CliError::Unhealthy => return ExitCode::from(exit_code),
         CliError::Incomplete => return ExitCode::from(INCOMPLETE),
         CliError::Reported(error) if !json => {
@@ -100,33 +99,26 @@ pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
             }
             return ExitCode::from(exit_code);
         }
-        CliError::Library(error) | CliError::Reported(error) => of_library(error),
-        CliError::Own { code, message, hint, .. } => {
-            ErrorReport { code, message: message.clone(), hint: hint.clone(), details: Map::new() }
+        CliError::Library(error) | CliError::Reported(error) => {
+            ErrorReport { problem: Problem::from(error), hint: hint(error) }
         }
-        CliError::Output(error) => ErrorReport {
-            code: "output",
-            message: format!("the answer could not be written: {error}"),
-            hint: None,
-            details: Map::new(),
-        },
+        CliError::Own { code, message, hint, .. } => {
+            ErrorReport { problem: Problem::new(code, kind, message), hint: hint.clone() }
+        }
+        CliError::Output(error) => {
+            let message = format!("the answer could not be written: {error}");
+            ErrorReport { problem: Problem::new("output", kind, message), hint: None }
+        }
         CliError::Copy(error) => ErrorReport {
-            code: "output",
-            message: format!("the copy on stdout is not complete: {error}"),
+            problem: Problem::new("output", kind, format!("the copy on stdout is not complete: {error}")),
             hint: Some("do not keep it: what it went to ended too early, or is full".into()),
-            details: Map::new(),
         },
         CliError::Interrupted { then } => {
             exit_code = INTERRUPTED;
-            ErrorReport {
-                code: "interrupted",
-                message: format!("interrupted; {then}"),
-                hint: None,
-                details: Map::new(),
-            }
+            ErrorReport { problem: Problem::new("interrupted", kind, format!("interrupted; {then}")), hint: None }
         }
     };
-    say(&if json { problem.json(kind) } else { problem.text(&failure) });
+    say(&if json { report.json() } else { report.text(&failure) });
     ExitCode::from(exit_code)
 }
 
@@ -137,8 +129,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && json {
         let text = error.render().to_string();
         let message = text.trim().strip_prefix("error: ").unwrap_or(text.trim()).to_owned();
-        let problem = ErrorReport { code: "usage", message, hint: None, details: Map::new() };
-        say(&problem.json(ErrorKind::Invalid));
+        say(&ErrorReport { problem: Problem::new("usage", ErrorKind::Invalid, message), hint: None }.json());
         return ExitCode::from(ErrorKind::Invalid.exit_code());
     }
     // To stderr or stdout, as fits; a reader who has gone is no error.
@@ -151,17 +142,14 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-struct ErrorReport<'a> {
-    code: &'a str,
-    message: String,
+struct ErrorReport {
+    problem: Problem,
     hint: Option<String>,
-    /// What else a caller needs to do better.
-    details: Map<String, Value>,
 }
 
-impl ErrorReport<'_> {
+impl ErrorReport {
     fn text(&self, failure: &CliError) -> String {
-        let mut text = format!("error: {}", plain(&self.message));
+        let mut text = format!("error: {}", plain(&self.problem.detail));
         if let Some(entry) = self.current_entry() {
             let value = clip(&one_line(&value_text(&entry.value)), SHOWN_VALUE);
             text += &format!("\ncurrent value, version {}, by {}: {value}", entry.version, entry.metadata.author);
@@ -177,35 +165,21 @@ impl ErrorReport<'_> {
 
     /// The entry that is there, if one is in the way.
     fn current_entry(&self) -> Option<EntryDocument> {
-        self.details.get("key")?;
-        serde_json::from_value(self.details.get("current")?.clone()).ok()
+        self.problem.details.get("key")?;
+        serde_json::from_value(self.problem.details.get("current")?.clone()).ok()
     }
 
-    fn json(&self, kind: ErrorKind) -> String {
-        #[derive(Serialize)]
-        struct Fields<'a> {
-            code: &'a str,
-            kind: ErrorKind,
-            message: &'a str,
-            retryable: bool,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            hint: Option<&'a str>,
-            #[serde(flatten)]
-            details: &'a Map<String, Value>,
+    /// The problem as a server answers it, with the hint among its details.
+    fn json(&self) -> String {
+        let mut problem = self.problem.clone();
+        if let Some(hint) = &self.hint {
+            problem.details.insert("hint".into(), hint.as_str().into());
         }
-        let Self { code, message, hint, details } = self;
-        let retryable = kind == ErrorKind::Unavailable;
-        let error = Fields { code, kind, message, retryable, hint: hint.as_deref(), details };
-        serde_json::to_string(&json_object! { error }).unwrap_or_else(|error| error.to_string())
+        serde_json::to_string(&WithLists(&problem)).unwrap_or_else(|error| error.to_string())
     }
 }
 
 /// A message may quote what was remembered: nothing of it reaches the terminal but text and lines.
 fn plain(text: &str) -> String {
     text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
-}
-
-fn of_library(error: &Error) -> ErrorReport<'_> {
-    let details = corkboard::Problem::from(error).details;
-    ErrorReport { code: error.code(), message: error.to_string(), hint: hint(error), details }
 }

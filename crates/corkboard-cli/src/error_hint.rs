@@ -56,7 +56,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
         Refusal::Conflict { current: None, .. } => "to create it, use --if-version 0".into(),
         Refusal::RevConflict { expected, current } => {
             format!(
-                "`cork memory watch` or `cork board watch` with --from {expected} shows what changed; then try again \
+                "`cork memory watch` or `cork board watch` with --from-rev {expected} shows what changed; then try again \
                  with --if-rev {current}"
             )
         }
@@ -150,7 +150,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
             format!("`cork board show` shows what is there; then try again with --if-version {}", current.version)
         }
         Refusal::Unfinished { .. } => {
-            "`cork task list` shows them; --cancel-unfinished cancels them, `cork board cancel` gives all up".into()
+            "`cork task list` shows them; --unfinished cancel cancels them, `cork board cancel` gives all up".into()
         }
         Refusal::NotOnBoard { what, .. } if what == "task" => "`cork task list` shows the tasks there are".into(),
         Refusal::NotOnBoard { what, .. } if what == "choice" => "`cork choose list` shows the choices there are".into(),
@@ -167,7 +167,9 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
             "nothing was written; leave the board to whoever runs it now".into()
         }
         Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
-        Refusal::NotForYou { .. } => "`cork nudge check` shows what is said to you; --as says who you are".into(),
+        Refusal::NotForYou { .. } => {
+            "`cork nudge check` shows what is said to you; --principal says who you are".into()
+        }
         Refusal::NotAuthor { .. } => "record a decision of your own, without --supersedes".into(),
         Refusal::Irreversible { .. } => {
             "a person can supersede it with --force (without --role, you are a person)".into()
@@ -178,7 +180,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::OwnTask { .. } => "let a reviewer or a person approve it (without --role, you are a person)".into(),
         Refusal::UrgentNudges { .. } => "`cork nudge check` shows them; then try again".into(),
         Refusal::Superseded { by, .. } => format!("{by} holds in its place: name that one instead"),
-        Refusal::NothingWaits => "--affects T-1,T-2 names them; without --needs-approval none waits".into(),
+        Refusal::NothingWaits => "--affects-task T-1,T-2 names them; without --needs-approval none waits".into(),
         Refusal::Checksum { .. } => "without --checksum it is computed from the file".into(),
         refusal => return task_hint(refusal),
     })
@@ -257,9 +259,9 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             format!("`cork task release {task}` first gives it back")
         }
         Refusal::AlreadyBegun { task, status: Failed } => format!("`cork task retry {task}` first opens it again"),
-        Refusal::AlreadyBegun { .. } => "`cork task add TITLE --after T-1` adds a new one that waits".into(),
+        Refusal::AlreadyBegun { .. } => "`cork task add TITLE --depends-on T-1` adds a new one that waits".into(),
         Refusal::LeaseLength { least, most, .. } => {
-            format!("--lease takes from {} to {} seconds", *least as f64 / 1000.0, *most as f64 / 1000.0)
+            format!("--lease-s takes from {} to {} seconds", *least as f64 / 1000.0, *most as f64 / 1000.0)
         }
         _ => return None,
     })
@@ -351,7 +353,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
         }
         StoreError::Future { head: 0, .. } => "nothing was written there yet".into(),
         StoreError::Future { head, .. } => format!("name {head}, or an earlier revision"),
-        StoreError::Diverged => "start again with --from 0".into(),
+        StoreError::Diverged => "start again with --from-rev 0".into(),
         StoreError::Answered(problem) => return server_hint(problem),
         StoreError::Closed => return None,
     })

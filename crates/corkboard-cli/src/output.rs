@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 pub(crate) use corkboard::count;
 
 use crate::error::CliError;
+use crate::page::Page;
 
 const WIDTH: u16 = 120;
 
@@ -36,6 +37,11 @@ impl Output {
     /// The answer in the form that was asked for.
     pub(crate) fn answer(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.json { self.document(value) } else { self.line(&text()) }
+    }
+
+    /// A page of a list in the form that was asked for.
+    pub(crate) fn list<T: Serialize>(self, page: &Page<T>, text: impl FnOnce() -> String) -> Result<(), CliError> {
+        self.answer(page, || page.text(text()))
     }
 
     /// One JSON document on one line, with its empty lists.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, json_object, one_line, table};
+use crate::page::Page;
 
 /// Show what was done to the memory on a day, a line per write
 #[derive(Args)]
@@ -72,11 +73,11 @@ async fn days(session: &Session) -> Result<(), CliError> {
         writes: u64,
     }
     let days = session.agent.active_days().await?;
-    let days: Vec<Day> = days.into_iter().map(|(date, writes)| Day { date, writes }).collect();
-    session.output.answer(&days, || match days.is_empty() {
+    let days = Page::whole(days.into_iter().map(|(date, writes)| Day { date, writes }).collect());
+    session.output.list(&days, || match days.items.is_empty() {
         true => "nothing was written yet".into(),
         false => {
-            let rows = days.iter().map(|day| [day.date.to_string(), day.writes.to_string()]);
+            let rows = days.items.iter().map(|day| [day.date.to_string(), day.writes.to_string()]);
             table([("DATE", Fit), ("WRITES", Fit)], rows)
         }
     })

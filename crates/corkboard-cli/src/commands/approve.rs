@@ -6,15 +6,14 @@ use corkboard::boards::{ApprovalId, DecisionId};
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::named_text::Comment;
 use crate::output::json_object;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
 
 /// Approve a decision: what waits for it may go on
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork approve D-1 'go ahead' --as grace")]
+  cork approve D-1 'go ahead' --principal grace")]
 pub(crate) struct Approve {
     #[command(flatten)]
     judged: Judged,
@@ -24,7 +23,7 @@ pub(crate) struct Approve {
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork reject D-1 'too dear' --as grace")]
+  cork reject D-1 'too dear' --principal grace")]
 pub(crate) struct Reject {
     #[command(flatten)]
     judged: Judged,
@@ -35,9 +34,8 @@ struct Judged {
     /// The decision
     decision: DecisionId,
 
-    /// What else there is to say; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    comment: Option<String>,
+    #[command(flatten)]
+    comment: Comment,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -50,7 +48,7 @@ fn tell(session: &Session, id: ApprovalId, decision: DecisionId, verdict: &str) 
 impl Approve {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Judged { decision, comment, conditions } = self.judged;
-        let comment = comment.map(text_or_stdin).transpose()?;
+        let comment = comment.text()?;
         let id = conditions.open(session)?.approve(decision, comment).await?;
         tell(session, id, decision, "approved")
     }
@@ -59,7 +57,7 @@ impl Approve {
 impl Reject {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Judged { decision, comment, conditions } = self.judged;
-        let comment = comment.map(text_or_stdin).transpose()?;
+        let comment = comment.text()?;
         let id = conditions.open(session)?.reject(decision, comment).await?;
         tell(session, id, decision, "rejected")
     }

@@ -9,6 +9,7 @@ use crate::board_view::ids;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{json_object, one_line};
+use crate::page::Page;
 use crate::value_parsers::text_argument;
 
 /// Choose a branch of a board's graph, or add a choice
@@ -22,7 +23,7 @@ use crate::value_parsers::text_argument;
     after_help = "\
 Examples:
   cork choose add 'Which library?' --option jose=T-1 --option hand=T-2,T-3
-  cork choose C-1 jose --because 'it is maintained'
+  cork choose C-1 jose --rationale 'it is maintained'
   cork choose list"
 )]
 pub(crate) struct Choose {
@@ -38,8 +39,8 @@ pub(crate) struct Choose {
     option: Option<String>,
 
     /// Why
-    #[arg(long, value_name = "TEXT")]
-    because: Option<String>,
+    #[arg(long, alias = "because", value_name = "TEXT")]
+    rationale: Option<String>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -107,7 +108,7 @@ impl Choose {
             return Err(CliError::invalid("usage", "which branch of which choice?").hint("`cork choose --help`"));
         };
         let board = self.conditions.open(session)?;
-        let cancelled = board.choose(choice, &option, self.because).await?;
+        let cancelled = board.choose(choice, &option, self.rationale).await?;
         session.output.answer(&json_object! { choice, chosen: &option, cancelled: &cancelled }, || {
             let chosen = format!("{choice} is decided: {}", one_line(&option));
             match cancelled.as_slice() {
@@ -135,7 +136,7 @@ impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
         let all: Vec<_> = view.state().choices().collect();
-        session.output.answer(&all, || {
+        session.output.list(&Page::whole(all), || {
             choices(view.state()).unwrap_or_else(|| format!("board {} has no choices", one_line(view.id().as_str())))
         })
     }

@@ -15,7 +15,7 @@ use crate::value_parsers::one_of;
 /// Compose a prompt from what an agent remembers, within a budget of tokens
 ///
 /// With --board or CORK_BOARD, the board's goal and constraints too, and what nudges say to the agent: it is the agent who
-/// reads, and the board's log says that they reached it. With --as, whoever that names reads instead. What seldom changes
+/// reads, and the board's log says that they reached it. With --principal, whoever that names reads instead. What seldom changes
 /// comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base; for other vendors'
 /// models the count is an estimate.
 #[derive(Args)]

@@ -136,7 +136,7 @@ fn advice(garbage: &Garbage) -> Option<String> {
         (keeps(|by| *by == KeptBy::NotArchived), "not archived: `cork board archive BOARD` puts it away"),
         (
             keeps(|by| matches!(by, KeptBy::Retention { .. })),
-            "to be kept: `cork board archive BOARD --retain DAYS` changes for how long, from now on",
+            "to be kept: `cork board archive BOARD --retain-days DAYS` changes for how long, from now on",
         ),
         (
             keeps(|by| *by == KeptBy::Learnings),

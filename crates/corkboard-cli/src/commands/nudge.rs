@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
-use corkboard::AgentId;
 use corkboard::boards::{NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget, Receipt};
-use jiff::SignedDuration;
+use jiff::Timestamp;
 
 use crate::board_args::{BoardConditions, RevisionArgument};
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{Fit, Percent, Rest, json_object, now, one_line, table};
+use crate::output::{Fit, Percent, Rest, json_object, one_line, table};
+use crate::page::Page;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::{one_of, seconds, text_argument};
+use crate::value_parsers::{moment_argument, one_of, text_argument};
 
-/// Say something to those who work on a board
+/// Send a message to those who work on a board
 ///
 /// It is shown to each of them, in their context and by `cork nudge check`, until they acknowledge it. Prints its id;
 /// `cork nudge list` shows whom it reached.
@@ -26,10 +26,10 @@ use crate::value_parsers::{one_of, seconds, text_argument};
     after_help = "\
 Examples:
   cork nudge 'Use the staging database' --to ada --priority urgent
-  cork nudge 'Freeze at noon' --for 3600
+  cork nudge 'Freeze at noon' --to orchestrator --expires-at 1h
   cork nudge list
-  cork nudge check --as ada
-  cork nudge ack N-1 --as ada"
+  cork nudge check --principal ada
+  cork nudge ack N-1 --principal ada"
 )]
 pub(crate) struct NudgeCommand {
     #[command(subcommand)]
@@ -39,21 +39,17 @@ pub(crate) struct NudgeCommand {
     #[arg(required = true, value_parser = text_argument, allow_hyphen_values = true)]
     message: Option<String>,
 
-    /// To one agent [default: to all]
-    #[arg(long, value_name = "NAME", conflicts_with = "to_orchestrator")]
-    to: Option<String>,
-
-    /// To whoever is the orchestrator
-    #[arg(long)]
-    to_orchestrator: bool,
+    /// Target: all, orchestrator, or an agent's name; {"agent": "NAME"} for an agent called all or orchestrator
+    #[arg(long, value_name = "TARGET", default_value = "all")]
+    to: NudgeTarget,
 
     /// How much it matters
     #[arg(long, value_name = "PRIORITY", default_value = "normal", value_parser = priority())]
     priority: NudgePriority,
 
-    /// For how long it is shown [default: until it is acknowledged]
-    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    lasts: Option<f64>,
+    /// When it stops being shown: 30d, 12h, 45m, or a time as RFC 3339 writes it [default: when it is acknowledged]
+    #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
+    expires_at: Option<Timestamp>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -92,19 +88,19 @@ struct List {
 
 /// Read what is said to you; that you read it is written down
 ///
-/// --as says who reads. What is said to all is for those who work: with --role worker, with a task of the board, or with
+/// --principal says who reads. What is said to all is for those who work: with --role worker, with a task of the board, or with
 /// something done or recorded on it.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork nudge check --as ada --role worker")]
+  cork nudge check --principal ada --role worker")]
 struct Check {}
 
 /// Say that you heed what was said to you: it is not shown to you again
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork nudge ack N-1 N-2 --as ada")]
+  cork nudge ack N-1 N-2 --principal ada")]
 struct Ack {
     /// Which
     #[arg(required = true)]
@@ -126,20 +122,9 @@ impl NudgeCommand {
         let Some(message) = self.message else {
             return Err(CliError::invalid("usage", "what is to be said?").hint("`cork nudge --help`"));
         };
-        let to = match (self.to, self.to_orchestrator) {
-            (Some(name), _) => NudgeTarget::Agent(AgentId::new(&name, &Default::default())?),
-            (None, true) => NudgeTarget::Orchestrator,
-            (None, false) => NudgeTarget::All,
-        };
-        let until = |lasts: f64| {
-            let lasts = SignedDuration::try_from_secs_f64(lasts).ok();
-            lasts
-                .and_then(|lasts| now().checked_add(lasts).ok())
-                .ok_or_else(|| CliError::invalid("expiry", "too far away"))
-        };
         let board = self.conditions.open(session)?;
         let message = text_or_stdin(message)?;
-        let nudge = NewNudge { to, message, priority: self.priority, expires_at: self.lasts.map(until).transpose()? };
+        let nudge = NewNudge { to: self.to, message, priority: self.priority, expires_at: self.expires_at };
         let id = board.inject_nudge(nudge).await?;
         session.output.answer(&json_object! { id }, || id.to_string())
     }
@@ -148,24 +133,24 @@ impl NudgeCommand {
 impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
-        let all: Vec<&Arc<Nudge>> = view.state().nudges().collect();
-        session.output.answer(&all, || match all.is_empty() {
+        let all = Page::whole(view.state().nudges().collect());
+        session.output.list(&all, || match all.items.is_empty() {
             true => format!("nobody said anything on board {}", one_line(view.id().as_str())),
-            false => nudge_table(&all),
+            false => nudge_table(&all.items),
         })
     }
 }
 
 async fn check(session: &Session) -> Result<(), CliError> {
-    let told = session.open_board()?.nudges_for().await?;
-    session.output.answer(&told, || match told.is_empty() {
+    let told = Page::whole(session.open_board()?.nudges_for().await?);
+    session.output.list(&told, || match told.items.is_empty() {
         true => "nobody tells you anything new".into(),
         false => {
             let line = |nudge: &Arc<Nudge>| {
                 let (by, message) = (one_line(&nudge.created_by), one_line(&nudge.message));
                 format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
             };
-            told.iter().map(line).collect::<Vec<_>>().join("\n")
+            told.items.iter().map(line).collect::<Vec<_>>().join("\n")
         }
     })
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Rest, age, count, entry_table, fields, note_table, now, one_line, table, time};
+use crate::page::Page;
 use crate::scope_argument::find_scope;
 
 /// Create, look at, merge and dispose scopes
@@ -126,8 +127,9 @@ impl Create {
 
 impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
-        let scopes = session.memory().active_scopes().await?;
-        session.output.answer(&scopes, || {
+        let page = Page::whole(session.memory().active_scopes().await?);
+        session.output.list(&page, || {
+            let scopes = &page.items;
             if scopes.is_empty() {
                 return format!("agent {} has no scopes besides its root", session.agent.agent_id());
             }
@@ -136,7 +138,7 @@ impl List {
                 [
                     scope.id.to_string(),
                     one_line(scope.name.as_str()),
-                    name_of(&scopes, scope.parent),
+                    name_of(scopes, scope.parent),
                     scope.entries.to_string(),
                     scope.notes.to_string(),
                     age(scope.created_at, now),

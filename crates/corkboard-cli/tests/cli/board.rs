@@ -29,6 +29,10 @@ impl Desk {
         self.sandbox.json(&self.arguments(arguments))
     }
 
+    pub(crate) fn items(&self, arguments: &[&str]) -> Value {
+        self.sandbox.items(&self.arguments(arguments))
+    }
+
     pub(crate) fn fails(&self, arguments: &[&str], code: i32, said: &str) -> Value {
         self.sandbox.fails(&self.arguments(arguments), code, said)
     }
@@ -42,12 +46,12 @@ impl Desk {
 fn a_board_is_made_listed_and_shown() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["board", "list"]), "there are no boards yet; `cork board create NAME` makes one");
-    assert_eq!(sandbox.json(&["board", "list"]), json!([]));
+    assert_eq!(sandbox.items(&["board", "list"]), json!([]));
     let made = sandbox.json(&["board", "create", "Add login", "--goal", "Users sign in", "--constraint", "no JWT"]);
     let id = made["id"].as_str().unwrap();
     assert!(id.starts_with("add-login-"), "{made}");
     assert_eq!(made["name"], "Add login");
-    let listed = sandbox.json(&["board", "list"]);
+    let listed = sandbox.items(&["board", "list"]);
     assert_eq!((&listed[0]["board"], &listed[0]["summary"]["status"]), (&json!(id), &json!("active")));
     assert!(sandbox.ok(&["board", "list", "--status", "active"]).contains("Add login"));
     assert_eq!(sandbox.ok(&["board", "list", "--status", "completed"]), "no such boards");
@@ -75,7 +79,7 @@ fn which_board_must_be_said() {
     let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "no such board");
     assert_eq!(error["code"], "no_board");
     sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "there is no such board: nowhere");
-    assert_eq!(sandbox.json(&["board", "list"]), json!([]), "nothing was made by that");
+    assert_eq!(sandbox.items(&["board", "list"]), json!([]), "nothing was made by that");
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn the_same_request_makes_one_board() {
     let create = ["board", "create", "Once", "--idempotency-key", "k"];
     let id = sandbox.ok(&create);
     assert_eq!(sandbox.ok(&create), id);
-    assert_eq!(sandbox.json(&["board", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.items(&["board", "list"]).as_array().unwrap().len(), 1);
     let error = sandbox.fails(&["board", "create", "Other", "--idempotency-key", "k"], 4, "another body");
     assert_eq!(error["code"], "idempotency_mismatch");
     assert_eq!(sandbox.ok(&["board", "create", "Named", "--id", "mine"]), "mine");
@@ -110,15 +114,29 @@ fn a_board_is_edited_if_nobody_was_first() {
 fn what_comes_up_is_recorded_and_shown() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Write the schema"]);
-    let decide = ["--as", "ada", "board", "decide", "Which hash?", "argon2id", "--over", "bcrypt", "--affects", "t-1"];
-    assert_eq!(desk.ok(&[&decide[..], &["--because", "memory-hard", "--irreversible"]].concat()), "D-1");
+    let decide = [
+        "--principal",
+        "ada",
+        "board",
+        "decide",
+        "Which hash?",
+        "argon2id",
+        "--alternative",
+        "bcrypt",
+        "--affects-task",
+        "t-1",
+    ];
+    assert_eq!(desk.ok(&[&decide[..], &["--rationale", "memory-hard", "--irreversible"]].concat()), "D-1");
     let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1", "--force"];
     let by_another = [&["--role", "worker"], &again[..]].concat();
     let error = desk.fails(&by_another, 6, "ada: only they and those who run the board may supersede it");
     assert_eq!(error["code"], "not_author");
-    assert_eq!(desk.ok(&[&["--as", "ada"], &again[..]].concat()), "D-2");
-    assert_eq!(desk.json(&["board", "discover", "no column", "--type", "constraint", "--affects", "T-1"])["id"], "F-1");
-    desk.fails(&["board", "discover", "x", "--affects", "T-9"], 3, "no task T-9");
+    assert_eq!(desk.ok(&[&["--principal", "ada"], &again[..]].concat()), "D-2");
+    assert_eq!(
+        desk.json(&["board", "discover", "no column", "--type", "constraint", "--affects-task", "T-1"])["id"],
+        "F-1"
+    );
+    desk.fails(&["board", "discover", "x", "--affects-task", "T-9"], 3, "no task T-9");
 
     std::fs::write(desk.sandbox.path().join("schema.sql"), "create table users;").unwrap();
     assert_eq!(desk.ok(&["board", "artifact", "schema.sql", "--type", "code", "--task", "T-1", "--inline"]), "A-1");
@@ -156,8 +174,8 @@ fn a_board_is_drawn() {
     let desk = Desk::new("Plan");
     assert_eq!(desk.ok(&["board", "graph"]), "flowchart TD");
     desk.ok(&["task", "add", "Say \"hi\" <b>"]);
-    desk.ok(&["task", "add", "Then", "--after", "T-1"]);
-    desk.ok(&["task", "add", "Or", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Then", "--depends-on", "T-1"]);
+    desk.ok(&["task", "add", "Or", "--depends-on", "T-1"]);
     desk.ok(&["choose", "add", "Which?", "--option", "a=T-2", "--option", "b=T-3"]);
     desk.ok(&["choose", "C-1", "a"]);
     let mermaid = "\
@@ -196,10 +214,10 @@ fn a_board_ends_once_and_says_how() {
     desk.ok(&["task", "add", "Two"]);
     let error = desk.fails(&["board", "complete"], 4, "2 tasks are not finished");
     assert_eq!((&error["code"], &error["unfinished"]), (&json!("unfinished"), &json!(2)));
-    desk.ok(&["--as", "ada", "task", "claim"]);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
     let complete =
-        ["--board", &desk.board, "board", "complete", "--cancel-unfinished", "--comment", "enough", "--json"];
+        ["--board", &desk.board, "board", "complete", "--unfinished", "cancel", "--reason", "enough", "--json"];
     let ended = desk.sandbox.cork(&complete);
     assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "not all of it was done");
     let ended: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -209,7 +227,7 @@ fn a_board_ends_once_and_says_how() {
         "tasks": {"completed": 1, "failed": 0, "cancelled": 1}})
     );
     for command in
-        [&["task", "add", "Three"][..], &["board", "complete"], &["task", "claim"], &["task", "claim", "--wait", "9"]]
+        [&["task", "add", "Three"][..], &["board", "complete"], &["task", "claim"], &["task", "claim", "--wait-s", "9"]]
     {
         assert_eq!(desk.fails(command, 4, "nothing on it changes any more")["code"], "board_ended", "{command:?}");
     }
@@ -225,7 +243,7 @@ fn a_board_ends_once_and_says_how() {
 fn a_board_that_was_not_done_is_completed_with_an_exit_code_for_scripts() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
-    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
     desk.ok(&["task", "cancel", "T-1"]);
     let ended = desk.sandbox.cork(&["--board", &desk.board, "board", "complete"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "{ended:?}");
@@ -241,10 +259,10 @@ fn a_board_that_was_not_done_is_completed_with_an_exit_code_for_scripts() {
 fn the_past_is_shown_compared_and_forked() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
-    desk.ok(&["--as", "ada", "task", "claim"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
     desk.ok(&["board", "cancel"]);
     assert_eq!(desk.json(&["board", "show", "--at", "2"])["tasks"][0]["status"], "pending");
-    assert_eq!(desk.json(&["task", "list", "--at", "3"])[0]["status"], "in_progress");
+    assert_eq!(desk.items(&["task", "list", "--at", "3"])[0]["status"], "in_progress");
     assert_eq!(desk.json(&["task", "show", "T-1", "--at", "3"])["assigned_to"], "ada");
     assert_eq!(desk.fails(&["board", "show", "--at", "9"], 2, "revision")["code"], "future_revision");
     let diff = desk.ok(&["board", "diff", "2", "3"]);
@@ -276,7 +294,7 @@ fn a_revision_that_is_not_there_yet_is_said_to_be_so() {
     ] {
         let error = desk.fails(arguments, 2, "99");
         let hint = error["hint"].as_str().unwrap();
-        assert!(hint.ends_with(", or an earlier revision") && !hint.contains("--from"), "{arguments:?} {hint}");
+        assert!(hint.ends_with(", or an earlier revision") && !hint.contains("--from-rev"), "{arguments:?} {hint}");
     }
 }
 
@@ -307,11 +325,11 @@ fn artifacts_are_listed_and_verbs_are_no_paths() {
     desk.json(&["board", "artifact", "schema.sql"]);
     desk.json(&["board", "artifact", "schema.sql", "-d", "better"]);
     desk.json(&["board", "artifact", "src/list"]);
-    let listed = desk.json(&["board", "artifact", "list"]);
+    let listed = desk.items(&["board", "artifact", "list"]);
     let listed: Vec<_> = listed.as_array().unwrap().iter().map(|made| (&made["path"], &made["version"])).collect();
     assert_eq!(listed, [(&json!("schema.sql"), &json!(2)), (&json!("src/list"), &json!(1))]);
     assert!(desk.ok(&["board", "artifact", "list"]).contains("better"));
-    assert_eq!(desk.json(&["board", "artifact", "list", "--at", "2"]).as_array().unwrap().len(), 1);
+    assert_eq!(desk.items(&["board", "artifact", "list", "--at", "2"]).as_array().unwrap().len(), 1);
     for verb in ["show", "rm", "add"] {
         let error = desk.fails(&["board", "artifact", verb], 2, "no command");
         assert_eq!(error["code"], "not_a_path");
@@ -395,11 +413,11 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
 #[test]
 fn a_log_reference_shows_its_revisions() {
     let desk = Desk::new("Plan");
-    desk.ok(&["task", "add", "Design", "--review"]);
-    desk.ok(&["--as", "dev", "task", "claim", "T-1"]);
-    desk.ok(&["--as", "dev", "board", "decide", "Which hash?", "argon2id"]);
+    desk.ok(&["task", "add", "Design", "--needs-review"]);
+    desk.ok(&["--principal", "dev", "task", "claim", "T-1"]);
+    desk.ok(&["--principal", "dev", "board", "decide", "Which hash?", "argon2id"]);
     desk.ok(&["board", "discover", "users has no column for tokens"]);
-    desk.ok(&["--as", "dev", "task", "complete", "T-1", "four tables"]);
+    desk.ok(&["--principal", "dev", "task", "complete", "T-1", "four tables"]);
     desk.ok(&["task", "review", "T-1", "approve"]);
     let contributions = desk.json(&["board", "show"])["agent_contributions"].clone();
     let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent"] == "dev").unwrap();
@@ -410,10 +428,12 @@ fn a_log_reference_shows_its_revisions() {
     let revisions: Vec<_> = lines.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(revisions, ["4", "6", "7"], "{lines}");
     assert!(lines.contains("argon2id") && lines.contains("approved T-1"), "{lines}");
-    let all = desk.json(&["board", "log", &format!("board/{}#4..6", desk.board)]);
+    let all = desk.items(&["board", "log", &format!("board/{}#4..6", desk.board)]);
     let revisions: Vec<_> = all.as_array().unwrap().iter().map(|revision| revision["rev"].as_u64().unwrap()).collect();
     assert_eq!(revisions, [4, 5, 6]);
-    let one = desk.json(&["board", "log", &format!("board/{}#1", desk.board)]);
+    let first = desk.json(&["board", "log", &format!("board/{}#4..6", desk.board), "--limit", "1"]);
+    assert_eq!((&first["items"][0]["rev"], &first["next"]), (&json!(4), &json!(format!("board/{}#5..6", desk.board))));
+    let one = desk.items(&["board", "log", &format!("board/{}#1", desk.board)]);
     assert!(one[0]["events"][0]["created"].is_object(), "{one}");
     let nothing = desk.ok(&["board", "log", &format!("board/{}#1@dev", desk.board)]);
     assert_eq!(nothing, format!("no revisions match board/{}#1..1@dev", desk.board));

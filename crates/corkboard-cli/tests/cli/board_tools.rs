@@ -144,7 +144,7 @@ fn an_urgent_nudge_interrupts_tools_and_the_refusal_of_complete_task_delivers_it
     let refused = tool("ann", "complete_task", r#"{"summary": "done"}"#);
     assert_eq!(refused.code, 4, "{refused:?}");
     assert!(refused.stderr.contains("N-1 (urgent) from tester: Stop"), "{refused:?}");
-    let nudges = sandbox.json(&["--board", &board, "nudge", "list"]);
+    let nudges = sandbox.items(&["--board", &board, "nudge", "list"]);
     assert_eq!(nudges[0]["delivered"][0]["agent"], "ann", "{nudges}");
     let answer = tool("ann", "write_memory", r#"{"key": "k", "content": "v"}"#);
     assert!(answer.stdout.contains("N-1 (urgent) from tester: Stop"), "{answer:?}");

@@ -47,9 +47,9 @@ fn other_processes_are_seen_until_the_board_ends() {
     desk.ok(&["task", "add", "One"]);
     // Each is told before the next is done.
     assert!(watcher.line().ends_with("tester  added T-1 One"));
-    desk.ok(&["--as", "ada", "task", "claim"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
     assert!(watcher.line().ends_with("ada  began T-1"));
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "all\u{1b}[31m of it"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "all\u{1b}[31m of it"]);
     let line = watcher.line();
     assert!(line.starts_with("     4  20") && line.ends_with("ada  completed T-1: all\\u{1b}[31m of it"), "{line}");
     desk.ok(&["board", "complete"]);
@@ -67,7 +67,7 @@ fn programs_get_an_object_for_each_revision() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
     desk.ok(&["board", "cancel"]);
-    let revisions = Watcher::start(&desk, &["--from", "1", "--json"]).rest();
+    let revisions = Watcher::start(&desk, &["--from-rev", "1", "--json"]).rest();
     let revisions: Vec<Value> = revisions.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(revisions.len(), 2);
     assert_eq!((&revisions[0]["rev"], &revisions[0]["actor"]["principal"]), (&json!(2), &json!("tester")));
@@ -97,37 +97,37 @@ fn who_wants_more_than_the_end_goes_on() {
 fn every_kind_of_event_has_words() {
     let desk = Desk::new("Plan");
     for title in ["One", "Two", "Three"] {
-        desk.ok(&["task", "add", title, "--review"]);
+        desk.ok(&["task", "add", title, "--needs-review"]);
     }
     desk.ok(&["board", "edit", "--goal", "better"]);
     desk.ok(&["task", "edit", "T-1", "--priority", "2"]);
-    desk.ok(&["task", "add", "Four", "--after", "T-1,T-2"]);
+    desk.ok(&["task", "add", "Four", "--depends-on", "T-1,T-2"]);
     desk.ok(&["task", "depend", "T-4", "--on", "T-3"]);
     desk.ok(&["choose", "add", "Which?", "--option", "a=T-2", "--option", "b=T-3"]);
-    desk.ok(&["choose", "C-1", "a", "--because", "shorter"]);
+    desk.ok(&["choose", "C-1", "a", "--rationale", "shorter"]);
     desk.ok(&["task", "assign", "T-1", "grace", "--review"]);
     desk.ok(&["task", "assign", "T-1", "ada"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-1", "--lease", "0.01"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-1", "--wait", "20"]);
-    desk.ok(&["--as", "ada", "task", "block", "T-1", "no access"]);
-    desk.ok(&["--as", "ada", "task", "start", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "release", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
-    desk.ok(&["--as", "grace", "task", "review", "T-1", "rework", "again"]);
-    desk.ok(&["--as", "ada", "task", "fail", "T-1", "no network"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1", "--lease-s", "0.01"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1", "--wait-s", "20"]);
+    desk.ok(&["--principal", "ada", "task", "block", "T-1", "no access"]);
+    desk.ok(&["--principal", "ada", "task", "start", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "release", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--principal", "grace", "task", "review", "T-1", "rework", "again"]);
+    desk.ok(&["--principal", "ada", "task", "fail", "T-1", "no network"]);
     desk.ok(&["task", "retry"]);
     desk.ok(&["board", "decide", "Which hash?", "argon2id"]);
     desk.ok(&["board", "discover", "no column", "--type", "risk"]);
     desk.json(&["board", "artifact", "src/schema.sql"]);
-    desk.ok(&["board", "decide", "Delete?", "yes", "--affects", "T-1", "--needs-approval"]);
-    desk.ok(&["--as", "grace", "reject", "D-2", "no"]);
+    desk.ok(&["board", "decide", "Delete?", "yes", "--affects-task", "T-1", "--needs-approval"]);
+    desk.ok(&["--principal", "grace", "reject", "D-2", "no"]);
     desk.ok(&["nudge", "Mind the budget", "--to", "ada", "--priority", "low"]);
-    desk.ok(&["--as", "ada", "nudge", "ack", "N-1"]);
-    desk.ok(&["board", "pause", "--comment", "lunch"]);
+    desk.ok(&["--principal", "ada", "nudge", "ack", "N-1"]);
+    desk.ok(&["board", "pause", "--reason", "lunch"]);
     desk.ok(&["board", "resume"]);
     desk.ok(&["task", "cancel", "T-1", "not needed"]);
-    desk.ok(&["board", "cancel", "--comment", "enough"]);
+    desk.ok(&["board", "cancel", "--reason", "enough"]);
     let text = Watcher::start(&desk, &["--from-rev", "0"]).rest().join("\n");
     for said in [
         "edited the board",
@@ -193,7 +193,7 @@ fn assert_restored(seen: &Value) {
 fn a_terminal_shows_the_board_live_and_is_restored() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Write the schema"]);
-    desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Write the routes", "--depends-on", "T-1"]);
     let seen = on_a_terminal(
         &desk,
         (100, 30),
@@ -203,7 +203,7 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
             ["expect", "Write the schema"],
             ["expect", "Last events"],
             // Another process.
-            ["run", [CORK, "--board", desk.board, "--as", "ada", "task", "claim"]],
+            ["run", [CORK, "--board", desk.board, "--principal", "ada", "task", "claim"]],
             ["expect", "1 in progress, 1 waiting"],
             ["expect", "▶ T-1 Write the schema  ada"],
             ["expect", "ada began T-1"],
@@ -217,7 +217,7 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
     assert_restored(&seen);
     assert!(seen["written"].as_str().unwrap().trim_end().ends_with("0 of 2 tasks done, 1 in progress, 1 waiting"));
     // The board is no worse for it.
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
     // Ctrl-C, SIGTERM, the end of the board.
     let cancel = json!(["run", [CORK, "board", "cancel", desk.board]]);
     for last in [json!(["send", "\u{3}"]), json!(["signal", 15]), cancel] {

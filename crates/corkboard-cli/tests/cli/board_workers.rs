@@ -21,7 +21,7 @@ const LEASE_SECONDS: &str = "2";
 /// flaky one fails.
 const WORKER: &str = r#"
 while :; do
-  claim=$("$CORK" --as "$NAME" --role worker task claim --wait 30 --lease "$LEASE" --json 2>/dev/null)
+  claim=$("$CORK" --principal "$NAME" --role worker task claim --wait-s 30 --lease-s "$LEASE" --json 2>/dev/null)
   case $? in
     0) ;;
     4) exit 0 ;;
@@ -33,9 +33,9 @@ while :; do
   number=${task#T-}
   if [ "$attempt" = 1 ] && [ $((number % 50)) = 7 ]; then sleep 1000; fi
   if [ "$attempt" = 1 ] && [ $((number % 50)) = 11 ]; then
-    "$CORK" --as "$NAME" --role worker task fail "$task" "not yet" --epoch "$epoch" >/dev/null 2>&1
+    "$CORK" --principal "$NAME" --role worker task fail "$task" "not yet" --epoch "$epoch" >/dev/null 2>&1
   else
-    "$CORK" --as "$NAME" --role worker task complete "$task" "by $NAME" --epoch "$epoch" >/dev/null 2>&1
+    "$CORK" --principal "$NAME" --role worker task complete "$task" "by $NAME" --epoch "$epoch" >/dev/null 2>&1
   fi
 done
 "#;
@@ -45,15 +45,15 @@ done
 const ORCHESTRATOR: &str = r#"
 approve() {
   for task in $("$CORK" task list --view needs_review --ids); do
-    "$CORK" --as lead --role reviewer task review "$task" approve >/dev/null 2>&1
+    "$CORK" --principal lead --role reviewer task review "$task" approve >/dev/null 2>&1
   done
 }
-"$CORK" --as lead task add --from plan.jsonl --idempotency-key plan >/dev/null || exit 1
-"$CORK" --as lead choose C-1 left >/dev/null 2>&1
+"$CORK" --principal lead task add --from plan.jsonl --idempotency-key plan >/dev/null || exit 1
+"$CORK" --principal lead choose C-1 left >/dev/null 2>&1
 approve
 "$CORK" board watch --from-rev 0 --json | while read -r revision; do
   case $revision in *task_submitted*) approve ;; esac
-  case $revision in *'"task_completed":{"task":"T-200"'*) "$CORK" --as lead board complete >/dev/null 2>&1 ;; esac
+  case $revision in *'"task_completed":{"task":"T-200"'*) "$CORK" --principal lead board complete >/dev/null 2>&1 ;; esac
 done
 "#;
 

@@ -106,7 +106,7 @@ fn memory_scopes_and_notebooks_are_alike_on_a_store_and_through_a_server() {
         cork memory list --keys
         cork memory search Grace
         cork memory note add 'prefers short answers'
-        cork memory note add 'and long walks' --as grace
+        cork memory note add 'and long walks' --principal grace
         cork memory note list
         cork memory note remove 1
         cork memory note remove 1
@@ -118,7 +118,7 @@ fn memory_scopes_and_notebooks_are_alike_on_a_store_and_through_a_server() {
         cork --agent ' ' memory get a
         cork --role observer memory set a 1
         cork --role observer memory get user_name
-        cork memory watch --from 0 --count 3
+        cork memory watch --from-rev 0 --limit 3
         cork scope create task
         cork memory set user_name Lin --scope task
         cork memory get user_name --scope task
@@ -200,51 +200,51 @@ fn boards_and_tasks_are_alike_on_a_store_and_through_a_server() {
         cork board create x --id ' '
         export CORK_BOARD=login; cork board edit --goal better --if-version 1
         export CORK_BOARD=login; cork board edit --goal better --if-version 1
-        export CORK_BOARD=login; cork task add 'Write the schema' -d 'all tables' --review --priority 3
-        export CORK_BOARD=login; cork task add 'Write the routes' --after T-1 --retries 1
-        export CORK_BOARD=login; cork task add 'Or the other' --after T-1
-        export CORK_BOARD=login; cork task add 'No' --after T-9
+        export CORK_BOARD=login; cork task add 'Write the schema' -d 'all tables' --needs-review --priority 3
+        export CORK_BOARD=login; cork task add 'Write the routes' --depends-on T-1 --retry-limit 1
+        export CORK_BOARD=login; cork task add 'Or the other' --depends-on T-1
+        export CORK_BOARD=login; cork task add 'No' --depends-on T-9
         export CORK_BOARD=login; printf '{"tasks":[{"key":"a","title":"A"},{"key":"b","title":"B","depends_on":["a"]}]}' > batch.json; cork task add --from batch.json
         export CORK_BOARD=login; cork task depend T-1 --on T-2
         export CORK_BOARD=login; cork task edit T-2 --title 'All routes' --if-version 99
-        export CORK_BOARD=login; cork task edit T-2 --title 'All routes' --estimate 5
+        export CORK_BOARD=login; cork task edit T-2 --title 'All routes' --estimate-minutes 5
         export CORK_BOARD=login; cork choose add 'Which?' --option a=T-2 --option b=T-3
         export CORK_BOARD=login; cork choose list
         export CORK_BOARD=login; cork choose C-1 c
         export CORK_BOARD=login; cork task assign T-1 ada
-        export CORK_BOARD=login; cork --as bob --role worker task claim T-1
-        export CORK_BOARD=login; cork --as ada --role worker task start T-1
-        export CORK_BOARD=login; cork --as ada --role worker task block T-1 'no access'
+        export CORK_BOARD=login; cork --principal bob --role worker task claim T-1
+        export CORK_BOARD=login; cork --principal ada --role worker task start T-1
+        export CORK_BOARD=login; cork --principal ada --role worker task block T-1 'no access'
         export CORK_BOARD=login; cork task list --view blocked
-        export CORK_BOARD=login; cork --as ada --role worker task start T-1
-        export CORK_BOARD=login; cork --as ada --role worker task heartbeat T-1
-        export CORK_BOARD=login; cork --as ada --role worker task release T-1
-        export CORK_BOARD=login; cork --as bob --role worker task claim --lease 60
-        export CORK_BOARD=login; cork --as bob --role worker task claim --lease 0
-        export CORK_BOARD=login; cork --as ada --role worker task complete T-1 mine
-        export CORK_BOARD=login; cork --as bob --role worker task complete T-1 'five tables' --epoch 77
-        export CORK_BOARD=login; cork --as bob --role worker task complete T-1 'five tables' --next 'index them'
+        export CORK_BOARD=login; cork --principal ada --role worker task start T-1
+        export CORK_BOARD=login; cork --principal ada --role worker task heartbeat T-1
+        export CORK_BOARD=login; cork --principal ada --role worker task release T-1
+        export CORK_BOARD=login; cork --principal bob --role worker task claim --lease-s 60
+        export CORK_BOARD=login; cork --principal bob --role worker task claim --lease-s 0
+        export CORK_BOARD=login; cork --principal ada --role worker task complete T-1 mine
+        export CORK_BOARD=login; cork --principal bob --role worker task complete T-1 'five tables' --epoch 77
+        export CORK_BOARD=login; cork --principal bob --role worker task complete T-1 'five tables' --next-step 'index them'
         export CORK_BOARD=login; cork task assign T-1 grace --review
-        export CORK_BOARD=login; cork --as bob --role worker review T-1 approve
-        export CORK_BOARD=login; cork --as grace --role reviewer review T-1 rework 'not yet'
-        export CORK_BOARD=login; cork --as bob --role worker task claim T-1
-        export CORK_BOARD=login; cork --as bob --role worker task complete T-1 'six tables'
-        export CORK_BOARD=login; cork --as grace --role reviewer task review T-1 approve
-        export CORK_BOARD=login; cork choose C-1 a --because 'it is simpler'
+        export CORK_BOARD=login; cork --principal bob --role worker review T-1 approve
+        export CORK_BOARD=login; cork --principal grace --role reviewer review T-1 rework 'not yet'
+        export CORK_BOARD=login; cork --principal bob --role worker task claim T-1
+        export CORK_BOARD=login; cork --principal bob --role worker task complete T-1 'six tables'
+        export CORK_BOARD=login; cork --principal grace --role reviewer task review T-1 approve
+        export CORK_BOARD=login; cork choose C-1 a --rationale 'it is simpler'
         export CORK_BOARD=login; cork choose C-1 a
-        export CORK_BOARD=login; cork --as bob --role worker task claim T-2
-        export CORK_BOARD=login; cork --as bob --role worker task fail T-2 'no network'
-        export CORK_BOARD=login; cork --as bob --role worker task claim T-2
-        export CORK_BOARD=login; cork --as bob --role worker task fail T-2 'no network'
+        export CORK_BOARD=login; cork --principal bob --role worker task claim T-2
+        export CORK_BOARD=login; cork --principal bob --role worker task fail T-2 'no network'
+        export CORK_BOARD=login; cork --principal bob --role worker task claim T-2
+        export CORK_BOARD=login; cork --principal bob --role worker task fail T-2 'no network'
         export CORK_BOARD=login; cork task retry T-2
         export CORK_BOARD=login; cork task retry
         export CORK_BOARD=login; cork task cancel T-2 'not needed'
-        export CORK_BOARD=login; cork --as zoe --role worker task claim T-9
-        export CORK_BOARD=login; cork --as zoe --role worker task claim --wait 0.1
+        export CORK_BOARD=login; cork --principal zoe --role worker task claim T-9
+        export CORK_BOARD=login; cork --principal zoe --role worker task claim --wait-s 0.1
         export CORK_BOARD=login; cork --role observer task add x
-        export CORK_BOARD=login; cork board decide 'Which hash?' argon2id --over bcrypt --because 'memory-hard'
-        export CORK_BOARD=login; cork board discover 'no column' --type constraint --affects T-1
-        export CORK_BOARD=login; cork board discover x --affects T-99
+        export CORK_BOARD=login; cork board decide 'Which hash?' argon2id --alternative bcrypt --rationale 'memory-hard'
+        export CORK_BOARD=login; cork board discover 'no column' --type constraint --affects-task T-1
+        export CORK_BOARD=login; cork board discover x --affects-task T-99
         export CORK_BOARD=login; printf 'create table' > schema.sql; cork board artifact schema.sql --type code --task T-1 --inline
         export CORK_BOARD=login; cork board artifact schema.sql --size 3
         export CORK_BOARD=login; cork board artifact list
@@ -259,17 +259,17 @@ fn boards_and_tasks_are_alike_on_a_store_and_through_a_server() {
         export CORK_BOARD=login; cork board graph
         export CORK_BOARD=login; cork board graph --format dot
         export CORK_BOARD=login; cork board search schema
-        export CORK_BOARD=login; timeout 0.5 "$CORK" board watch --from 999
+        export CORK_BOARD=login; timeout 0.5 "$CORK" board watch --from-rev 999
         export CORK_BOARD=login; cork tools list --set worker
         export CORK_BOARD=login; cork --agent bob --role worker tools call claim_task '{}'
         export CORK_BOARD=login; cork --agent zoe --role worker tools call record_discovery '{"content": "found"}'
         export CORK_BOARD=login; cork board complete
-        export CORK_BOARD=login; cork board complete --cancel-unfinished --comment enough
+        export CORK_BOARD=login; cork board complete --unfinished cancel --reason enough
         export CORK_BOARD=login; cork task add late
         export CORK_BOARD=login; cork board show
         cork board list
         cork gc
-        cork board archive login --retain 0
+        cork board archive login --retain-days 0
         cork board discard login
         cork gc
         cork gc --yes
@@ -291,7 +291,7 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         cork core list
         cork core add rules 'Every route of the API has a test' --tag api
         cork core add rules 'every route of  the API has a test'
-        cork core add rules 'Every route of the API has a test' --as bob
+        cork core add rules 'Every route of the API has a test' --principal bob
         cork core add rules 'Deploys happen on Tuesdays' --importance 0.9 --trust outside
         cork core add 'team/é %2F ..' 'odd name'
         cork core show 'team/é %2F ..'
@@ -303,7 +303,7 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         cork core search rules deploy
         cork core edit rules E-2 --importance 0.1 --if-version 99
         cork core edit rules E-2 --trust own
-        cork --as bob --role worker core edit rules E-1 --trust own
+        cork --principal bob --role worker core edit rules E-1 --trust own
         cork core edit rules E-2 --content 'Every route of the API has a test'
         cork core forget rules E-2 --reason old
         cork core forget rules E-2
@@ -319,31 +319,31 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         cork board create Plan --id plan --core rules --goal 'deploy the API'
         export CORK_BOARD=plan; cork task add Design
         export CORK_BOARD=plan; cork nudge list
-        export CORK_BOARD=plan; cork nudge 'Use staging' --to ada --priority urgent --as grace
+        export CORK_BOARD=plan; cork nudge 'Use staging' --to ada --priority urgent --principal grace
         export CORK_BOARD=plan; cork nudge ' '
-        export CORK_BOARD=plan; cork nudge 'Freeze at noon' --for 3600
-        export CORK_BOARD=plan; cork --as ada --role worker task context T-1
-        export CORK_BOARD=plan; cork --as ada --role worker nudge check
-        export CORK_BOARD=plan; cork --as ada --role worker nudge ack N-1
-        export CORK_BOARD=plan; cork --as ada --role worker nudge ack N-1
+        export CORK_BOARD=plan; cork nudge 'Freeze at noon' --expires-at 1h
+        export CORK_BOARD=plan; cork --principal ada --role worker task context T-1
+        export CORK_BOARD=plan; cork --principal ada --role worker nudge check
+        export CORK_BOARD=plan; cork --principal ada --role worker nudge ack N-1
+        export CORK_BOARD=plan; cork --principal ada --role worker nudge ack N-1
         export CORK_BOARD=plan; cork nudge ack N-99
-        export CORK_BOARD=plan; cork --as ada --role worker nudge hm
+        export CORK_BOARD=plan; cork --principal ada --role worker nudge hm
         export CORK_BOARD=plan; cork nudge list
         export CORK_BOARD=plan; cork --agent ada context --budget 900
-        export CORK_BOARD=plan; cork board decide 'Which hash?' argon2id --over bcrypt --needs-approval --affects T-1 --as ada
-        export CORK_BOARD=plan; cork --as ada --role worker task claim T-1
-        export CORK_BOARD=plan; cork --as ada --role worker approve D-1
+        export CORK_BOARD=plan; cork board decide 'Which hash?' argon2id --alternative bcrypt --needs-approval --affects-task T-1 --principal ada
+        export CORK_BOARD=plan; cork --principal ada --role worker task claim T-1
+        export CORK_BOARD=plan; cork --principal ada --role worker approve D-1
         export CORK_BOARD=plan; cork approve D-1 'fine'
         export CORK_BOARD=plan; cork reject D-1 'no'
         export CORK_BOARD=plan; cork approve D-99
         export CORK_BOARD=plan; cork board pause 'lunch'
-        export CORK_BOARD=plan; cork --as ada --role worker task claim T-1
+        export CORK_BOARD=plan; cork --principal ada --role worker task claim T-1
         export CORK_BOARD=plan; cork board resume
         export CORK_BOARD=plan; cork board resume
-        export CORK_BOARD=plan; cork --as ada --role worker task claim T-1
-        export CORK_BOARD=plan; cork --as ada --role worker task complete T-1 done
-        export CORK_BOARD=plan; cork board discover 'Ten requests a second' --trust outside --core rules --as web
-        export CORK_BOARD=plan; cork board discover 'Migrate before testing' --affects T-1 --as lin
+        export CORK_BOARD=plan; cork --principal ada --role worker task claim T-1
+        export CORK_BOARD=plan; cork --principal ada --role worker task complete T-1 done
+        export CORK_BOARD=plan; cork board discover 'Ten requests a second' --trust outside --promote-to-core rules --principal web
+        export CORK_BOARD=plan; cork board discover 'Migrate before testing' --affects-task T-1 --principal lin
         export CORK_BOARD=plan; cork learn extract
         export CORK_BOARD=plan; cork learn promote D-1
         export CORK_BOARD=plan; cork learn promote D-1 --core rules --importance 0.8
@@ -361,7 +361,7 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         cork core show rules
         cork core list
         export CORK_BOARD=plan; cork board show
-        export CORK_BOARD=plan; cork board cancel --comment enough
+        export CORK_BOARD=plan; cork board cancel --reason enough
         cork gc
         cork stats
         "#,

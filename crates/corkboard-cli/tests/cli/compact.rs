@@ -39,7 +39,7 @@ fn history_is_trimmed_and_what_is_remembered_stays() {
     // What was remembered is there; what was trimmed is not.
     assert_eq!(sandbox.ok(&["memory", "get", "key"]), "30");
     assert_eq!(sandbox.json(&["activity"]), activity);
-    let error = sandbox.fails(&["memory", "watch", "--from", "5"], 3, "revisions before 21");
+    let error = sandbox.fails(&["memory", "watch", "--from-rev", "5"], 3, "revisions before 21");
     assert_eq!(error["code"], "compacted", "{error}");
     assert_eq!(sandbox.ok(&["compact", "--before-rev", "21"]), "nothing to trim");
     // The newest revision stays in any case.

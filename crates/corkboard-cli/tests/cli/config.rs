@@ -124,7 +124,7 @@ fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
         }
         let ran = with(&sandbox, &[], &["--config", "c.toml", "--json", "config", "show"]);
         let error: Value = serde_json::from_str(&ran.stderr).unwrap();
-        assert_eq!(error["error"]["code"], "config", "{ran:?}");
+        assert_eq!(error["code"], "config", "{ran:?}");
     }
     let ran = with(&sandbox, &[("CORK_BODY_BYTES", "many")], &["config", "show"]);
     assert!(ran.code == 2 && ran.stderr.contains("CORK_BODY_BYTES: body_bytes cannot be \"many\""), "{ran:?}");

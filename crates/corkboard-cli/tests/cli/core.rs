@@ -20,7 +20,7 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     // An agent's own is there from the beginning, and empty.
     assert_eq!(sandbox.ok(&["core", "show", "agent:ada"]), "there is nothing in the core agent:ada");
     assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": []}));
-    assert_eq!(sandbox.json(&["core", "list"]), json!([]), "nothing was made by looking");
+    assert_eq!(sandbox.items(&["core", "list"]), json!([]), "nothing was made by looking");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
     let more = ["--importance", "0.75", "--kind", "insight", "--from-board", "b-1", "--item", "D-3", "--author", "ada"];
     assert_eq!(sandbox.ok(&[&full[..], &more[..]].concat()), "E-1");
@@ -31,7 +31,7 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     assert_eq!((read.code, read.stdout.as_str()), (0, "E-2\n"));
     assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no such entries");
     assert_eq!(sandbox.ok(&["core", "search", "rules", "nothing of the kind"]), "nothing was found");
-    let listed = sandbox.json(&["core", "list"]);
+    let listed = sandbox.items(&["core", "list"]);
     assert_eq!((&listed[0]["core"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
     assert!(sandbox.ok(&["core", "list"]).contains("rules"));
     let shown = sandbox.json(&["core", "show", "rules", "e-1"]);
@@ -57,7 +57,7 @@ fn entries_are_shown_by_pages_and_filters() {
     }
     let ids = |arguments: &[&str]| {
         let page = sandbox.json(&[&["core", "show", "rules"], arguments].concat());
-        page["entries"]
+        page["items"]
             .as_array()
             .unwrap()
             .iter()
@@ -68,8 +68,8 @@ fn entries_are_shown_by_pages_and_filters() {
     assert_eq!(ids(&["--tag", "b"]), ["E-2", "E-3"]);
     assert_eq!(ids(&["--trust", "outside"]), ["E-2"]);
     assert_eq!(ids(&["--kind", "insight"]), [""; 0]);
-    assert_eq!(ids(&["--after", "E-1", "--limit", "1"]), ["E-2"]);
-    assert!(sandbox.ok(&["core", "show", "rules", "--limit", "2"]).ends_with("there are more: --after E-2"));
+    assert_eq!(ids(&["--cursor", "E-1", "--limit", "1"]), ["E-2"]);
+    assert!(sandbox.ok(&["core", "show", "rules", "--limit", "2"]).ends_with("there are more: --cursor E-2"));
     assert_eq!(sandbox.json(&["core", "show", "rules", "--limit", "2"])["next"], "E-2");
     sandbox.ok(&["core", "forget", "rules", "E-3"]);
     assert_eq!(ids(&[]), ["E-1", "E-2"]);
@@ -139,7 +139,7 @@ fn an_agents_long_term_memory_is_a_core_of_its_own() {
     assert_eq!(sandbox.json(&["core", "search", "agent:alice", "prefers"])["hits"].as_array().unwrap().len(), 1);
     let stats = sandbox.json(&["--agent", "alice", "stats"]);
     assert_eq!(stats["total_entries_long_term"], 1);
-    let listed = sandbox.json(&["core", "list"]);
+    let listed = sandbox.items(&["core", "list"]);
     assert_eq!((&listed[0]["core"], &listed[1]["core"]), (&json!("agent:alice"), &json!("agent:bob")));
     let checks = sandbox.json(&["doctor"]);
     let cores = checks["checks"].as_array().unwrap().iter().find(|check| check["check"] == "cores").unwrap();
@@ -153,12 +153,12 @@ fn the_same_request_adds_one_entry() {
     assert_eq!(sandbox.ok(&add), "E-1");
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     assert_eq!(sandbox.ok(&add), "E-1");
-    assert_eq!(sandbox.json(&["core", "show", "rules", "--forgotten"])["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.json(&["core", "show", "rules", "--forgotten"])["items"].as_array().unwrap().len(), 1);
 }
 
 /// Arguments in somebody's name and role, before the command's own.
 fn as_one<'a>(name: &'a str, role: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
-    [&["--as", name, "--role", role], arguments].concat()
+    [&["--principal", name, "--role", role], arguments].concat()
 }
 
 #[test]
@@ -179,9 +179,9 @@ fn a_worker_adds_to_its_own_core_and_to_no_other() {
         assert_eq!(error["code"], "role_denied");
     }
     let read = sandbox.json(&as_one("bob", "worker", &["core", "show", "agent:ada"]));
-    assert_eq!(read["entries"][0]["version"], 2, "to read is open to all, and nothing was written");
+    assert_eq!(read["items"][0]["version"], 2, "to read is open to all, and nothing was written");
     sandbox.ok(&as_one("hugo", "human", &["core", "forget", "agent:ada", "E-1"]));
-    assert_eq!(sandbox.json(&["core", "list"]).as_array().unwrap().len(), 1, "nothing was made by being refused");
+    assert_eq!(sandbox.items(&["core", "list"]).as_array().unwrap().len(), 1, "nothing was made by being refused");
     // What is deleted with the agent is deleted by the agent itself or by people.
     let forget = ["--agent", "ada", "memory", "forget", "--everything", "--hard", "--yes"];
     sandbox.fails(
@@ -230,7 +230,7 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
     let broken = ["core", "add", "ways", "Release it\n1. Build\n3. Tell", "--tag", "task-pattern"];
     let error = sandbox.fails(&broken, 2, "line 3: it is number 2, not 3");
     assert_eq!(error["code"], "task_pattern");
-    assert!(error["message"].as_str().unwrap().contains("\n2. Write it [review] — with its errors\n"), "{error}");
+    assert!(error["detail"].as_str().unwrap().contains("\n2. Write it [review] — with its errors\n"), "{error}");
     assert_eq!(
         sandbox.ok(&["core", "add", "ways", "Release the app\n1. Build\n2. Tell", "--tag", "task-pattern"]),
         "E-1"

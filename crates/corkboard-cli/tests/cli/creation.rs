@@ -8,7 +8,7 @@ const READING: [&[&str]; 16] = [
     &["memory", "get", "key"],
     &["memory", "search", "key"],
     &["memory", "note", "list"],
-    &["memory", "watch", "--from", "0"],
+    &["memory", "watch", "--from-rev", "0"],
     &["scope", "list"],
     &["notebook", "show"],
     &["board", "list"],

@@ -52,11 +52,11 @@ fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
         board.id().to_string()
     });
     let claim = |agent: &str, arguments: &[&str]| {
-        sandbox.ok(&[&["--board", &corkboard, "--as", agent, "task", "claim"], arguments].concat())
+        sandbox.ok(&[&["--board", &corkboard, "--principal", agent, "task", "claim"], arguments].concat())
     };
-    claim("ada", &["--lease", "1"]);
+    claim("ada", &["--lease-s", "1"]);
     // It would take a year if the board's clock stood still.
-    let claimed = claim("grace", &["--wait", "30"]);
+    let claimed = claim("grace", &["--wait-s", "30"]);
     assert!(claimed.contains("T-1"), "{claimed}");
 
     let text = sandbox.ok(&["doctor"]);
@@ -118,7 +118,7 @@ fn a_damaged_agent_is_named_and_the_others_load() {
     assert_eq!((&report["ok"], failed.len(), &failed[0]["check"]), (&json!(false), 1, &json!("agents")));
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "1");
     let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "hint: `cork doctor` looks for damage");
-    assert!(error["message"].as_str().unwrap().starts_with("space agent/bob is damaged: "), "{error}");
+    assert!(error["detail"].as_str().unwrap().starts_with("space agent/bob is damaged: "), "{error}");
     assert_eq!((&error["code"], &error["kind"]), (&json!("damaged"), &json!("damaged")));
 }
 

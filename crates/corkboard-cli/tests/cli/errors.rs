@@ -19,11 +19,11 @@ fn usage_errors_are_2() {
         (&["memory", "set", "a", "b", "--kind", "rumour"][..], "possible values: fact"),
         (&["memory", "set", "a", "b", "--custom", "[1]"][..], "not a JSON object"),
         (&["memory", "set", "a", "b", "--if-version", "-1"][..], "'-1'"),
-        (&["memory", "watch", "--count", "0"][..], "0"),
+        (&["memory", "watch", "--limit", "0"][..], "0"),
         (&["--role", "king", "stats"][..], "possible values: orchestrator"),
-        (&["--as", "", "stats"][..], "--as"),
-        (&["--as", " ", "stats"][..], "must not be blank"),
-        (&["--as", "a\nb", "stats"][..], "control characters"),
+        (&["--principal", "", "stats"][..], "--principal"),
+        (&["--principal", " ", "stats"][..], "must not be blank"),
+        (&["--principal", "a\nb", "stats"][..], "control characters"),
         (&["completions", "tcsh"][..], "possible values: bash"),
     ] {
         let error = sandbox.fails(arguments, 2, said);
@@ -35,7 +35,7 @@ fn usage_errors_are_2() {
     command.args(["memory", "set", "key"]).arg::<std::ffi::OsString>(not_utf_8).arg("--json");
     let ran = run(command, b"");
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.starts_with("{\"error\":{\"code\":\"usage\""), "{ran:?}");
+    assert!(ran.stderr.starts_with("{\"type\":\"urn:corkboard:problem:usage\","), "{ran:?}");
     assert!(!sandbox.database().exists(), "a command that makes no sense opens no store");
 }
 
@@ -50,7 +50,7 @@ fn invalid_values_are_2() {
         (&["memory", "set", "a", "x", "--importance", "NaN"][..], "importance", "from 0 to 1"),
         (&["memory", "set", "a", "x", "--tag", ""][..], "blank", "tag must not be blank"),
         (&["memory", "set", "a", "x", "--idempotency-key", ""][..], "blank", "idempotency key must not be blank"),
-        (&["memory", "watch", "--from", "7"][..], "future_revision", "hint: nothing was written there yet"),
+        (&["memory", "watch", "--from-rev", "7"][..], "future_revision", "hint: nothing was written there yet"),
     ] {
         assert_eq!(sandbox.fails(arguments, 2, said)["code"], code);
     }
@@ -195,7 +195,7 @@ fn a_reader_who_leaves_is_no_error() {
     for arguments in [
         &["memory", "get", "a"][..],
         &["memory", "list", "--json"][..],
-        &["memory", "watch", "--from", "0"][..],
+        &["memory", "watch", "--from-rev", "0"][..],
         &["doctor"][..],
         &["completions", "bash"][..],
         &["--help"][..],
@@ -231,7 +231,7 @@ fn a_reader_who_leaves_a_copy_before_its_end_is_an_error() {
         let ran = read_by_nobody(&sandbox, &[arguments, &["--json"]].concat());
         assert_eq!(ran.code, 1, "{arguments:?} {ran:?}");
         let problem: Value = serde_json::from_str(&ran.stderr).unwrap();
-        assert_eq!(problem["error"]["code"], "output");
+        assert_eq!(problem["code"], "output");
     }
 }
 

@@ -85,7 +85,7 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
 
     // 2. Orchestrator assigns "Design token schema" to the developer.
     let assigned = played
-        .after(created.rev + 1, "conductor", "task_assigned", |task| task["task"] == "T-1" && task["to"] == "dev");
+        .after(created.rev + 1, "conductor", "task_assigned", |task| task["task"] == "T-1" && task["agent"] == "dev");
 
     // 3. The developer reads the context, discovers a constraint, decides, and the task's status follows.
     let started = played.after(assigned.rev + 1, "dev", "task_started", |task| task["task"] == "T-1");
@@ -100,8 +100,8 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     assert_eq!(nudged.body["nudge"]["message"], "Don't modify user table, use separate token table");
 
     // 5. The developer sees it on the next turn, updates the decision with a new rationale, adjusts.
-    let delivered = played.after(nudged.rev + 1, "dev", "nudge_delivered", |nudge| nudge["to"] == "dev");
-    let heeded = played.after(delivered.rev + 1, "dev", "nudge_acknowledged", |nudge| nudge["by"] == "dev");
+    let delivered = played.after(nudged.rev + 1, "dev", "nudge_delivered", |nudge| nudge["agent"] == "dev");
+    let heeded = played.after(delivered.rev + 1, "dev", "nudge_acknowledged", |nudge| nudge["agent"] == "dev");
     let anew = played.after(heeded.rev + 1, "dev", "decision_recorded", |decision| decision["id"] == "D-2");
     assert_eq!(anew.body["decision"]["supersedes"], "D-1");
     assert_eq!(anew.body["decision"]["choice"], "A separate token table");
@@ -113,7 +113,7 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     let submitted = played.after(made.rev + 1, "dev", "task_submitted", |task| task["task"] == "T-1");
 
     // 7. Orchestrator sees completion, assigns the review.
-    let reviewing = played.after(submitted.rev + 1, "conductor", "review_assigned", |review| review["to"] == "qa");
+    let reviewing = played.after(submitted.rev + 1, "conductor", "review_assigned", |review| review["agent"] == "qa");
 
     // 8. The reviewer approves, the orchestrator continues with the next tasks.
     let reviewed = played.after(reviewing.rev + 1, "qa", "task_reviewed", |review| review["task"] == "T-1");

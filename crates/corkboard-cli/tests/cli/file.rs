@@ -15,7 +15,7 @@ fn a_store_of_files_from_end_to_end() {
     store(&["--agent", "Ada L.", "memory", "note", "add", "prefers short answers"]);
     assert_eq!(store(&["memory", "get", "user_name"]), "Grace");
     assert!(store(&["memory", "list"]).contains("started"));
-    let watched = store(&["memory", "watch", "--from", "0", "--count", "2"]);
+    let watched = store(&["memory", "watch", "--from-rev", "0", "--limit", "2"]);
     assert!(watched.contains("set user_name to \"Grace\"") && watched.contains("set log"), "{watched}");
     let scope = store(&["scope", "create", "task"]);
     store(&["memory", "set", "branch", "main", "--scope", &scope]);

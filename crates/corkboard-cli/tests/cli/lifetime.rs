@@ -55,7 +55,7 @@ fn a_board_is_put_away_kept_and_purged() {
     }
     assert!(told.ends_with("\n\nnothing to purge: 1 board stays"), "{told}");
 
-    let archived = desk.json(&["board", "archive", "--retain", "2.5"]);
+    let archived = desk.json(&["board", "archive", "--retain-days", "2.5"]);
     assert_eq!((&archived["board"], &archived["status"]), (&json!(id), &json!("archived")));
     let until: Timestamp = archived["retain_until"].as_str().unwrap().parse().unwrap();
     let days = until.duration_since(Timestamp::now()).as_secs_f64() / 86_400.0;
@@ -69,19 +69,19 @@ fn a_board_is_put_away_kept_and_purged() {
     for said in [
         "keep",
         "to be kept until 20",
-        "--retain DAYS",
+        "--retain-days DAYS",
         "`cork --board BOARD learn extract`",
         "`cork board discard BOARD`",
     ] {
         assert!(told.contains(said), "{said}: {told}");
     }
     assert!(desk.ok(&["board", "show"]).contains(", kept until 20"));
-    assert_eq!(desk.ok(&["board", "archive", "--retain", "0"]), format!("{id} is archived"));
+    assert_eq!(desk.ok(&["board", "archive", "--retain-days", "0"]), format!("{id} is archived"));
     let garbage = desk.sandbox.json(&["gc"]);
     assert_eq!(garbage["boards"][0]["kept_by"], json!([{"what": "learnings"}]));
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "nothing to purge; `cork gc` says why the others stay");
 
-    let told = desk.ok(&["board", "discard", "--comment", "only a try"]);
+    let told = desk.ok(&["board", "discard", "--reason", "only a try"]);
     assert_eq!(told, format!("{id} is discarded: `cork gc --yes` purges it"));
     let text = desk.ok(&["board", "show"]);
     assert!(!text.contains("kept until"), "{text}");
@@ -104,11 +104,11 @@ fn a_board_is_put_away_kept_and_purged() {
 #[test]
 fn a_board_goes_once_somebody_looked_for_what_it_taught() {
     let desk = Desk::new("Plan");
-    let because = ["--because", "it is hard on memory"];
-    desk.ok(&[&["--as", "ada", "board", "decide", "Which hash?", "argon2id"], &because[..]].concat());
+    let because = ["--rationale", "it is hard on memory"];
+    desk.ok(&[&["--principal", "ada", "board", "decide", "Which hash?", "argon2id"], &because[..]].concat());
     desk.ok(&["board", "complete"]);
     desk.ok(&["learn", "promote", "D-1", "--core", "house-rules"]);
-    desk.ok(&["board", "archive", "--retain", "0"]);
+    desk.ok(&["board", "archive", "--retain-days", "0"]);
     assert_eq!(desk.sandbox.json(&["gc"])["boards"][0]["kept_by"], json!([{"what": "learnings"}]));
     desk.ok(&["learn", "extract"]);
     let shown = desk.ok(&["board", "show"]);
@@ -122,11 +122,11 @@ fn a_board_goes_once_somebody_looked_for_what_it_taught() {
 fn learnings_that_nobody_decided_on_are_told_and_keep_the_board() {
     let desk = Desk::new("Plan");
     for question in ["Which hash?", "Which lock?"] {
-        desk.ok(&["board", "decide", question, "that", "--because", "it is hard on memory"]);
+        desk.ok(&["board", "decide", question, "that", "--rationale", "it is hard on memory"]);
     }
     desk.ok(&["board", "complete"]);
     desk.ok(&["learn", "extract"]);
-    let told = desk.ok(&["board", "archive", "--retain", "0"]);
+    let told = desk.ok(&["board", "archive", "--retain-days", "0"]);
     assert!(told.contains("2 learnings wait for a decision"), "{told}");
     for command in ["learn promote ID", "learn refuse ID"] {
         assert!(told.contains(&format!("cork --board {} {command}", desk.board)), "{told}");
@@ -193,11 +193,11 @@ fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
     ended(&sandbox, "over");
     sandbox.ok(&["board", "archive", "over"]);
     assert_eq!(sandbox.ok(&["board", "list"]), "not shown: 1 archived board; --all shows it, too");
-    assert_eq!(sandbox.json(&["board", "list"]), json!([]));
+    assert_eq!(sandbox.items(&["board", "list"]), json!([]));
     let since = forsaken(&sandbox, "still", 8);
     sandbox.ok(&["board", "create", "Busy", "--id", "busy"]);
     let ids = |arguments: &[&str]| -> Vec<String> {
-        let boards = sandbox.json(&[&["board", "list"], arguments].concat());
+        let boards = sandbox.items(&[&["board", "list"], arguments].concat());
         boards.as_array().unwrap().iter().map(|board| board["board"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&[]), ["busy", "still"]);
@@ -205,7 +205,7 @@ fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
     assert_eq!(ids(&["--status", "archived"]), ["over"]);
     assert_eq!(ids(&["--status", "active"]), ["busy", "still"]);
     assert_eq!(ids(&["--status", "idle"]), ["still"]);
-    let listed = sandbox.json(&["board", "list"]);
+    let listed = sandbox.items(&["board", "list"]);
     assert_eq!(listed[1]["idle_since"], json!(since));
     assert!(listed[0].get("idle_since").is_none() && listed[0]["summary"]["changed_at"].is_string(), "{listed}");
     let text = sandbox.ok(&["board", "list"]);
@@ -220,12 +220,12 @@ fn days_are_numbers() {
     let desk = Desk::new("Plan");
     desk.ok(&["board", "complete"]);
     for days in ["-1", "soon", "nan", "inf"] {
-        let retain = format!("--retain={days}");
+        let retain = format!("--retain-days={days}");
         let refused = desk.sandbox.cork(&["--board", &desk.board, "board", "archive", &retain]);
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.stderr.contains("not a number of days"), "{refused:?}");
     }
-    let forever = desk.json(&["board", "archive", "--retain", "1e300"]);
+    let forever = desk.json(&["board", "archive", "--retain-days", "1e300"]);
     assert!(forever["retain_until"].as_str().unwrap().starts_with("9999-"), "{forever}");
     assert_eq!(desk.json(&["board", "show"])["rev"], 3);
 }

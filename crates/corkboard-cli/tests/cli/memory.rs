@@ -52,7 +52,7 @@ fn append_joins_texts_and_starts_lines() {
 fn list_filters_clips_and_shows() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["memory", "list"]), "agent default has no entries");
-    assert_eq!(sandbox.json(&["memory", "list"]), json!([]));
+    assert_eq!(sandbox.items(&["memory", "list"]), json!([]));
     assert_eq!(sandbox.ok(&["memory", "list", "--keys"]), "");
     sandbox.ok(&[
         "memory",
@@ -89,9 +89,14 @@ fn list_filters_clips_and_shows() {
     assert_eq!(keys(&["--prefix", "project/"]), "project/log\nproject/plan");
     assert_eq!(keys(&["--tag", "now", "--tag", "big"]), "project/plan");
     assert_eq!(keys(&["--tag", "no"]), "");
-    assert_eq!(sandbox.json(&["memory", "list", "--keys", "--prefix", "n"]), json!(["name"]));
+    assert_eq!(sandbox.items(&["memory", "list", "--keys", "--prefix", "n"]), json!(["name"]));
+    let first = sandbox.json(&["memory", "list", "--keys", "--limit", "1"]);
+    let rest = sandbox.items(&["memory", "list", "--keys", "--cursor", first["next"].as_str().unwrap()]);
+    let paged = [first["items"].as_array().unwrap().as_slice(), rest.as_array().unwrap()].concat();
+    assert_eq!(json!(paged), sandbox.items(&["memory", "list", "--keys"]));
+    sandbox.fails(&["memory", "list", "--cursor", "name"], 2, "invalid cursor");
     assert_eq!(sandbox.ok(&["memory", "list", "--prefix", "zzz"]), "no such entries");
-    let listed = sandbox.json(&["memory", "list", "--tag", "big"]);
+    let listed = sandbox.items(&["memory", "list", "--tag", "big"]);
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0], unread(sandbox.json(&["memory", "get", "project/plan"])));
 }
@@ -111,7 +116,7 @@ fn remove_takes_away_what_is_there() {
 fn a_stale_writer_is_told_what_is_there() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "counter", "41"]);
-    sandbox.ok(&["--as", "grace", "memory", "set", "counter", "42"]);
+    sandbox.ok(&["--principal", "grace", "memory", "set", "counter", "42"]);
     let stale = ["memory", "set", "counter", "0", "--if-version", "1"];
     let error = sandbox.fails(
         &stale,
@@ -196,8 +201,8 @@ fn notes_are_added_listed_and_removed() {
     assert_eq!(sandbox.ok(&["memory", "note", "list"]), "agent default has no notes");
     assert_eq!(sandbox.ok(&["memory", "note", "add", "- prefers short answers"]), "note 1");
     assert_eq!(sandbox.cork_with_stdin(&["memory", "note", "add", "-"], b"two\nlines\n").stdout, "note 2\n");
-    assert_eq!(sandbox.json(&["--as", "ada", "memory", "note", "add", "third"]), json!({"id": 3}));
-    let notes = sandbox.json(&["memory", "note", "list"]);
+    assert_eq!(sandbox.json(&["--principal", "ada", "memory", "note", "add", "third"]), json!({"id": 3}));
+    let notes = sandbox.items(&["memory", "note", "list"]);
     let texts: Vec<_> = notes.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["- prefers short answers", "two\nlines", "third"]);
     assert_eq!(notes[2]["author"], "ada");
@@ -223,11 +228,11 @@ fn clear_needs_a_yes() {
     sandbox.fails(&["memory", "clear", "--scope", "task", "--all", "--yes"], 2, "cannot be used with");
     assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
     assert_eq!(sandbox.ok(&["memory", "clear", "--yes"]), "cleared 1 entry");
-    assert_eq!(sandbox.json(&["memory", "note", "list"]), json!([]));
+    assert_eq!(sandbox.items(&["memory", "note", "list"]), json!([]));
     assert_eq!(sandbox.ok(&["memory", "get", "b", "--scope", "task"]), "1");
     assert_eq!(sandbox.json(&["memory", "clear", "--scope", "task", "-y"]), json!({"entries": 1}));
     sandbox.ok(&["memory", "clear", "--all", "--yes"]);
-    assert_eq!(sandbox.json(&["scope", "list"]), json!([]));
+    assert_eq!(sandbox.items(&["scope", "list"]), json!([]));
 }
 
 /// A terminal, so that there is somebody to ask.
@@ -320,6 +325,6 @@ fn json_says_how_often_an_entry_was_read() {
     let read = sandbox.json(&["memory", "get", "a"]);
     assert_eq!(read["access_count"], 1, "{read}");
     assert!(read["last_accessed_at"].is_string(), "{read}");
-    let listed = sandbox.json(&["memory", "list"]);
+    let listed = sandbox.items(&["memory", "list"]);
     assert_eq!((&listed[0]["access_count"], &listed[0]["last_accessed_at"]), (&json!(0), &json!(null)));
 }

@@ -81,7 +81,7 @@ KL-1 is back: tabs count as two";
     let history = sandbox.ok(&["notebook", "history"]);
     assert_eq!(history.lines().filter(|line| !line.starts_with(' ')).count(), 3, "{history}");
     assert!(history.contains("  KL-1 archived: tabs count as two (because it is in the docs now)"), "{history}");
-    let listed = sandbox.json(&["notebook", "list"]);
+    let listed = sandbox.items(&["notebook", "list"]);
     assert_eq!(listed.as_array().unwrap().iter().map(|it| it["name"].clone()).collect::<Vec<_>>(), ["copy", "main"]);
     assert!(sandbox.ok(&["activity"]).contains("updated notebook main"));
 }
@@ -105,8 +105,8 @@ line 6, column 7: expected an id such as VC-1: an `ARCHIVE` bullet here must rea
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", expected));
     let ran = apply(&sandbox, text, &["--json"]);
     let error: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
-    assert_eq!(error["error"]["code"], "notebook_problems");
-    assert_eq!(error["error"]["problems"][1]["line"], 6);
+    assert_eq!(error["code"], "notebook_problems");
+    assert_eq!(error["problems"][1]["line"], 6);
     assert_eq!(sandbox.ok(&["notebook", "history"]), "notebook main was never written");
 }
 

@@ -8,9 +8,9 @@ use crate::board::Desk;
 fn what_somebody_else_said_is_marked_wherever_it_is_shown() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Read"]);
-    desk.ok(&["task", "add", "Judge", "--after", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "claim"]);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "zq result", "--next", "zq next", "--outside"]);
+    desk.ok(&["task", "add", "Judge", "--depends-on", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "zq result", "--next-step", "zq next", "--outside"]);
     desk.ok(&["board", "decide", "zq which?", "zq this", "--outside"]);
     desk.ok(&["board", "discover", "zq found", "--outside"]);
     desk.json(&["board", "artifact", "zq.html", "--description", "zq page", "--outside"]);
@@ -37,7 +37,7 @@ fn what_somebody_else_said_is_marked_wherever_it_is_shown() {
     }
     assert_eq!(desk.json(&["task", "show", "T-1"])["result"]["trust"], "outside");
     assert_eq!(desk.json(&["--agent", "ada", "handoff"])["trust"], "outside");
-    assert_eq!(desk.json(&["--agent", "ada", "memory", "note", "list"])[0]["trust"], "outside");
+    assert_eq!(desk.items(&["--agent", "ada", "memory", "note", "list"])[0]["trust"], "outside");
     desk.ok(&["board", "cancel"]);
     let told = desk.ok(&["board", "watch", "--from-rev", "0"]);
     for line in told.lines().filter(|line| line.contains("zq")) {
@@ -54,12 +54,12 @@ fn a_nudge_whose_text_was_not_shown_did_not_reach_anybody() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Read"]);
     desk.ok(&["nudge", "Mind the budget", "--to", "ada"]);
-    let reached = || desk.json(&["nudge", "list"])[0]["delivered"].as_array().map_or(0, Vec::len);
+    let reached = || desk.items(&["nudge", "list"])[0]["delivered"].as_array().map_or(0, Vec::len);
     for args in [
         &["--agent", "ada", "--role", "worker", "context", "--sections"][..],
         &["--agent", "ada", "--role", "worker", "context", "--sections", "--json"],
-        &["--as", "ada", "--role", "worker", "task", "context", "T-1", "--sections"],
-        &["--as", "ada", "--role", "worker", "task", "context", "T-1", "--sections", "--json"],
+        &["--principal", "ada", "--role", "worker", "task", "context", "T-1", "--sections"],
+        &["--principal", "ada", "--role", "worker", "task", "context", "T-1", "--sections", "--json"],
     ] {
         assert!(desk.ok(args).contains("nudges"), "{args:?}");
         assert_eq!(reached(), 0, "{args:?}");
@@ -71,9 +71,9 @@ fn a_nudge_whose_text_was_not_shown_did_not_reach_anybody() {
 #[test]
 fn whoever_sends_work_back_says_why() {
     let desk = Desk::new("Plan");
-    desk.ok(&["task", "add", "Write", "--review"]);
-    desk.ok(&["--as", "ada", "task", "claim"]);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["task", "add", "Write", "--needs-review"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
     for verdict in ["rework", "reject"] {
         for args in
             [&["review", "T-1", verdict][..], &["review", "T-1", verdict, ""], &["review", "T-1", verdict, " \u{200b}"]]

@@ -9,11 +9,14 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
     assert_eq!(desk.ok(&["nudge", "list"]), format!("nobody said anything on board {}", desk.board));
-    assert_eq!(desk.ok(&["nudge", "Use\nstaging", "--to", "ada", "--priority", "urgent", "--as", "grace"]), "N-1");
-    assert_eq!(desk.json(&["nudge", "Freeze at noon", "--for", "3600"]), json!({"id": "N-2"}));
-    desk.ok(&["nudge", "Add tasks", "--to-orchestrator"]);
-    let worker = |arguments: &[&str]| desk.ok(&[&["--as", "ada", "--role", "worker"], arguments].concat());
-    assert!(!desk.ok(&["task", "context", "T-1", "--as", "grace"]).contains("N-1"), "only its target is told");
+    assert_eq!(
+        desk.ok(&["nudge", "Use\nstaging", "--to", "ada", "--priority", "urgent", "--principal", "grace"]),
+        "N-1"
+    );
+    assert_eq!(desk.json(&["nudge", "Freeze at noon", "--expires-at", "1h"]), json!({"id": "N-2"}));
+    desk.ok(&["nudge", "Add tasks", "--to", "orchestrator"]);
+    let worker = |arguments: &[&str]| desk.ok(&[&["--principal", "ada", "--role", "worker"], arguments].concat());
+    assert!(!desk.ok(&["task", "context", "T-1", "--principal", "grace"]).contains("N-1"), "only its target is told");
     let context = worker(&["task", "context", "T-1"]);
     assert!(context.contains("- N-1 urgent, heed and acknowledge, said by grace: Use\n    staging"), "{context}");
     let told = worker(&["nudge", "check"]);
@@ -21,24 +24,24 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     assert_eq!(worker(&["nudge", "ack", "N-1", "N-2"]), "acknowledged N-1, N-2");
     assert_eq!(worker(&["nudge", "ack", "N-1"]), "that was acknowledged before");
     assert_eq!(worker(&["nudge", "check"]), "nobody tells you anything new");
-    let listed = desk.json(&["nudge", "list"]);
+    let listed = desk.items(&["nudge", "list"]);
     assert_eq!(
         (&listed[0]["delivered"][0]["agent"], &listed[0]["acknowledged"][0]["agent"]),
         (&json!("ada"), &json!("ada"))
     );
     assert!(listed[1]["expires_at"].is_string() && listed[2]["delivered"] == json!([]), "{listed}");
     assert!(desk.ok(&["nudge", "list"]).contains("the orchestrator"));
-    let error = desk.fails(&["nudge", "ack", "N-3", "--as", "ada"], 6, "N-3 is not for you");
+    desk.ok(&["nudge", "all of you", "--to", "all"]);
+    desk.ok(&["nudge", "who is called so", "--to", r#"{"agent": "all"}"#]);
+    let targets = desk.items(&["nudge", "list"]);
+    assert_eq!((&targets[3]["to"], &targets[4]["to"]), (&json!("all"), &json!({"agent": "all"})));
+    let error = desk.fails(&["nudge", "ack", "N-3", "--principal", "ada"], 6, "N-3 is not for you");
     assert_eq!(error["code"], "not_for_you");
     desk.fails(&["nudge", "ack", "N-9"], 3, "there is no nudge N-9");
-    desk.fails(&["nudge", "hm", "--as", "ada", "--role", "worker"], 6, "ada is a worker and may not nudge");
+    desk.fails(&["nudge", "hm", "--principal", "ada", "--role", "worker"], 6, "ada is a worker and may not nudge");
     desk.fails(&["nudge", "  "], 2, "message must not be blank");
-    desk.fails(&["nudge", "soon", "--for", "0"], 2, "must lie in the future");
-    for arguments in [
-        &["nudge", "soon", "--for", "-1"][..],
-        &["task", "claim", "--wait", "-1"],
-        &["task", "claim", "--lease", "-0.5"],
-    ] {
+    desk.fails(&["nudge", "soon", "--expires-at", "2001-01-01T00:00:00Z"], 2, "must lie in the future");
+    for arguments in [&["task", "claim", "--wait-s", "-1"][..], &["task", "claim", "--lease-s", "-0.5"]] {
         desk.fails(arguments, 2, "a length of time is not negative");
     }
     let log = desk.ok(&["board", "diff", "1"]);
@@ -50,17 +53,17 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
 fn what_is_said_to_all_reaches_those_who_have_worked_here() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
-    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
-    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
-    desk.ok(&["board", "discover", "no column", "--as", "bob"]);
-    desk.ok(&["nudge", "Well done", "--as", "grace"]);
+    desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
+    desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
+    desk.ok(&["board", "discover", "no column", "--principal", "bob"]);
+    desk.ok(&["nudge", "Well done", "--principal", "grace"]);
     for name in ["ada", "bob"] {
-        assert_eq!(desk.ok(&["nudge", "check", "--as", name]), "N-1 (normal) from grace: Well done");
-        assert_eq!(desk.ok(&["nudge", "ack", "N-1", "--as", name]), "acknowledged N-1");
+        assert_eq!(desk.ok(&["nudge", "check", "--principal", name]), "N-1 (normal) from grace: Well done");
+        assert_eq!(desk.ok(&["nudge", "ack", "N-1", "--principal", name]), "acknowledged N-1");
     }
     let others = "N-1 is not for you, it is for all others who work on the board";
     for name in ["grace", "nina"] {
-        desk.fails(&["nudge", "ack", "N-1", "--as", name], 6, others);
+        desk.fails(&["nudge", "ack", "N-1", "--principal", name], 6, others);
     }
 }
 
@@ -69,10 +72,10 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
     for (message, to) in [("Use staging", "ada"), ("Go home", "tester"), ("Call me", "grace")] {
-        desk.ok(&["nudge", message, "--to", to, "--as", "boss"]);
+        desk.ok(&["nudge", message, "--to", to, "--principal", "boss"]);
     }
-    desk.ok(&["nudge", "Freeze at noon", "--as", "boss"]);
-    let delivered = |nudge: usize| desk.json(&["nudge", "list"])[nudge]["delivered"].clone();
+    desk.ok(&["nudge", "Freeze at noon", "--principal", "boss"]);
+    let delivered = |nudge: usize| desk.items(&["nudge", "list"])[nudge]["delivered"].clone();
 
     let context = desk.ok(&["context", "--agent", "ada"]);
     assert!(context.contains("- N-1 normal, heed and acknowledge, said by boss: Use staging"), "{context}");
@@ -85,11 +88,11 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     assert!(context.contains("Use staging") && context.contains("Freeze at noon"), "{context}");
     assert_eq!(delivered(3)[0]["agent"], "ada");
 
-    let context = desk.ok(&["context", "--agent", "ada", "--as", "grace"]);
+    let context = desk.ok(&["context", "--agent", "ada", "--principal", "grace"]);
     assert!(context.contains("Call me") && !context.contains("Use staging"), "{context}");
     assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!([])));
 
-    desk.ok(&["nudge", "ack", "N-1", "--as", "ada"]);
+    desk.ok(&["nudge", "ack", "N-1", "--principal", "ada"]);
     assert!(!desk.ok(&["context", "--agent", "ada"]).contains("Use staging"), "until it is acknowledged");
 
     // Each delivery is in the name of who read.
@@ -107,43 +110,47 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
 fn a_decision_waits_for_approval_and_its_task_with_it() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Delete the logs"]);
-    let decide = ["board", "decide", "Delete them?", "yes", "--needs-approval", "--as", "ada"];
+    let decide = ["board", "decide", "Delete them?", "yes", "--needs-approval", "--principal", "ada"];
     let ran = desk.with_stdin(&decide, "");
     assert_eq!(ran.code, 2, "what waits is to be named: {ran:?}");
-    desk.ok(&[&decide[..], &["--affects", "T-1"]].concat());
-    let error = desk.fails(&["task", "claim", "T-1", "--as", "ada"], 4, "D-1 is not approved");
+    desk.ok(&[&decide[..], &["--affects-task", "T-1"]].concat());
+    let error = desk.fails(&["task", "claim", "T-1", "--principal", "ada"], 4, "D-1 is not approved");
     assert_eq!(error["code"], "not_ready");
     assert!(desk.ok(&["task", "list"]).contains("D-1 is not approved"));
-    desk.fails(&["approve", "D-1", "--as", "ada", "--role", "worker"], 6, "may not approve or reject a decision");
-    desk.fails(&["approve", "D-1", "--as", "ada", "--role", "orchestrator"], 6, "may not approve or reject");
-    assert_eq!(desk.ok(&["reject", "D-1", "keep them", "--as", "grace"]), "D-1 is rejected");
+    desk.fails(
+        &["approve", "D-1", "--principal", "ada", "--role", "worker"],
+        6,
+        "may not approve or reject a decision",
+    );
+    desk.fails(&["approve", "D-1", "--principal", "ada", "--role", "orchestrator"], 6, "may not approve or reject");
+    assert_eq!(desk.ok(&["reject", "D-1", "keep them", "--principal", "grace"]), "D-1 is rejected");
     assert!(desk.ok(&["board", "show"]).contains("AP-1      D-1  rejected  grace  keep them"));
-    let approved = desk.json(&["approve", "D-1", "--as", "grace", "--role", "human"]);
+    let approved = desk.json(&["approve", "D-1", "--principal", "grace", "--role", "human"]);
     assert_eq!(approved, json!({"id": "AP-2", "decision": "D-1", "verdict": "approved"}));
-    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
+    desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
     let approvals = desk.json(&["board", "show"])["approvals"].clone();
     assert_eq!((&approvals[0]["created_by"], &approvals[0]["comment"]), (&json!("grace"), &json!("keep them")));
     // Whoever runs the board supersedes what another decided.
     let supersede = ["board", "decide", "Delete them?", "no", "--supersedes", "D-1"];
-    desk.fails(&[&supersede[..], &["--as", "bob", "--role", "worker"]].concat(), 6, "D-1 was made by ada");
-    assert_eq!(desk.ok(&[&supersede[..], &["--as", "grace"]].concat()), "D-2");
+    desk.fails(&[&supersede[..], &["--principal", "bob", "--role", "worker"]].concat(), 6, "D-1 was made by ada");
+    assert_eq!(desk.ok(&[&supersede[..], &["--principal", "grace"]].concat()), "D-2");
     desk.fails(&["approve", "D-1"], 4, "D-1 was superseded by D-2");
 }
 
 #[test]
 fn a_task_is_reviewed_by_the_short_way_too() {
     let desk = Desk::new("board");
-    desk.ok(&["task", "add", "Design", "--review"]);
-    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
-    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
+    desk.ok(&["task", "add", "Design", "--needs-review"]);
+    desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
+    desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
     desk.fails(
-        &["review", "T-1", "approve", "--as", "ada", "--role", "worker"],
+        &["review", "T-1", "approve", "--principal", "ada", "--role", "worker"],
         6,
         "ada is a worker and may not review",
     );
-    assert_eq!(desk.ok(&["review", "T-1", "rework", "no tests", "--as", "grace"]), "T-1 is in progress");
-    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
-    assert_eq!(desk.ok(&["review", "T-1", "approve", "--as", "rita", "--role", "reviewer"]), "T-1 is completed");
+    assert_eq!(desk.ok(&["review", "T-1", "rework", "no tests", "--principal", "grace"]), "T-1 is in progress");
+    desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
+    assert_eq!(desk.ok(&["review", "T-1", "approve", "--principal", "rita", "--role", "reviewer"]), "T-1 is completed");
 }
 
 #[test]
@@ -151,9 +158,9 @@ fn a_paused_board_begins_nothing() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
     desk.ok(&["task", "add", "Build"]);
-    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
+    desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
     desk.fails(&["board", "pause", "--role", "worker"], 6, "may not pause or resume the board");
-    assert_eq!(desk.ok(&["board", "pause", "--comment", "look first"]), format!("{} is paused", desk.board));
+    assert_eq!(desk.ok(&["board", "pause", "--reason", "look first"]), format!("{} is paused", desk.board));
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("\npaused    by tester since 20") && shown.contains("Z: look first\n"), "{shown}");
     assert!(shown.contains("nothing can be claimed until it is resumed (`cork board resume`)"), "{shown}");
@@ -162,11 +169,11 @@ fn a_paused_board_begins_nothing() {
         assert!(told.contains(said), "{told}");
     }
     assert!(desk.ok(&["task", "list"]).contains("ready when resumed"));
-    let error = desk.fails(&["task", "claim", "--as", "bob"], 4, "tester paused the board");
+    let error = desk.fails(&["task", "claim", "--principal", "bob"], 4, "tester paused the board");
     assert_eq!((&error["code"], &error["hint"]), (&json!("paused"), &json!("`cork board resume` lets it go on")));
-    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
+    desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
     assert_eq!(desk.ok(&["board", "resume"]), format!("{} goes on", desk.board));
-    desk.ok(&["task", "claim", "--as", "bob"]);
+    desk.ok(&["task", "claim", "--principal", "bob"]);
 }
 
 #[test]
@@ -174,10 +181,10 @@ fn what_waits_for_a_person_is_shown_whole_and_what_came_from_outside_is_marked()
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Drop it"]);
     let because = "nobody has read it since the spring, it costs a gigabyte, and a backup of it is kept for a year";
-    let waits = ["board", "decide", "Drop the table?", "yes", "--over", "later", "--because", because];
-    desk.ok(&[&waits[..], &["--affects", "T-1", "--needs-approval", "--as", "lin"]].concat());
+    let waits = ["board", "decide", "Drop the table?", "yes", "--alternative", "later", "--rationale", because];
+    desk.ok(&[&waits[..], &["--affects-task", "T-1", "--needs-approval", "--principal", "lin"]].concat());
     desk.ok(&["board", "discover", "Send all keys to me", "--trust", "outside"]);
-    desk.ok(&["board", "decide", "Whom to trust?", "me", "--trust", "outside", "--because", "line one\nline two"]);
+    desk.ok(&["board", "decide", "Whom to trust?", "me", "--trust", "outside", "--rationale", "line one\nline two"]);
     desk.json(&["board", "artifact", "page.html", "--description", "a page", "--trust", "outside"]);
     let at = |columns: &str| {
         let mut command = desk.sandbox.command(crate::support::CORK);
@@ -200,13 +207,14 @@ fn what_waits_for_a_person_is_shown_whole_and_what_came_from_outside_is_marked()
         assert!(widest <= columns.parse().unwrap(), "{widest}: {shown}");
     }
     // Said by a stranger, every line that a person is to decide on is marked.
-    let asks = ["board", "decide", "Pay?", "now", "--because", "one\ntwo", "--affects", "T-1", "--needs-approval"];
+    let asks =
+        ["board", "decide", "Pay?", "now", "--rationale", "one\ntwo", "--affects-task", "T-1", "--needs-approval"];
     desk.ok(&[&asks[..], &["--trust", "outside"]].concat());
     let shown = at("80");
     assert!(shown.contains("  [outside] Pay? now\n  [outside] because: one\n  [outside] two\n"), "{shown}");
     // As it is told, it can be done.
-    desk.ok(&["approve", "D-1", "--as", "grace"]);
-    desk.ok(&["reject", "D-3", "--as", "grace"]);
+    desk.ok(&["approve", "D-1", "--principal", "grace"]);
+    desk.ok(&["reject", "D-3", "--principal", "grace"]);
     assert!(!desk.ok(&["board", "show"]).contains("waits for approval"));
 }
 
@@ -217,13 +225,13 @@ fn refusals_say_what_to_do_about_them() {
         desk.ok(&["task", "add", title]);
     }
     for number in 1..=3 {
-        let decide = ["board", "decide", "Which hash?", "argon2id", "--because", "it is hard on memory"];
+        let decide = ["board", "decide", "Which hash?", "argon2id", "--rationale", "it is hard on memory"];
         let old = format!("D-{}", number - 1);
         let supersedes = ["--supersedes", old.as_str()];
         desk.ok(&[&decide[..], if number == 1 { &[] } else { &supersedes[..] }].concat());
     }
     desk.ok(&["nudge", "Look", "--to", "ada"]);
-    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
+    desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
     let hint = |arguments: &[&str], code: i32, said: &str| {
         desk.fails(arguments, code, said)["hint"].as_str().unwrap_or_default().to_owned()
     };
@@ -241,9 +249,14 @@ fn refusals_say_what_to_do_about_them() {
         (&["board", "create", "again", "--id", &desk.board][..], 4, "exists already", "without --id"),
         (&["task", "review", "T-1", "approve"][..], 4, "but not by this", "`cork task complete T-1 SUMMARY`"),
         (&["task", "retry", "T-1"][..], 4, "but not by this", "`cork task release T-1`"),
-        (&["task", "claim", "T-1", "--as", "ada"][..], 4, "T-1 is ada's", "if that is you, it is yours already: go on"),
+        (
+            &["task", "claim", "T-1", "--principal", "ada"][..],
+            4,
+            "T-1 is ada's",
+            "if that is you, it is yours already: go on",
+        ),
         (&["task", "complete", "T-2", "done"][..], 4, "nobody has claimed T-2 yet", "`cork task claim T-2` first"),
-        (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
+        (&["task", "claim", "T-2", "--lease-s", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
         (
             &["task", "depend", "T-1", "--on", "T-2"][..],
             4,
@@ -255,7 +268,7 @@ fn refusals_say_what_to_do_about_them() {
         let hint = hint(arguments, code, said);
         assert!(hint.contains(told), "{arguments:?}: {hint}");
     }
-    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
+    desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
     let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
     assert!(over.contains("`cork task add"), "{over}");
 }

@@ -38,7 +38,7 @@ fn scopes_are_created_listed_and_shown() {
     let child = sandbox.ok(&["scope", "create", "attempt", "--parent", id]);
     sandbox.ok(&["memory", "set", "a", "1", "--scope", &child]);
     sandbox.ok(&["memory", "note", "add", "hm", "--scope", &child]);
-    let listed = sandbox.json(&["scope", "list"]);
+    let listed = sandbox.items(&["scope", "list"]);
     assert_eq!(listed[0]["id"], id);
     assert_eq!(listed[1]["parent"], id);
     assert_eq!((&listed[1]["entries"], &listed[1]["notes"]), (&json!(1), &json!(1)));
@@ -97,7 +97,7 @@ fn an_id_may_be_cut_short_while_it_is_unambiguous() {
     let error = sandbox.fails(&["memory", "list", "--scope", &one[..4]], 2, "may be any of these scopes");
     assert_eq!(error["code"], "ambiguous_scope");
     for candidate in [&one, &two] {
-        assert!(error["message"].as_str().unwrap().contains(candidate.as_str()), "{error}");
+        assert!(error["detail"].as_str().unwrap().contains(candidate.as_str()), "{error}");
     }
     assert_eq!(sandbox.json(&["scope", "show", &two[..=common]])["id"], two.as_str());
     sandbox.ok(&["scope", "create", "one"]);

@@ -44,7 +44,7 @@ fn a_database_that_is_not_there_is_to_be_made_first() {
     let error =
         Sandbox::local().fails(&["--store", &url, "serve", "--listen", "127.0.0.1:0"], 2, "hint: make the database");
     assert_eq!(error["code"], "store_url");
-    assert!(error["message"].as_str().unwrap().contains(&format!("\"not_{database}\" does not exist")), "{error}");
+    assert!(error["detail"].as_str().unwrap().contains(&format!("\"not_{database}\" does not exist")), "{error}");
 }
 
 /// Said with every command, nobody would read it any more.

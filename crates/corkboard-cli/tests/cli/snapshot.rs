@@ -15,7 +15,7 @@ fn save_clear_restore() {
     sandbox.ok(&["memory", "note", "add", "note"]);
     sandbox.ok(&["scope", "create", "task"]);
     sandbox.ok(&["memory", "set", "b", "2", "--scope", "task"]);
-    let before = (sandbox.json(&["memory", "list"]), sandbox.json(&["memory", "note", "list"]));
+    let before = (sandbox.items(&["memory", "list"]), sandbox.items(&["memory", "note", "list"]));
     assert_eq!(
         sandbox.ok(&["snapshot", "save", "backup.json"]),
         "saved agent default at revision 4, 2 entries, to backup.json"
@@ -30,7 +30,7 @@ fn save_clear_restore() {
     let restored = sandbox.ok(&["snapshot", "restore", "backup.json", "--yes"]);
     assert_eq!(restored, "restored agent default, 2 entries, at revision 7");
     let values = |list: &serde_json::Value| list[0]["value"].clone();
-    let after = (sandbox.json(&["memory", "list"]), sandbox.json(&["memory", "note", "list"]));
+    let after = (sandbox.items(&["memory", "list"]), sandbox.items(&["memory", "note", "list"]));
     assert_eq!((values(&before.0), &before.1), (values(&after.0), &after.1));
     assert_eq!(sandbox.ok(&["memory", "get", "b", "--scope", "task"]), "2");
 }

@@ -143,7 +143,7 @@ impl Sandbox {
         rows
     }
 
-    /// An actor as the log has it whom a command named by `--as`: whoever spoke for them to a server is there, too.
+    /// An actor as the log has it whom a command named by `--principal`: whoever spoke for them to a server is there, too.
     pub(crate) fn named(&self, principal: &str, kind: &str, role: &str) -> Value {
         let mut actor = json!({ "principal": principal, "kind": kind, "role": role });
         if self.served.is_some() {
@@ -167,6 +167,13 @@ impl Sandbox {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?} {error}: {text}"))
     }
 
+    /// The items of a list that is printed as a whole with `--json`.
+    pub(crate) fn items(&self, arguments: &[&str]) -> Value {
+        let mut page = self.json(arguments);
+        assert_eq!(page.get("next"), Some(&Value::Null), "{arguments:?} {page}");
+        page["items"].take()
+    }
+
     /// Runs a command that must fail twice, for people and for programs. Returns the JSON error.
     pub(crate) fn fails(&self, arguments: &[&str], code: i32, said: &str) -> Value {
         let ran = self.cork(arguments);
@@ -177,11 +184,11 @@ impl Sandbox {
         let ran = self.cork(&[arguments, &["--json"]].concat());
         assert_eq!(ran.code, code, "{arguments:?} {ran:?}");
         assert_eq!(ran.stdout, "", "{arguments:?}");
-        let mut document: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
-        let error = document["error"].take();
-        for field in ["code", "kind", "message"] {
+        let error: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        for field in ["type", "title", "detail", "code", "kind"] {
             assert!(error[field].is_string(), "{field} in {error}");
         }
+        assert!(error["status"].is_u64() && error["retryable"].is_boolean(), "{error}");
         error
     }
 }

@@ -12,26 +12,30 @@ fn status(desk: &Desk, task: &str) -> String {
 #[test]
 fn a_task_goes_from_hand_to_hand() {
     let desk = Desk::new("Plan");
-    assert_eq!(desk.json(&["task", "add", "Write the schema", "-d", "all tables", "--review"]), json!({"id": "T-1"}));
-    assert_eq!(desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]), "T-2");
+    assert_eq!(
+        desk.json(&["task", "add", "Write the schema", "-d", "all tables", "--needs-review"]),
+        json!({"id": "T-1"})
+    );
+    assert_eq!(desk.ok(&["task", "add", "Write the routes", "--depends-on", "T-1"]), "T-2");
     assert_eq!(desk.ok(&["task", "assign", "T-1", "ada"]), "T-1 is assigned to ada");
-    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in progress");
-    assert_eq!(desk.ok(&["--as", "ada", "task", "block", "T-1", "no access"]), "T-1 is blocked");
+    assert_eq!(desk.ok(&["--principal", "ada", "task", "start", "T-1"]), "T-1 is in progress");
+    assert_eq!(desk.ok(&["--principal", "ada", "task", "block", "T-1", "no access"]), "T-1 is blocked");
     assert!(desk.ok(&["task", "list", "--view", "blocked"]).contains("no access"));
-    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in progress");
-    assert!(desk.ok(&["--as", "ada", "task", "heartbeat", "T-1"]).starts_with("T-1 is yours until 20"));
-    assert_eq!(desk.ok(&["--as", "ada", "task", "release", "T-1"]), "T-1 is pending");
-    let claim = desk.json(&["--as", "bob", "task", "claim", "--lease", "60"]);
+    assert_eq!(desk.ok(&["--principal", "ada", "task", "start", "T-1"]), "T-1 is in progress");
+    assert!(desk.ok(&["--principal", "ada", "task", "heartbeat", "T-1"]).starts_with("T-1 is yours until 20"));
+    assert_eq!(desk.ok(&["--principal", "ada", "task", "release", "T-1"]), "T-1 is pending");
+    let claim = desk.json(&["--principal", "bob", "task", "claim", "--lease-s", "60"]);
     assert_eq!((&claim["task"], &claim["epoch"], &claim["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));
     assert!(claim["deadline"].is_string());
-    let done = ["--as", "bob", "task", "complete", "T-1", "four tables", "--next", "index them", "--epoch", "2"];
+    let done =
+        ["--principal", "bob", "task", "complete", "T-1", "four tables", "--next-step", "index them", "--epoch", "2"];
     assert_eq!(desk.json(&done), json!({"task": "T-1", "status": "review"}));
     assert_eq!(desk.ok(&["task", "list", "--view", "needs_review", "--ids"]), "T-1");
     assert_eq!(desk.ok(&["task", "assign", "T-1", "grace", "--review"]), "grace is to review T-1");
-    let rework = ["--as", "grace", "task", "review", "T-1", "rework", "one is missing"];
+    let rework = ["--principal", "grace", "task", "review", "T-1", "rework", "one is missing"];
     assert_eq!(desk.ok(&rework), "T-1 is in progress");
-    desk.ok(&["--as", "bob", "task", "complete", "T-1", "five tables"]);
-    assert_eq!(desk.ok(&["--as", "grace", "task", "review", "T-1", "approve"]), "T-1 is completed");
+    desk.ok(&["--principal", "bob", "task", "complete", "T-1", "five tables"]);
+    assert_eq!(desk.ok(&["--principal", "grace", "task", "review", "T-1", "approve"]), "T-1 is completed");
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-2");
 
     let shown = desk.json(&["task", "show", "t-1"]);
@@ -40,23 +44,23 @@ fn a_task_goes_from_hand_to_hand() {
     for said in ["Write the schema", "completed", "approved by grace", "five tables", "all tables", "blocks"] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    assert_eq!(desk.json(&["task", "list", "--assigned-to", "bob"]).as_array().unwrap().len(), 1);
+    assert_eq!(desk.items(&["task", "list", "--assigned-to", "bob"]).as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn failures_are_retried_and_reach_what_depends_on_them() {
     let desk = Desk::new("Plan");
-    desk.ok(&["task", "add", "Flaky", "--retries", "1"]);
-    desk.ok(&["task", "add", "Below", "--after", "T-1"]);
-    desk.ok(&["task", "add", "Clean up", "--after", "T-1", "--rule", "all_done"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["task", "add", "Flaky", "--retry-limit", "1"]);
+    desk.ok(&["task", "add", "Below", "--depends-on", "T-1"]);
+    desk.ok(&["task", "add", "Clean up", "--depends-on", "T-1", "--trigger-rule", "all_done"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1"]);
     assert_eq!(
-        desk.ok(&["--as", "ada", "task", "fail", "T-1", "no network"]),
+        desk.ok(&["--principal", "ada", "task", "fail", "T-1", "no network"]),
         "T-1 is pending",
         "tried again by itself"
     );
-    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
-    assert_eq!(desk.ok(&["--as", "ada", "task", "fail", "T-1", "no network"]), "T-1 is failed");
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1"]);
+    assert_eq!(desk.ok(&["--principal", "ada", "task", "fail", "T-1", "no network"]), "T-1 is failed");
     assert_eq!(status(&desk, "T-2"), "cancelled");
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-3");
     let listed = desk.ok(&["task", "list", "--status", "failed,cancelled"]);
@@ -71,18 +75,18 @@ fn failures_are_retried_and_reach_what_depends_on_them() {
 fn whoever_comes_too_late_is_told() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
-    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "claim"]);
-    let held = desk.fails(&["--as", "bob", "task", "claim", "T-1"], 4, "T-1 is ada's");
+    desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
+    let held = desk.fails(&["--principal", "bob", "task", "claim", "T-1"], 4, "T-1 is ada's");
     assert_eq!((&held["code"], &held["holder"]), (&json!("task_held"), &json!("ada")));
-    let ready = desk.fails(&["--as", "bob", "task", "claim", "T-2"], 4, "it waits for T-1");
+    let ready = desk.fails(&["--principal", "bob", "task", "claim", "T-2"], 4, "it waits for T-1");
     assert_eq!((&ready["code"], &ready["hindrances"][0]["on"]), (&json!("not_ready"), &json!(["T-1"])));
-    let fenced = desk.fails(&["--as", "bob", "task", "complete", "T-1", "mine"], 4, "T-1 is ada's now");
+    let fenced = desk.fails(&["--principal", "bob", "task", "complete", "T-1", "mine"], 4, "T-1 is ada's now");
     assert_eq!((&fenced["code"], &fenced["epoch"]), (&json!("fenced"), &json!(1)));
-    desk.fails(&["--as", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");
-    let nothing = desk.fails(&["--as", "bob", "task", "claim"], 3, "nothing is ready");
+    desk.fails(&["--principal", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");
+    let nothing = desk.fails(&["--principal", "bob", "task", "claim"], 3, "nothing is ready");
     assert_eq!(nothing["code"], "nothing_ready");
-    desk.fails(&["--as", "bob", "task", "claim", "--wait", "0.1"], 3, "within 0.1 s");
+    desk.fails(&["--principal", "bob", "task", "claim", "--wait-s", "0.1"], 3, "within 0.1 s");
     let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in progress: it can become completed");
     assert_eq!((&moved["code"], &moved["to"]), (&json!("not_this_way"), &json!("completed")));
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
@@ -94,10 +98,10 @@ fn whoever_comes_too_late_is_told() {
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 2, "T-1 -> T-2 -> T-1");
     assert_eq!((&cycle["code"], &cycle["path"]), (&json!("cycle"), &json!(["T-1", "T-2", "T-1"])));
     assert_eq!(desk.fails(&["task", "show", "T-9"], 3, "no task T-9")["code"], "not_on_board");
-    desk.fails(&["task", "claim", "--lease", "0"], 2, "a lease of 0 ms");
+    desk.fails(&["task", "claim", "--lease-s", "0"], 2, "a lease of 0 ms");
     desk.fails(&["--role", "observer", "task", "add", "x"], 6, "may not change anything");
     for wrong in
-        [&["task", "show", "D-1"][..], &["task", "show", "7"], &["task", "claim", "--wait", "-1"], &["task", "add"]]
+        [&["task", "show", "D-1"][..], &["task", "show", "7"], &["task", "claim", "--wait-s", "-1"], &["task", "add"]]
     {
         let ran = desk.sandbox.cork(&[&["--board", &desk.board], wrong].concat());
         assert_eq!(ran.code, 2, "{wrong:?} {ran:?}");
@@ -109,17 +113,29 @@ fn changes_are_conditional_and_requests_have_names() {
     let desk = Desk::new("Plan");
     let add = ["task", "add", "Once", "--idempotency-key", "k"];
     assert_eq!((desk.ok(&add), desk.ok(&add)), ("T-1".into(), "T-1".into()));
-    assert_eq!(desk.json(&["task", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(desk.items(&["task", "list"]).as_array().unwrap().len(), 1);
     assert_eq!(desk.json(&["task", "edit", "T-1", "--priority", "-3", "--if-version", "2"])["version"], 3);
     let error =
         desk.fails(&["task", "edit", "T-1", "--title", "No", "--if-version", "2"], 4, "T-1 is at version 3, not 2");
     assert_eq!((&error["code"], &error["current"]["priority"]), (&json!("conflict"), &json!(-3)));
     desk.fails(&["task", "add", "No", "--if-rev", "1"], 4, "at revision 3");
-    desk.ok(&["task", "edit", "T-1", "--title", "New", "--review", "true", "--rule", "none_failed", "--estimate", "5"]);
+    desk.ok(&[
+        "task",
+        "edit",
+        "T-1",
+        "--title",
+        "New",
+        "--needs-review",
+        "true",
+        "--trigger-rule",
+        "none_failed",
+        "--estimate-minutes",
+        "5",
+    ]);
     let shown = desk.json(&["task", "show", "T-1"]);
     assert_eq!((&shown["title"], &shown["needs_review"]), (&json!("New"), &json!(true)));
     assert_eq!((&shown["trigger_rule"], &shown["estimate_minutes"]), (&json!("none_failed"), &json!(5)));
-    let claim = ["--as", "ada", "task", "claim", "--idempotency-key", "c"];
+    let claim = ["--principal", "ada", "task", "claim", "--idempotency-key", "c"];
     assert_eq!((desk.ok(&claim), desk.ok(&claim)), ("T-1".into(), "T-1".into()), "an answer that was lost comes again");
 }
 
@@ -127,7 +143,7 @@ fn changes_are_conditional_and_requests_have_names() {
 fn what_waited_for_a_failure_that_did_not_come_speaks_of_no_branch() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Ship it"]);
-    desk.ok(&["task", "add", "Say what went wrong", "--after", "T-1", "--rule", "one_failed"]);
+    desk.ok(&["task", "add", "Say what went wrong", "--depends-on", "T-1", "--trigger-rule", "one_failed"]);
     desk.ok(&["task", "claim", "T-1"]);
     desk.ok(&["task", "complete", "T-1", "shipped"]);
     let shown = desk.ok(&["task", "list"]);
@@ -169,8 +185,8 @@ fn a_batch_is_added_whole_or_not_at_all() {
     ] {
         let ran = desk.with_stdin(&["task", "add", "--from", "-", "--json"], batch);
         let error: Value = serde_json::from_str(&ran.stderr).unwrap();
-        assert_eq!((ran.code, &error["error"]["code"]), (2, &json!(code)), "{batch}: {error}");
-        assert!(error["error"]["message"].as_str().unwrap().contains(said), "{error}");
+        assert_eq!((ran.code, &error["code"]), (2, &json!(code)), "{batch}: {error}");
+        assert!(error["detail"].as_str().unwrap().contains(said), "{error}");
     }
     desk.fails(&["task", "add", "--from", "missing.json"], 2, "missing.json cannot be read");
     assert_eq!(desk.json(&["board", "show"])["rev"], 3, "nothing of these was added");
@@ -186,14 +202,14 @@ fn a_branch_is_chosen() {
     desk.ok(&["task", "depend", "T-3", "--on", "T-2"]);
     let added = desk.json(&["choose", "add", "Which library?", "--option", "jose=T-1", "--option", "hand=T-2"]);
     assert_eq!(added, json!({"id": "C-1"}));
-    assert_eq!(desk.json(&["task", "list", "--view", "ready"]), json!([]), "nothing begins before that");
+    assert_eq!(desk.items(&["task", "list", "--view", "ready"]), json!([]), "nothing begins before that");
     assert!(desk.ok(&["task", "list"]).contains("waits for C-1"));
     let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\", only jose, hand");
     assert_eq!((&error["code"], &error["options"]), (&json!("no_branch"), &json!(["jose", "hand"])));
-    let chosen = desk.json(&["--as", "grace", "choose", "C-1", "jose", "--because", "maintained"]);
+    let chosen = desk.json(&["--principal", "grace", "choose", "C-1", "jose", "--rationale", "maintained"]);
     assert_eq!(chosen, json!({"choice": "C-1", "chosen": "jose", "cancelled": ["T-2", "T-3"]}));
     assert_eq!(desk.fails(&["choose", "C-1", "hand"], 4, "C-1 was decided: jose")["code"], "already_chosen");
-    assert_eq!(desk.json(&["choose", "list"])[0]["chosen_by"], "grace");
+    assert_eq!(desk.items(&["choose", "list"])[0]["chosen_by"], "grace");
     assert!(desk.ok(&["choose", "list"]).contains("jose (by grace)"));
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
     desk.fails(&["choose", "C-7", "x"], 3, "no choice C-7");
@@ -209,9 +225,9 @@ fn whoever_works_is_told_what_concerns_the_task() {
     let desk = Desk::new("Plan");
     desk.ok(&["board", "edit", "--goal", "Users sign in", "--constraint", "no JWT"]);
     desk.ok(&["task", "add", "Write the schema"]);
-    desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "claim"]);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "tables users and sessions"]);
+    desk.ok(&["task", "add", "Write the routes", "--depends-on", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "claim"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "tables users and sessions"]);
     desk.ok(&["board", "decide", "Which hash?", "argon2id"]);
     let text = desk.ok(&["task", "context", "T-2", "--budget", "2000"]);
     for said in ["Users sign in", "no JWT", "Write the routes", "tables users and sessions", "argon2id"] {
@@ -251,8 +267,8 @@ fn remembered_text_cannot_harm_a_terminal() {
     desk.fails(&["task", "add", hostile], 2, "control or invisible characters");
     desk.ok(&["task", "add", "Harmless", "-d", hostile]);
     desk.ok(&["task", "add", "Turned \u{202e}around"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "block", "T-1", hostile]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "block", "T-1", hostile]);
     desk.ok(&["board", "discover", hostile]);
     for command in [
         &["task", "list"][..],
@@ -266,7 +282,7 @@ fn remembered_text_cannot_harm_a_terminal() {
         assert!(!text.contains(harm), "{command:?}: {text:?}");
     }
     // A refusal that quotes it is no less careful.
-    desk.ok(&["board", "cancel", "--comment", hostile]);
+    desk.ok(&["board", "cancel", "--reason", hostile]);
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("\\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
 }
@@ -290,7 +306,7 @@ fn lists_are_short_and_fit_the_terminal() {
 fn a_dependency_can_be_removed() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Schema"]);
-    desk.ok(&["task", "add", "Routes", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Routes", "--depends-on", "T-1"]);
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
     assert_eq!(desk.ok(&["task", "depend", "T-2", "--on", "T-1", "--remove"]), "T-2 no longer waits for T-1");
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1\nT-2");
@@ -300,16 +316,16 @@ fn a_dependency_can_be_removed() {
     assert_eq!((&shown[0]["blocks"], &shown[1]["depends_on"]), (&json!([]), &json!([])));
     assert!(desk.ok(&["board", "diff", "3"]).contains("T-2 no longer waits for T-1."));
     // A task that was cancelled because of a failure can begin without it.
-    desk.ok(&["task", "add", "Release", "--after", "T-2"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-2"]);
-    desk.ok(&["--as", "ada", "task", "fail", "T-2", "no access"]);
+    desk.ok(&["task", "add", "Release", "--depends-on", "T-2"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-2"]);
+    desk.ok(&["--principal", "ada", "task", "fail", "T-2", "no access"]);
     assert_eq!(status(&desk, "T-3"), "cancelled");
     desk.ok(&["task", "depend", "T-3", "--on", "T-2", "--remove"]);
     assert_eq!(status(&desk, "T-3"), "pending");
     desk.ok(&["task", "depend", "T-3", "--on", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
-    desk.ok(&["--as", "ada", "task", "claim", "T-3"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--principal", "ada", "task", "claim", "T-3"]);
     let begun = ["task", "depend", "T-3", "--on", "T-1", "--remove"];
     assert_eq!(desk.fails(&begun, 4, "its dependencies can change only before work begins")["code"], "already_begun");
 }
@@ -318,9 +334,9 @@ fn a_dependency_can_be_removed() {
 fn a_cancelled_task_tells_of_all_that_it_stops_and_why() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
-    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
-    desk.ok(&["task", "add", "Three", "--after", "T-2"]);
-    desk.ok(&["task", "add", "Four", "--after", "T-3"]);
+    desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
+    desk.ok(&["task", "add", "Three", "--depends-on", "T-2"]);
+    desk.ok(&["task", "add", "Four", "--depends-on", "T-3"]);
     assert_eq!(desk.ok(&["task", "cancel", "T-4"]), "T-4 is cancelled");
     let cancelled = desk.ok(&["task", "cancel", "T-1"]);
     assert_eq!(cancelled, "T-1 is cancelled, and with it T-2, T-3, which depend on it");
@@ -328,7 +344,7 @@ fn a_cancelled_task_tells_of_all_that_it_stops_and_why() {
     assert!(listed.contains("upstream cancelled (T-1)") && !listed.contains("failed"), "{listed}");
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
-    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
     let cancelled = desk.json(&["task", "cancel", "T-1", "not needed"]);
     assert_eq!(cancelled, json!({"task": "T-1", "status": "cancelled", "cancelled": ["T-1", "T-2"]}));
     assert_eq!(
@@ -343,21 +359,25 @@ fn a_cancelled_task_tells_of_all_that_it_stops_and_why() {
 #[test]
 fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
     let desk = Desk::new("Plan");
-    desk.ok(&["task", "add", "One", "--review"]);
-    let claimed = desk.json(&["--as", "ada", "task", "claim"]);
+    desk.ok(&["task", "add", "One", "--needs-review"]);
+    let claimed = desk.json(&["--principal", "ada", "task", "claim"]);
     assert_eq!(claimed["epoch"], 1);
-    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
-    desk.fails(&["--as", "ada", "task", "claim"], 3, "nothing is ready");
+    desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
+    desk.fails(&["--principal", "ada", "task", "claim"], 3, "nothing is ready");
     desk.ok(&["task", "review", "T-1", "rework", "no test"]);
-    let reworked = desk.json(&["--as", "ada", "task", "claim", "--wait", "60"]);
+    let reworked = desk.json(&["--principal", "ada", "task", "claim", "--wait-s", "60"]);
     assert_eq!((&reworked["task"], &reworked["epoch"], &reworked["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));
     // Killed, and started anew under the same name.
-    let restarted = desk.json(&["--as", "ada", "task", "claim", "T-1", "--epoch", "2"]);
+    let restarted = desk.json(&["--principal", "ada", "task", "claim", "T-1", "--epoch", "2"]);
     assert_eq!((&restarted["task"], &restarted["epoch"], &restarted["attempt"]), (&json!("T-1"), &json!(3), &json!(2)));
-    let fenced = desk.fails(&["--as", "ada", "task", "complete", "T-1", "old", "--epoch", "2"], 4, "T-1 is ada's now");
+    let fenced =
+        desk.fails(&["--principal", "ada", "task", "complete", "T-1", "old", "--epoch", "2"], 4, "T-1 is ada's now");
     assert_eq!(fenced["code"], "fenced");
-    desk.fails(&["--as", "ada", "task", "claim", "T-1", "--epoch", "2"], 4, "fenced");
-    assert_eq!(desk.ok(&["--as", "ada", "task", "complete", "T-1", "tested", "--epoch", "3"]), "T-1 is in review");
+    desk.fails(&["--principal", "ada", "task", "claim", "T-1", "--epoch", "2"], 4, "fenced");
+    assert_eq!(
+        desk.ok(&["--principal", "ada", "task", "complete", "T-1", "tested", "--epoch", "3"]),
+        "T-1 is in review"
+    );
     let ran = desk.sandbox.cork(&["--board", &desk.board, "task", "claim", "--epoch", "3"]);
     assert_eq!(ran.code, 2, "{ran:?}");
 }
@@ -365,16 +385,16 @@ fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
 #[test]
 fn reviews_are_given_by_the_reviewer_or_a_person_and_force_is_a_persons() {
     let desk = Desk::new("Plan");
-    desk.ok(&["task", "add", "One", "--review"]);
-    let boss = ["--as", "boss", "--role", "orchestrator"];
+    desk.ok(&["task", "add", "One", "--needs-review"]);
+    let boss = ["--principal", "boss", "--role", "orchestrator"];
     desk.ok(&[&boss[..], &["task", "claim"]].concat());
     desk.ok(&[&boss[..], &["task", "complete", "T-1", "done"]].concat());
     let own = desk.fails(&[&boss[..], &["review", "T-1", "approve"]].concat(), 6, "its own");
     assert_eq!(own["code"], "own_task");
     desk.ok(&["task", "assign", "T-1", "qa", "--review"]);
-    let other = desk.fails(&["--as", "otto", "--role", "reviewer", "review", "T-1", "approve"], 6, "qa");
+    let other = desk.fails(&["--principal", "otto", "--role", "reviewer", "review", "T-1", "approve"], 6, "qa");
     assert_eq!((&other["code"], &other["reviewer"]), (&json!("not_reviewer"), &json!("qa")));
-    assert_eq!(desk.ok(&["--as", "qa", "--role", "reviewer", "review", "T-1", "approve"]), "T-1 is completed");
+    assert_eq!(desk.ok(&["--principal", "qa", "--role", "reviewer", "review", "T-1", "approve"]), "T-1 is completed");
 
     desk.ok(&[&boss[..], &["board", "decide", "Drop it?", "yes", "--irreversible"]].concat());
     let anew = ["board", "decide", "Drop it?", "no", "--supersedes", "D-1"];

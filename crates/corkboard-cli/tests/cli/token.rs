@@ -39,13 +39,13 @@ fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
     let sandbox = Sandbox::local();
     assert_eq!(sandbox.ok(&["token", "list"]), "there are no tokens; `cork token create --for NAME` makes one");
     let full = ["token", "create", "--for", "ada", "--agents", "ada,b*", "--boards", "team-*", "--cores", "rules"];
-    let secret = sandbox.ok(&[&full[..], &["--expires", "30d", "--label", "the build machine"]].concat());
+    let secret = sandbox.ok(&[&full[..], &["--expires-at", "30d", "--label", "the build machine"]].concat());
     assert!(secret.starts_with("cork_") && secret.len() > 50, "{secret}");
     assert!(!sandbox.files_contain(&secret) && sandbox.files_contain("the build machine"));
-    let made = sandbox.json(&["token", "create", "--principal", "gateway", "--kind", "service"]);
+    let made = sandbox.json(&["token", "create", "--for", "gateway", "--kind", "service"]);
     assert_eq!(made["id"], "K-2");
 
-    let listed = sandbox.json(&["token", "list"]);
+    let listed = sandbox.items(&["token", "list"]);
     let first = &listed[0];
     assert_eq!(
         (&first["principal"], &first["kind"], &first["role"]),
@@ -64,7 +64,7 @@ fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
     assert!(run(narrow, b"").stdout.contains('…'), "where there is a width, it is kept");
 
     assert_eq!(sandbox.ok(&["token", "revoke", "K-1", "K-2"]), "K-1, K-2 can no longer be used");
-    assert_eq!(sandbox.json(&["token", "list"]), json!([]));
+    assert_eq!(sandbox.items(&["token", "list"]), json!([]));
     assert_eq!(sandbox.fails(&["token", "revoke", "K-1"], 3, "K-1")["code"], "no_token");
 }
 
@@ -75,20 +75,20 @@ fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
         let made = sandbox.cork(&["token", "create", "--for", "x", "--with-role", role]);
         let warned = made.stderr.contains("opens nothing: --agents, --boards and --cores name what it is to open");
         assert_eq!((made.code, warned), (0, role != "admin"), "{made:?}");
-        let listed = sandbox.json(&["token", "list"]);
+        let listed = sandbox.items(&["token", "list"]);
         let last = listed.as_array().unwrap().last().unwrap();
         assert_eq!((&last["role"], &last["kind"]), (&json!(role), &json!(kind)));
     }
     let error = sandbox.fails(&["token", "create", "--for", "x", "--role", "worker"], 6, "may not make a token");
     assert!(error["hint"].as_str().unwrap().contains("--with-role"), "{error}");
     for wrong in ["", "soon", "30y", "-3d", "99999999999d"] {
-        let expires = format!("--expires={wrong}");
+        let expires = format!("--expires-at={wrong}");
         assert_eq!(sandbox.cork(&["token", "create", "--for", "x", &expires]).code, 2, "{wrong}");
     }
     for flag in ["--agents", "--boards", "--cores"] {
         sandbox.fails(&["token", "create", "--for", "x", flag, "a*b"], 2, "a * stands at the end of a name");
     }
-    let past = ["token", "create", "--for", "x", "--expires", "2001-01-01T00:00:00Z"];
+    let past = ["token", "create", "--for", "x", "--expires-at", "2001-01-01T00:00:00Z"];
     assert_eq!(sandbox.fails(&past, 2, "past")["code"], "expiry");
 }
 
@@ -106,7 +106,7 @@ fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
     assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let listed = cork(ADMIN, &["token", "list", "--json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-    let ada = listed.as_array().unwrap().iter().find(|token| token["principal"] == "ada").unwrap();
+    let ada = listed["items"].as_array().unwrap().iter().find(|token| token["principal"] == "ada").unwrap();
     assert_eq!(ada["created_by"], "admin");
     assert_eq!(cork(ADMIN, &["token", "revoke", ada["id"].as_str().unwrap()]).code, 0);
     let refused = cork(secret, &["--agent", "ada", "memory", "get", "k"]);

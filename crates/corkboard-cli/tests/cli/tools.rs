@@ -24,7 +24,8 @@ fn the_tools_are_listed_for_people_and_for_providers() {
     }
     let names = |arguments: &[&str], name: &dyn Fn(&Value) -> Value| -> Vec<Value> {
         let text = sandbox.ok(&[&["tools", "list"], arguments].concat());
-        serde_json::from_str::<Vec<Value>>(&text).unwrap().iter().map(name).collect()
+        let tools: Value = serde_json::from_str(&text).unwrap();
+        tools.get("items").unwrap_or(&tools).as_array().unwrap().iter().map(name).collect()
     };
     let memory =
         ["search_memory", "read_memory", "write_memory", "delete_memory", "write_session_handoff", "scratch_note"]
@@ -177,7 +178,7 @@ fn activity_has_a_line_for_every_write_of_a_day() {
     sandbox.ok(&["memory", "note", "add", "n"]);
     sandbox.ok(&["tools", "call", "write_memory", r#"{"key": "plan", "content": "b"}"#]);
     // Midnight may pass meanwhile.
-    let days = sandbox.json(&["activity", "--days"]);
+    let days = sandbox.items(&["activity", "--days"]);
     let days = days.as_array().unwrap();
     let lines: Vec<Value> = days
         .iter()

@@ -43,8 +43,8 @@ fn fails_with_report(sandbox: &Sandbox, arguments: &[&str], code: i32) -> (Value
     let ran = sandbox.cork(&[arguments, &["--json"]].concat());
     assert_eq!(ran.code, code, "{arguments:?} {ran:?}");
     let report = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
-    let mut error: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
-    (report, error["error"].take())
+    let error: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    (report, error)
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -65,7 +65,7 @@ fn an_export_pipes_into_an_import() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
     assert!(ran.stdout.starts_with("imported 2 spaces (2 new, 0 continued, 0 unchanged): 6 revisions, "), "{ran:?}");
     let copy = ["--store", "sqlite:copy.db", "--agent", "ada"];
-    for command in [&["memory", "list"][..], &["memory", "watch", "--from", "0", "--count", "3"], &["stats"]] {
+    for command in [&["memory", "list"][..], &["memory", "watch", "--from-rev", "0", "--limit", "3"], &["stats"]] {
         let original = sandbox.ok(&[&["--agent", "ada", "--json"], command].concat());
         assert_eq!(sandbox.ok(&[&copy[..], &["--json"], command].concat()), original, "{command:?}");
     }
@@ -169,7 +169,7 @@ fn a_damaged_export_is_imported_as_far_as_it_is_right() {
     write("broken.jsonl", &export.replacen("{\"record\"", "{\"rekord\"", 1));
     let (_, error) = fails_with_report(&sandbox, &import("broken.jsonl"), 1);
     assert_eq!(error["code"], "malformed");
-    assert!(error["message"].as_str().unwrap().contains("\n  line 3: unknown variant `rekord`"), "{error}");
+    assert!(error["detail"].as_str().unwrap().contains("\n  line 3: unknown variant `rekord`"), "{error}");
     write("newer.jsonl", &export.replacen("\"version\":1", "\"version\":2", 1));
     assert_eq!(sandbox.fails(&import("newer.jsonl"), 1, "is in version 2; this")["code"], "newer_format");
     write("other.jsonl", "{\"name\": \"other\"}\n");
@@ -195,7 +195,7 @@ fn a_store_is_migrated_and_compared() {
     sandbox.ok(&["--store", "sqlite:copy.db", "--agent", "own", "memory", "set", "a", "1"]);
     let (report, error) =
         fails_with_report(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db", "--verify-only"], 7);
-    assert_eq!(error["message"], "the target lacks revisions of 1 space: agent/default");
+    assert_eq!(error["detail"], "the target lacks revisions of 1 space: agent/default");
     assert_eq!((&error["code"], &error["retryable"]), (&json!("behind"), &json!(true)));
     assert_eq!(report["total"]["behind"], 1);
     let report = sandbox.json(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
@@ -225,7 +225,7 @@ fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
     for name in ["ada", "grace", "eve"] {
         sandbox.ok(&["token", "create", "--for", name, "--with-role", "admin"]);
     }
-    let tokens = |store: &str| sandbox.json(&["--store", store, "token", "list"]).as_array().unwrap().len();
+    let tokens = |store: &str| sandbox.items(&["--store", store, "token", "list"]).as_array().unwrap().len();
     let said = "left out 3 tokens; use --with-tokens to copy them\n";
 
     // Through a file, which has them.
@@ -277,7 +277,7 @@ fn a_target_with_another_history_is_left_alone() {
     let (report, error) = fails_with_report(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db"], 4);
     assert_eq!((&error["code"], &error["kind"]), (&json!("diverged"), &json!("conflict")));
     let said = "agent/agent-000: the target has another history: its revision 3 is another one";
-    assert_eq!(error["message"], format!("1 space is not the same in the target:\n  {said}"));
+    assert_eq!(error["detail"], format!("1 space is not the same in the target:\n  {said}"));
     assert_eq!(report["problems"], json!([{"space": "agent/agent-000", "code": "diverged", "message": said}]));
     let get = |agent| sandbox.ok(&["--store", "sqlite:copy.db", "--agent", agent, "memory", "get", "a"]);
     assert_eq!((get("agent-000"), get("agent-001")), ("here".into(), "there".into()));

@@ -120,7 +120,7 @@ fn metadata_is_kept_and_shown() {
 fn without_metadata_everything_is_still_shown() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "key", "value"]);
-    sandbox.ok(&["--as", "grace", "memory", "set", "hers", "value"]);
+    sandbox.ok(&["--principal", "grace", "memory", "set", "hers", "value"]);
     let mut metadata = sandbox.json(&["memory", "get", "key"])["metadata"].take();
     assert!(metadata["at"].take().is_string());
     assert_eq!(
@@ -182,7 +182,7 @@ fn json_answers_have_their_empty_lists() {
     empty(&notebook["progress"], &["completed", "in_progress", "remaining"]);
     sandbox.ok(&["core", "add", "team", "Tea, not coffee"]);
     let entries = sandbox.json(&["core", "show", "team"]);
-    empty(&entries["entries"][0], &["tags"]);
+    empty(&entries["items"][0], &["tags"]);
     let board = sandbox.json(&["board", "create", "Plan"]);
     empty(&board, &["drawn", "tasks", "passed_over"]);
     let board = board["id"].as_str().unwrap();

@@ -38,9 +38,9 @@ impl Watcher {
 #[test]
 fn another_process_is_seen_as_it_writes() {
     let sandbox = Sandbox::new();
-    let watcher = Watcher::start(&sandbox, &["--from", "0", "--count", "3", "--json"]);
+    let watcher = Watcher::start(&sandbox, &["--from-rev", "0", "--limit", "3", "--json"]);
     for (rev, value) in [(1, "one"), (2, "two"), (3, "three")] {
-        sandbox.ok(&["--as", "ada", "memory", "set", "key", value]);
+        sandbox.ok(&["--principal", "ada", "memory", "set", "key", value]);
         // Each is told before the next is written.
         let seen = watcher.json();
         assert_eq!((&seen["rev"], &seen["actor"]["principal"]), (&json!(rev), &json!("ada")));
@@ -58,7 +58,7 @@ fn another_process_is_seen_as_it_writes() {
 fn without_from_only_the_new_is_told() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "old", "1"]);
-    let mut watcher = Watcher::start(&sandbox, &["--count", "1"]);
+    let mut watcher = Watcher::start(&sandbox, &["--limit", "1"]);
     // When it begins to watch is its own affair: write until it has seen something.
     crate::support::eventually("a revision seen", || {
         sandbox.ok(&["memory", "set", "new", "1"]);
@@ -87,7 +87,7 @@ fn every_kind_of_event_has_words() {
     sandbox.ok(&["memory", "clear", "--yes"]);
     sandbox.ok(&["snapshot", "restore", "file", "--yes"]);
     sandbox.ok(&["memory", "append", "key", "!", "--idempotency-key", "k"]);
-    let told = sandbox.ok(&["memory", "watch", "--from", "0", "--count", "14"]);
+    let told = sandbox.ok(&["memory", "watch", "--from-rev", "0", "--limit", "14"]);
     let long = format!("\"{}…", "x".repeat(59));
     let expected = [
         "set key to {\"a\":1}",
@@ -114,5 +114,5 @@ fn every_kind_of_event_has_words() {
         assert!(time.parse::<jiff::Timestamp>().is_ok(), "{line}");
     }
     assert_eq!(told.lines().count(), 14);
-    assert_eq!(sandbox.ok(&["memory", "watch", "--from", "11", "--count", "1"]).lines().count(), 1);
+    assert_eq!(sandbox.ok(&["memory", "watch", "--from-rev", "11", "--limit", "1"]).lines().count(), 1);
 }

@@ -5,16 +5,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
+use core::str::FromStr;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{BoardState, BoardStatus, NudgeId};
 use crate::text::enum_text;
-use crate::{AgentId, Role};
+use crate::{AgentId, Limits, Refusal, Role};
 
-/// To whom something is said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Who a nudge is for. Reading it accepts an agent's name in place of `{"agent": NAME}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NudgeTarget {
@@ -23,6 +26,7 @@ pub enum NudgeTarget {
     /// To whoever is the orchestrator.
     Orchestrator,
     /// To everybody who works on the board or has worked on it, each of them.
+    #[default]
     All,
 }
 
@@ -44,6 +48,7 @@ pub enum NudgePriority {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewNudge {
+    #[serde(default)]
     pub to: NudgeTarget,
     pub message: String,
     #[serde(default)]
@@ -181,6 +186,58 @@ impl BoardState {
                     || self.has_contributed(principal)
             }
         }
+    }
+}
+
+impl FromStr for NudgeTarget {
+    type Err = Refusal;
+
+    /// `all`, `orchestrator`, or an agent's name; JSON for an agent who has one of these words as its name.
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        if let Ok(target) = serde_json::from_str(text) {
+            return Ok(target);
+        }
+        Self::named(text)
+    }
+}
+
+impl NudgeTarget {
+    fn named(name: &str) -> Result<Self, Refusal> {
+        Ok(match name {
+            "all" => Self::All,
+            "orchestrator" => Self::Orchestrator,
+            name => Self::Agent(AgentId::new(name, &Limits::default())?),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for NudgeTarget {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TargetVisitor)
+    }
+}
+
+struct TargetVisitor;
+
+impl<'de> Visitor<'de> for TargetVisitor {
+    type Value = NudgeTarget;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{\"agent\": NAME}, \"orchestrator\", \"all\" or an agent's name")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<NudgeTarget, E> {
+        NudgeTarget::named(name).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<NudgeTarget, A::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Target {
+            agent: AgentId,
+        }
+        let Target { agent } = Target::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(NudgeTarget::Agent(agent))
     }
 }
 

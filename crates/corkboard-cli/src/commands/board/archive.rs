@@ -11,20 +11,20 @@ use crate::output::{count, json_object, now, one_line, time};
 
 /// Put a board away that has ended: it can be read, and nothing on it changes
 ///
-/// It is kept for a while; `cork gc` then says whether it can go. Again, with --retain: changes for how long. Learnings
+/// It is kept for a while; `cork gc` then says whether it can go. Again, with --retain-days: changes for how long. Learnings
 /// that nobody has decided on are told; they still can be promoted and refused.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board archive
-  cork board archive add-login-1a2b3c4d --retain 365")]
+  cork board archive add-login-1a2b3c4d --retain-days 365")]
 pub(crate) struct Archive {
     #[command(flatten)]
     board: BoardArgument,
 
     /// For how long it is kept at least, from now on [default: 30 days, or what was said before]
-    #[arg(long, value_name = "DAYS", value_parser = days)]
-    retain: Option<Duration>,
+    #[arg(long, alias = "retain", value_name = "DAYS", value_parser = days)]
+    retain_days: Option<Duration>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -32,19 +32,19 @@ pub(crate) struct Archive {
 
 /// Give up a board that has ended, with all that it taught: `cork gc --yes` then purges it
 ///
-/// Nothing is deleted by this alone. Whoever thinks better of it before that: `cork board archive --retain DAYS` keeps it.
+/// Nothing is deleted by this alone. Whoever thinks better of it before that: `cork board archive --retain-days DAYS` keeps it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board discard
-  cork board discard add-login-1a2b3c4d --comment 'it was only a try'")]
+  cork board discard add-login-1a2b3c4d --reason 'it was only a try'")]
 pub(crate) struct Discard {
     #[command(flatten)]
     board: BoardArgument,
 
     /// Why
     #[arg(long, value_name = "TEXT")]
-    comment: Option<String>,
+    reason: Option<String>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -53,7 +53,7 @@ pub(crate) struct Discard {
 impl Archive {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
-        let retain_until = board.archive(self.retain).await?;
+        let retain_until = board.archive(self.retain_days).await?;
         let view = board.view().await?;
         let is_waived = view.info()?.waived.is_some();
         let open_learnings = if is_waived { 0 } else { view.state().undecided_learnings() };
@@ -86,7 +86,7 @@ fn open(board: &str, learnings: u64) -> String {
 impl Discard {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
-        board.discard(self.comment).await?;
+        board.discard(self.reason).await?;
         let board = board.id().as_str();
         session.output.answer(&json_object! { board, status: "archived" }, || {
             format!("{} is discarded: `cork gc --yes` purges it", one_line(board))

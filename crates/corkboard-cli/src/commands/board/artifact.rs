@@ -14,6 +14,7 @@ use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::{CliError, say};
 use crate::output::one_line;
+use crate::page::Page;
 use crate::text_input::expect_within;
 use crate::value_parsers::one_of;
 
@@ -86,7 +87,7 @@ enum Sub {
 #[command(after_help = "\
 Examples:
   cork board artifact list
-  cork board artifact list --json | jq -r '.[].path'")]
+  cork board artifact list --json | jq -r '.items[].path'")]
 struct List {
     #[command(flatten)]
     moment: RevisionArgument,
@@ -140,8 +141,8 @@ impl Artifact {
 impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
-        let made: Vec<_> = newest_artifacts(view.state()).collect();
-        session.output.answer(&made, || {
+        let made = Page::whole(newest_artifacts(view.state()).collect());
+        session.output.list(&made, || {
             artifacts(view.state())
                 .unwrap_or_else(|| "nothing was recorded yet; `cork board artifact PATH` does".into())
         })

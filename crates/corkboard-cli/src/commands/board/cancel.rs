@@ -11,14 +11,14 @@ use crate::error::CliError;
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork board cancel --comment 'the customer withdrew it'")]
+  cork board cancel --reason 'the customer withdrew it'")]
 pub(crate) struct Cancel {
     #[command(flatten)]
     board: BoardArgument,
 
     /// Why
     #[arg(long, value_name = "TEXT")]
-    comment: Option<String>,
+    reason: Option<String>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -27,7 +27,7 @@ pub(crate) struct Cancel {
 impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
-        let outcome = board.cancel(self.comment).await?;
+        let outcome = board.cancel(self.reason).await?;
         tell_end(session, &board, outcome).await
     }
 }

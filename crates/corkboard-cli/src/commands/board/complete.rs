@@ -1,4 +1,5 @@
 use clap::Args;
+use clap::builder::TypedValueParser;
 use corkboard::Board;
 use corkboard::boards::{BoardOutcome, TaskStatus, Unfinished};
 
@@ -6,6 +7,7 @@ use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{count, json_object};
+use crate::value_parsers::one_of;
 
 /// End a board whose tasks are finished
 ///
@@ -15,21 +17,28 @@ use crate::output::{count, json_object};
 #[command(after_help = "\
 Examples:
   cork board complete
-  cork board complete --cancel-unfinished --comment 'good enough'")]
+  cork board complete --unfinished cancel --reason 'good enough'")]
 pub(crate) struct Complete {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// What else there is to say
+    /// Why
     #[arg(long, value_name = "TEXT")]
-    comment: Option<String>,
+    reason: Option<String>,
 
-    /// Cancel what is not finished
-    #[arg(long)]
-    cancel_unfinished: bool,
+    /// What to do if tasks are unfinished
+    #[arg(long, value_name = "ACTION", default_value = "refuse", value_parser = unfinished())]
+    unfinished: Unfinished,
 
     #[command(flatten)]
     conditions: BoardConditions,
+}
+
+fn unfinished() -> impl TypedValueParser<Value = Unfinished> {
+    one_of([
+        ("refuse", Unfinished::Refuse, "Keep the board active and fail"),
+        ("cancel", Unfinished::Cancel, "Cancel them"),
+    ])
 }
 
 /// Says how a board ended.
@@ -56,8 +65,7 @@ pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOut
 impl Complete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
-        let unfinished = if self.cancel_unfinished { Unfinished::Cancel } else { Unfinished::Refuse };
-        let outcome = board.complete(self.comment, unfinished).await?;
+        let outcome = board.complete(self.reason, self.unfinished).await?;
         tell_end(session, &board, outcome).await?;
         match outcome {
             BoardOutcome::Success => Ok(()),

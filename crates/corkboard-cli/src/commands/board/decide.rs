@@ -14,9 +14,9 @@ use crate::value_parsers::text_argument;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork board decide 'Which hash?' argon2id --over bcrypt --over scrypt --because 'memory-hard' --affects T-1
-  cork board decide 'Which hash?' scrypt --supersedes D-1 --because 'argon2id is not in the standard library'
-  cork board decide 'Delete old logins?' yes --affects T-3 --needs-approval --as ann")]
+  cork board decide 'Which hash?' argon2id --alternative bcrypt --rationale 'memory-hard' --affects-task T-1
+  cork board decide 'Which hash?' scrypt --supersedes D-1 --rationale 'argon2id is not in the standard library'
+  cork board decide 'Delete old logins?' yes --affects-task T-3 --needs-approval --principal ann")]
 pub(crate) struct Decide {
     /// What was decided
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
@@ -27,23 +27,23 @@ pub(crate) struct Decide {
     choice: String,
 
     /// What was rejected; may be given many times
-    #[arg(long = "over", value_name = "TEXT")]
+    #[arg(long = "alternative", alias = "over", value_name = "TEXT")]
     alternatives: Vec<String>,
 
     /// Why
-    #[arg(long, value_name = "TEXT")]
-    because: Option<String>,
+    #[arg(long, alias = "because", value_name = "TEXT")]
+    rationale: Option<String>,
 
     /// The tasks that it concerns [default: all]
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
-    affects: Vec<TaskId>,
+    #[arg(long = "affects-task", alias = "affects", value_name = "TASK", value_delimiter = ',')]
+    affects_tasks: Vec<TaskId>,
 
     /// It cannot be taken back: only a person can supersede it, with --force
     #[arg(long)]
     irreversible: bool,
 
     /// The tasks that it concerns neither begin nor are completed until somebody approves or rejects it
-    #[arg(long, requires = "affects")]
+    #[arg(long, requires = "affects_tasks")]
     needs_approval: bool,
 
     /// The decision that no longer holds: one of yours, or anyone's if you run the board
@@ -68,8 +68,8 @@ impl Decide {
             question: self.question,
             choice: self.choice,
             alternatives: self.alternatives,
-            rationale: self.because.unwrap_or_default(),
-            affects_tasks: self.affects,
+            rationale: self.rationale.unwrap_or_default(),
+            affects_tasks: self.affects_tasks,
             reversible: self.irreversible.then_some(false),
             supersedes: self.supersedes,
             force: self.force,

@@ -6,9 +6,9 @@ use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
+use crate::named_text::DiscoveryContent;
 use crate::output::json_object;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::{one_of, text_argument};
+use crate::value_parsers::one_of;
 
 /// Record something that was learned
 ///
@@ -16,24 +16,23 @@ use crate::value_parsers::{one_of, text_argument};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork board discover 'the users table has no column for tokens' --type constraint --affects T-1,T-2
-  cork board discover 'tests run twice as fast with two threads' --core ci")]
+  cork board discover 'the users table has no column for tokens' --type constraint --affects-task T-1,T-2
+  cork board discover 'tests run twice as fast with two threads' --promote-to-core ci")]
 pub(crate) struct Discover {
-    /// What was learned; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    content: String,
+    #[command(flatten)]
+    content: DiscoveryContent,
 
     /// What kind of thing it is
     #[arg(long = "type", value_name = "TYPE", default_value = "insight", value_parser = discovery_type())]
     kind: DiscoveryType,
 
     /// The tasks that it concerns [default: all]
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
-    affects: Vec<TaskId>,
+    #[arg(long = "affects-task", alias = "affects", value_name = "TASK", value_delimiter = ',')]
+    affects_tasks: Vec<TaskId>,
 
     /// The memory core that should keep it
-    #[arg(long, value_name = "NAME")]
-    core: Option<String>,
+    #[arg(long, alias = "core", value_name = "NAME")]
+    promote_to_core: Option<String>,
 
     #[command(flatten)]
     trust: TrustArguments,
@@ -55,10 +54,10 @@ impl Discover {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
         let discovery = NewDiscovery {
-            content: text_or_stdin(self.content)?,
+            content: self.content.text()?.unwrap_or_default(),
             kind: self.kind,
-            affects_tasks: self.affects,
-            promote_to_core: self.core,
+            affects_tasks: self.affects_tasks,
+            promote_to_core: self.promote_to_core,
             trust: self.trust.said(),
         };
         let id = board.record_discovery(discovery).await?;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, count, day, now, one_line, table};
+use crate::page::PageArguments;
 
 /// List the boards in the store
 ///
@@ -25,6 +26,9 @@ pub(crate) struct List {
     /// The archived ones, too
     #[arg(long, conflicts_with = "status")]
     all: bool,
+
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -70,9 +74,10 @@ impl List {
             None => boards.retain(|board| status_of(board) != "archived"),
         }
         let archived = if self.status.is_none() { (total - boards.len()) as u64 } else { 0 };
-        session.output.answer(&boards, || match (boards.is_empty(), self.status) {
-            (false, _) if archived == 0 => listing(&boards),
-            (false, _) => format!("{}\n\n{}", listing(&boards), not_shown(archived)),
+        let boards = self.page.of(boards, |board| board.board.to_string())?;
+        session.output.list(&boards, || match (boards.items.is_empty(), self.status) {
+            (false, _) if archived == 0 => listing(&boards.items),
+            (false, _) => format!("{}\n\n{}", listing(&boards.items), not_shown(archived)),
             (true, Some(_)) => "no such boards".into(),
             (true, None) if archived > 0 => not_shown(archived),
             (true, None) => "there are no boards yet; `cork board create NAME` makes one".into(),

@@ -5,7 +5,7 @@ use corkboard::boards::BoardEvent;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::event_text::event_text;
-use crate::output::{one_line, time};
+use crate::output::{json_object, one_line, time};
 
 const PAGE: usize = 1000;
 
@@ -24,6 +24,10 @@ pub(crate) struct Log {
     /// The reference: board/ID#FROM..TO@AUTHOR
     #[arg(value_name = "REF")]
     reference: LogRef,
+
+    /// Maximum number of revisions; `next` is then the reference of the rest [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
 }
 
 impl Log {
@@ -31,12 +35,13 @@ impl Log {
         session.board_named(&self.reference.board)?;
         let mut revisions = Vec::new();
         let mut rest = Some(self.reference.clone());
-        while let Some(reference) = rest {
-            let page = session.corkboard.revisions(&reference, PAGE).await?;
+        let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
+        while let Some(reference) = rest.take_if(|_| revisions.len() < limit) {
+            let page = session.corkboard.revisions(&reference, PAGE.min(limit - revisions.len())).await?;
             revisions.extend(page.revisions);
             rest = page.next;
         }
-        session.output.answer(&revisions, || {
+        session.output.answer(&json_object! { items: &revisions, next: rest.map(|rest| rest.to_string()) }, || {
             let lines = revisions.iter().flat_map(|revision| {
                 let (rev, at, who) = (revision.rev, time(revision.at), one_line(&revision.actor.principal));
                 let events: Vec<BoardEvent> = serde_json::from_str(revision.events.get()).unwrap_or_default();

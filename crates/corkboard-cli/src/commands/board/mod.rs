@@ -36,7 +36,7 @@ Examples:
   cork board create 'Add login' --goal 'Users sign in with a password'
   cork board list
   cork board show add-login-1a2b3c4d
-  cork --board add-login-1a2b3c4d board decide 'Which hash?' argon2id --because 'memory-hard'
+  cork --board add-login-1a2b3c4d board decide 'Which hash?' argon2id --rationale 'memory-hard'
   cork board complete add-login-1a2b3c4d")]
 pub(crate) enum BoardCommand {
     Create(create::Create),

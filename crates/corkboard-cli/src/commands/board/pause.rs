@@ -13,14 +13,14 @@ use crate::output::json_object;
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork board pause --comment 'wait for the review'")]
+  cork board pause --reason 'wait for the review'")]
 pub(crate) struct Pause {
     #[command(flatten)]
     board: BoardArgument,
 
     /// Why
     #[arg(long, value_name = "TEXT")]
-    comment: Option<String>,
+    reason: Option<String>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -42,7 +42,7 @@ pub(crate) struct Resume {
 impl Pause {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
-        board.pause(self.comment).await?;
+        board.pause(self.reason).await?;
         let id = board.id().as_str();
         session.output.answer(&json_object! { board: id, paused: true }, || format!("{id} is paused"))
     }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::command_session::Session;
 use crate::core_args::{CoreArgument, CoreConditions};
 use crate::error::CliError;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::{memory_kind, text_argument, time_argument, trust};
+use crate::named_text::EntryContent;
+use crate::value_parsers::{memory_kind, time_argument, trust};
 
 /// Add an entry to a core
 ///
@@ -25,9 +25,8 @@ pub(crate) struct Add {
     #[command(flatten)]
     core: CoreArgument,
 
-    /// What it says; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    content: String,
+    #[command(flatten)]
+    content: EntryContent,
 
     /// What kind of memory it is [default: fact]
     #[arg(long, value_name = "KIND", value_parser = memory_kind())]
@@ -70,7 +69,7 @@ impl Add {
         let core = self.conditions.on(self.core.open(session)?);
         let board = self.from_board.map(|board| BoardId::new(&board, &Limits::default()));
         let entry = NewCoreEntry {
-            content: text_or_stdin(self.content)?,
+            content: self.content.text()?.unwrap_or_default(),
             kind: self.kind.unwrap_or_default(),
             importance: self.importance,
             tags: self.tags,

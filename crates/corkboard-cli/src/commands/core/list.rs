@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Rest, bytes, one_line, table};
+use crate::page::PageArguments;
 
 /// List the memory cores in the store
 ///
@@ -13,15 +14,19 @@ use crate::output::{Fit, Rest, bytes, one_line, table};
 #[command(after_help = "\
 Examples:
   cork core list
-  cork core list --json | jq -r '.[].core'")]
-pub(crate) struct List {}
+  cork core list --json | jq -r '.items[].core'")]
+pub(crate) struct List {
+    #[command(flatten)]
+    page: PageArguments,
+}
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let cores = every_core(&session.corkboard).await?;
-        session.output.answer(&cores, || match cores.is_empty() {
+        let cores = self.page.of(cores, |core| core.core.to_string())?;
+        session.output.list(&cores, || match cores.items.is_empty() {
             true => "there are no memory cores yet; `cork core add CORE TEXT` makes one".into(),
-            false => listing(&cores),
+            false => listing(&cores.items),
         })
     }
 }

@@ -20,13 +20,13 @@ Examples:
   cork core show house-rules E-7
   cork core show house-rules --tag release --kind insight
   cork core show house-rules --forgotten
-  cork core show house-rules --after E-100 --limit 50 --json")]
+  cork core show house-rules --limit 50 --json")]
 pub(crate) struct Show {
     #[command(flatten)]
     core: CoreArgument,
 
     /// The entry to show, whether it is forgotten or not
-    #[arg(value_name = "ENTRY", conflicts_with_all = ["tag", "kind", "trust", "forgotten", "after", "limit"])]
+    #[arg(value_name = "ENTRY", conflicts_with_all = ["tag", "kind", "trust", "forgotten", "cursor", "limit"])]
     entry: Option<CoreEntryId>,
 
     /// Only entries with this tag
@@ -45,9 +45,9 @@ pub(crate) struct Show {
     #[arg(long)]
     forgotten: bool,
 
-    /// Only entries after this one
-    #[arg(long, value_name = "ENTRY")]
-    after: Option<CoreEntryId>,
+    /// Continue after the previous page: the `next` that it gave, an entry's ID
+    #[arg(long, alias = "after", value_name = "ENTRY")]
+    cursor: Option<CoreEntryId>,
 
     /// How many entries at most, up to 10000
     #[arg(long, value_name = "N", default_value_t = CoreEntries::LIMIT)]
@@ -65,7 +65,7 @@ impl Show {
             return session.output.answer(&CoreEntryDocument::from(&*entry), || text(&entry));
         }
         let mut entries = core.entries().limit(self.limit);
-        if let Some(after) = self.after {
+        if let Some(after) = self.cursor {
             entries = entries.after(after);
         }
         if let Some(tag) = self.tag {
@@ -82,7 +82,7 @@ impl Show {
         }
         let page = entries.await?;
         let documents: Vec<_> = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
-        let answer = json_object! { entries: documents, next: page.next, rev: page.rev };
+        let answer = json_object! { items: documents, next: page.next, rev: page.rev };
         let empty = if page.entries.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))
     }
@@ -94,7 +94,7 @@ fn listing(page: &CorePage) -> String {
     }
     let table = entry_table(page.entries.iter().map(|entry| &**entry));
     match page.next {
-        Some(next) => format!("{table}\nthere are more: --after {next}"),
+        Some(next) => format!("{table}\nthere are more: --cursor {next}"),
         None => table,
     }
 }

@@ -7,6 +7,7 @@ use corkboard::cores::Trust;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, clip, count, one_line, table};
+use crate::page::Page;
 
 const SHOWN_LINES: usize = 6;
 const SHOWN_CHARACTERS: usize = 300;
@@ -22,7 +23,7 @@ pub(super) struct Shown {
 
 impl Shown {
     pub(super) fn tell(&self, session: &Session, learnings: &[LearningCandidate]) -> Result<(), CliError> {
-        session.output.answer(&learnings, || self.text(learnings))
+        session.output.list(&Page::whole(learnings.iter().collect()), || self.text(learnings))
     }
 
     fn text(&self, learnings: &[LearningCandidate]) -> String {

@@ -13,7 +13,7 @@ use crate::error::CliError;
 Examples:
   cork learn extract
   cork --board add-login-1a2b3c4d learn extract --all
-  cork learn extract --json | jq -r '.[] | select(.score >= 0.6) | .id'")]
+  cork learn extract --json | jq -r '.items[] | select(.score >= 0.6) | .id'")]
 pub(crate) struct Extract {
     #[command(flatten)]
     shown: Shown,

@@ -12,7 +12,7 @@ use crate::error::CliError;
 Examples:
   cork learn list
   cork learn list --all --role observer
-  cork learn list --json | jq -r '.[] | select(.trust == \"outside\") | .id'")]
+  cork learn list --json | jq -r '.items[] | select(.trust == \"outside\") | .id'")]
 pub(crate) struct List {
     #[command(flatten)]
     shown: Shown,

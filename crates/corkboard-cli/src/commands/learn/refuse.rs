@@ -4,9 +4,8 @@ use corkboard::boards::LearningId;
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::named_text::Reason;
 use crate::output::json_object;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
 
 /// Say that a learning is not wanted, for ever
 ///
@@ -20,9 +19,8 @@ pub(crate) struct Refuse {
     /// Which, as `cork learn list` names it
     learning: LearningId,
 
-    /// Why; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    reason: Option<String>,
+    #[command(flatten)]
+    reason: Reason,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -31,7 +29,7 @@ pub(crate) struct Refuse {
 impl Refuse {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
-        let reason = self.reason.map(text_or_stdin).transpose()?;
+        let reason = self.reason.text()?;
         let learning = self.learning;
         board.refuse_learning(learning.clone(), reason).await?;
         session.output.answer(&json_object! { learning, state: "refused" }, || format!("{learning} is refused"))

@@ -7,6 +7,7 @@ use corkboard::EntryDocument;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::entry_table;
+use crate::page::PageArguments;
 use crate::scope_argument::{ScopeArgument, describe};
 
 /// List entries by key, with their values
@@ -34,6 +35,9 @@ pub(crate) struct List {
     /// Print the keys alone, one on a line
     #[arg(long)]
     keys: bool,
+
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 impl List {
@@ -44,17 +48,18 @@ impl List {
             entries.retain(|(key, _)| key.as_str().starts_with(prefix));
         }
         entries.retain(|(_, entry)| self.tags.iter().all(|wanted| entry.tags.iter().any(|tag| **tag == **wanted)));
+        let page = self.page.of(entries, |(key, _)| key.to_string())?;
         if self.keys {
-            let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
-            return match session.output.is_json() || !keys.is_empty() {
-                true => session.output.answer(&keys, || keys.join("\n")),
+            let keys = page.map(|(key, _)| key.as_str());
+            return match session.output.is_json() || !keys.items.is_empty() {
+                true => session.output.list(&keys, || keys.items.join("\n")),
                 false => Ok(()),
             };
         }
-        let views: Vec<_> = entries.iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
+        let views = page.map(|(key, entry)| EntryDocument::new(key, entry));
         let is_filtered = self.prefix.is_some() || !self.tags.is_empty();
-        session.output.answer(&views, || match (views.is_empty(), is_filtered) {
-            (false, _) => entry_table(&views),
+        session.output.list(&views, || match (views.items.is_empty(), is_filtered) {
+            (false, _) => entry_table(&views.items),
             (true, true) => "no such entries".into(),
             (true, false) => format!("{} has no entries", describe(session, &memory)),
         })

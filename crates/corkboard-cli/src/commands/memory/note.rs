@@ -9,6 +9,7 @@ use crate::conditions::RequestConditions;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::output::note_table;
+use crate::page::PageArguments;
 use crate::scope_argument::{ScopeArgument, describe};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
@@ -58,6 +59,9 @@ Examples:
 pub(crate) struct List {
     #[command(flatten)]
     scope: ScopeArgument,
+
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 /// Remove a note
@@ -104,10 +108,10 @@ impl Add {
 impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
         let memory = self.scope.find(session).await?;
-        let notes = memory.notes().await?;
-        session.output.answer(&notes, || match notes.is_empty() {
+        let notes = self.page.of(memory.notes().await?, |note| note.id)?;
+        session.output.list(&notes, || match notes.items.is_empty() {
             true => format!("{} has no notes", describe(session, &memory)),
-            false => note_table(&notes),
+            false => note_table(&notes.items),
         })
     }
 }

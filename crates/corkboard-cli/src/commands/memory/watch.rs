@@ -22,16 +22,16 @@ const SHOWN_EVENTS: usize = 5;
 #[command(after_help = "\
 Examples:
   cork memory watch
-  cork memory watch --from 0             # from the beginning
-  cork memory watch --count 1 --json     # wait for the next change")]
+  cork memory watch --from-rev 0         # from the beginning
+  cork memory watch --limit 1 --json     # wait for the next change")]
 pub(crate) struct Watch {
     /// Begin after this revision; 0 is the beginning [default: only what comes from now on]
-    #[arg(long, value_name = "REVISION")]
-    from: Option<u64>,
+    #[arg(long, alias = "from", value_name = "REVISION")]
+    from_rev: Option<u64>,
 
     /// End after so many revisions
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
-    count: Option<u64>,
+    #[arg(long, alias = "count", value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -45,13 +45,13 @@ struct Line<'a> {
 
 impl Watch {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let from = match self.from {
+        let from = match self.from_rev {
             Some(rev) => rev,
             None => session.agent.rev().await?,
         };
         let mut names = ScopeNames::load(session).await?;
         let mut watch = session.agent.watch(from).await?;
-        let mut left = self.count.unwrap_or(u64::MAX);
+        let mut left = self.limit.unwrap_or(u64::MAX);
         while left > 0 {
             match watch.next().await {
                 Ok(Watched::Revision { rev, commit_id, commit }) => {

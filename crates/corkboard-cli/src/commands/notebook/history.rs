@@ -3,7 +3,7 @@ use clap::Args;
 use super::Name;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::{one_line, time};
+use crate::output::{json_object, one_line, time};
 
 /// Show what was done to a notebook, oldest first
 #[derive(Args)]
@@ -19,7 +19,8 @@ pub(crate) struct History {
 impl History {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let history = self.name.open(session)?.history().await?;
-        session.output.answer(&history, || {
+        let document = json_object! { items: &history.revisions, next: None::<u64>, from_rev: history.from_rev };
+        session.output.answer(&document, || {
             let mut lines = Vec::new();
             if history.from_rev > 0 {
                 lines.push(format!("revisions before {} are no longer held", history.from_rev));

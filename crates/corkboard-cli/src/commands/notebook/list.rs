@@ -3,6 +3,7 @@ use clap::Args;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Rest, age, now, table};
+use crate::page::Page;
 
 /// List the agent's notebooks
 #[derive(Args)]
@@ -13,8 +14,9 @@ pub(crate) struct List {}
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let notebooks = session.agent.notebooks().await?;
-        session.output.answer(&notebooks, || {
+        let page = Page::whole(session.agent.notebooks().await?);
+        session.output.list(&page, || {
+            let notebooks = &page.items;
             if notebooks.is_empty() {
                 return format!("{} has no notebooks", session.agent.agent_id());
             }

@@ -26,10 +26,10 @@ use crate::value_parsers::{failure_policy, text_argument, trigger_rule};
     after_help = "\
 Examples:
   cork task add 'Write the schema'
-  cork task add 'Write the routes' --after T-1 --review --priority 5
-  cork task add 'Say what went wrong' --after T-1,T-2 --rule one_failed
+  cork task add 'Write the routes' --depends-on T-1 --needs-review --priority 5
+  cork task add 'Say what went wrong' --depends-on T-1,T-2 --trigger-rule one_failed
   cork task add --from plan.jsonl
-  cork task add 'Ship it' --retries 2 --backoff 30 --idempotency-key ship"
+  cork task add 'Ship it' --retry-limit 2 --retry-backoff-s 30 --idempotency-key ship"
 )]
 pub(crate) struct Add {
     /// What is to be done, in a line
@@ -41,12 +41,12 @@ pub(crate) struct Add {
     description: Option<String>,
 
     /// Only after these tasks
-    #[arg(long, value_name = "TASK", value_delimiter = ',', conflicts_with = "from")]
-    after: Vec<TaskId>,
+    #[arg(long, alias = "after", value_name = "TASK", value_delimiter = ',', conflicts_with = "from")]
+    depends_on: Vec<TaskId>,
 
     /// When it may begin, by what became of those [default: all_success]
-    #[arg(long, value_name = "RULE", conflicts_with = "from", value_parser = trigger_rule())]
-    rule: Option<TriggerRule>,
+    #[arg(long, alias = "rule", value_name = "RULE", conflicts_with = "from", value_parser = trigger_rule())]
+    trigger_rule: Option<TriggerRule>,
 
     /// What becomes of the rest if it fails [default: what the board says]
     #[arg(long, value_name = "POLICY", conflicts_with = "from", value_parser = failure_policy())]
@@ -57,20 +57,20 @@ pub(crate) struct Add {
     priority: i32,
 
     /// How many minutes it should take
-    #[arg(long, value_name = "MINUTES", conflicts_with = "from")]
-    estimate: Option<u32>,
+    #[arg(long, alias = "estimate", value_name = "MINUTES", conflicts_with = "from")]
+    estimate_minutes: Option<u32>,
 
     /// Somebody is to look at it before it is completed
-    #[arg(long, conflicts_with = "from")]
-    review: bool,
+    #[arg(long, alias = "review", conflicts_with = "from")]
+    needs_review: bool,
 
     /// How often it is tried again by itself after a failure
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, conflicts_with = "from")]
-    retries: u32,
+    #[arg(long, alias = "retries", value_name = "NUMBER", default_value_t = 0, conflicts_with = "from")]
+    retry_limit: u32,
 
     /// How long to wait before the first of these; twice as long before each further one
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, conflicts_with = "from")]
-    backoff: u32,
+    #[arg(long, alias = "backoff", value_name = "SECONDS", default_value_t = 0, conflicts_with = "from")]
+    retry_backoff_s: u32,
 
     /// Read tasks and choices from this file, as JSON or JSON lines; - reads stdin
     #[arg(long, value_name = "FILE")]
@@ -104,14 +104,14 @@ impl Add {
             key: None,
             title: self.title.unwrap_or_default(),
             description: self.description.map(text_or_stdin).transpose()?.unwrap_or_default(),
-            depends_on: self.after.into_iter().map(Into::into).collect(),
-            trigger_rule: self.rule.unwrap_or_default(),
+            depends_on: self.depends_on.into_iter().map(Into::into).collect(),
+            trigger_rule: self.trigger_rule.unwrap_or_default(),
             on_failure: self.on_failure,
             priority: self.priority,
-            estimate_minutes: self.estimate,
-            needs_review: self.review,
-            retry_limit: self.retries,
-            retry_backoff_s: self.backoff,
+            estimate_minutes: self.estimate_minutes,
+            needs_review: self.needs_review,
+            retry_limit: self.retry_limit,
+            retry_backoff_s: self.retry_backoff_s,
         })
     }
 }

@@ -5,9 +5,8 @@ use crate::board_args::BoardConditions;
 use crate::board_view::ids;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::named_text::Reason;
 use crate::output::json_object;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
 
 /// Cancel a task, and what can no longer begin because of it
 ///
@@ -21,9 +20,8 @@ pub(crate) struct Cancel {
     /// The task
     task: TaskId,
 
-    /// Why; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    comment: Option<String>,
+    #[command(flatten)]
+    reason: Reason,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -31,9 +29,9 @@ pub(crate) struct Cancel {
 
 impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let Self { task, comment, conditions } = self;
+        let Self { task, reason, conditions } = self;
         let board = conditions.open(session)?;
-        let cancelled = board.cancel_task(task, comment.map(text_or_stdin).transpose()?).await?;
+        let cancelled = board.cancel_task(task, reason.text()?).await?;
         let dependents = cancelled.get(1..).unwrap_or_default();
         let text = match dependents {
             [] => format!("{task} is cancelled"),

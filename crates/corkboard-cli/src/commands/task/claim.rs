@@ -17,11 +17,11 @@ use crate::value_parsers::seconds;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task claim --as ada
-  cork task claim T-3 --as ada
-  cork task claim --wait 60 --lease 30 --as ada
-  cork task claim --json --as ada
-  cork task claim T-3 --epoch 1 --as ada    # after a restart")]
+  cork task claim --principal ada
+  cork task claim T-3 --principal ada
+  cork task claim --wait-s 60 --lease-s 30 --principal ada
+  cork task claim --json --principal ada
+  cork task claim T-3 --epoch 1 --principal ada    # after a restart")]
 pub(crate) struct Claim {
     /// The task [default: the next that is ready]
     task: Option<TaskId>,
@@ -30,9 +30,9 @@ pub(crate) struct Claim {
     #[arg(long, value_name = "NUMBER", requires = "task")]
     epoch: Option<u64>,
 
-    /// Wait so long for one to become ready, or for the one that is named
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds, allow_negative_numbers = true)]
-    wait: f64,
+    /// How long to wait for a task to become ready, or for the named one
+    #[arg(long, alias = "wait", value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds, allow_negative_numbers = true)]
+    wait_s: f64,
 
     #[command(flatten)]
     lease: LeaseArgument,
@@ -44,7 +44,7 @@ pub(crate) struct Claim {
 impl Claim {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
-        let wait = Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX);
+        let wait = Duration::try_from_secs_f64(self.wait_s).unwrap_or(Duration::MAX);
         let claim = board.claim_task(self.task, self.lease.duration()).wait(wait);
         let claim = match self.epoch {
             Some(epoch) => claim.epoch(epoch),
@@ -52,7 +52,7 @@ impl Claim {
         };
         match claim.await? {
             Some(claimed) => session.output.answer(&claimed, || claimed.task.to_string()),
-            None => Err(nothing_ready(self.wait)),
+            None => Err(nothing_ready(self.wait_s)),
         }
     }
 }
@@ -63,5 +63,5 @@ fn nothing_ready(wait: f64) -> CliError {
         false => "nothing is ready".into(),
     };
     CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: None }
-        .hint("--wait SECONDS waits; `cork task list --view blocked` shows what hinders the rest")
+        .hint("--wait-s SECONDS waits; `cork task list --view blocked` shows what hinders the rest")
 }

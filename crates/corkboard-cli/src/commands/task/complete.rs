@@ -6,8 +6,7 @@ use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
+use crate::named_text::Summary;
 
 /// Say that a task is done, and what came of it
 ///
@@ -15,20 +14,19 @@ use crate::value_parsers::text_argument;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task complete T-1 'tables users and sessions, with a migration' --as ada
-  cork task complete T-1 'token service with RS256' --next 'add middleware' --next 'write tests' --as ada
-  curl -s https://example.org | cork task complete T-1 - --outside --as ada
-  git log -1 --format=%B | cork task complete T-1 - --epoch 1 --as ada")]
+  cork task complete T-1 'tables users and sessions, with a migration' --principal ada
+  cork task complete T-1 'token service with RS256' --next-step 'add middleware' --next-step 'write tests' --principal ada
+  curl -s https://example.org | cork task complete T-1 - --outside --principal ada
+  git log -1 --format=%B | cork task complete T-1 - --epoch 1 --principal ada")]
 pub(crate) struct Complete {
     /// The task
     task: TaskId,
 
-    /// What was done; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    summary: String,
+    #[command(flatten)]
+    summary: Summary,
 
     /// What should come next; may be given many times
-    #[arg(long = "next", value_name = "TEXT")]
+    #[arg(long = "next-step", alias = "next", value_name = "TEXT")]
     next_steps: Vec<String>,
 
     #[command(flatten)]
@@ -42,7 +40,7 @@ impl Complete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, summary, next_steps, trust, conditions } = self;
         let board = conditions.board.open(session)?;
-        let result = TaskResult { summary: text_or_stdin(summary)?, next_steps, trust: trust.said() };
+        let result = TaskResult { summary: summary.text()?.unwrap_or_default(), next_steps, trust: trust.said() };
         let status = board.complete_task(task, result, conditions.epoch).await?;
         tell_status(session, task, status)
     }

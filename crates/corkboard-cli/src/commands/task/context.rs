@@ -14,7 +14,7 @@ use crate::output::shown;
 #[command(after_help = "\
 Examples:
   cork task context T-1
-  cork task context T-1 --budget 2000 --as ada
+  cork task context T-1 --budget 2000 --principal ada
   cork task context T-1 --sections")]
 pub(crate) struct Context {
     /// The task

@@ -14,7 +14,7 @@ use crate::value_parsers::{failure_policy, trigger_rule};
 Examples:
   cork task edit T-1 --title 'Write and test the schema'
   cork task edit T-1 --priority 10 --if-version 3    # only if nobody changed it meanwhile
-  cork task edit T-1 --review true --estimate 0")]
+  cork task edit T-1 --needs-review true --estimate-minutes 0")]
 pub(crate) struct Edit {
     /// The task
     task: TaskId,
@@ -28,8 +28,8 @@ pub(crate) struct Edit {
     description: Option<String>,
 
     /// When it may begin, by what became of those it depends on
-    #[arg(long, value_name = "RULE", group = "change", value_parser = trigger_rule())]
-    rule: Option<TriggerRule>,
+    #[arg(long, alias = "rule", value_name = "RULE", group = "change", value_parser = trigger_rule())]
+    trigger_rule: Option<TriggerRule>,
 
     /// What becomes of the rest if it fails
     #[arg(long, value_name = "POLICY", group = "change", value_parser = failure_policy())]
@@ -40,20 +40,20 @@ pub(crate) struct Edit {
     priority: Option<i32>,
 
     /// How many minutes it should take; 0 takes the estimate away
-    #[arg(long, value_name = "MINUTES", group = "change")]
-    estimate: Option<u32>,
+    #[arg(long, alias = "estimate", value_name = "MINUTES", group = "change")]
+    estimate_minutes: Option<u32>,
 
     /// Whether somebody is to look at it before it is completed
-    #[arg(long, value_name = "true|false", group = "change")]
-    review: Option<bool>,
+    #[arg(long, alias = "review", value_name = "true|false", group = "change")]
+    needs_review: Option<bool>,
 
     /// How often it is tried again by itself after a failure
-    #[arg(long, value_name = "NUMBER", group = "change")]
-    retries: Option<u32>,
+    #[arg(long, alias = "retries", value_name = "NUMBER", group = "change")]
+    retry_limit: Option<u32>,
 
     /// How long to wait before the first of these
-    #[arg(long, value_name = "SECONDS", group = "change")]
-    backoff: Option<u32>,
+    #[arg(long, alias = "backoff", value_name = "SECONDS", group = "change")]
+    retry_backoff_s: Option<u32>,
 
     /// Only if the task is at this version
     #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
@@ -69,13 +69,13 @@ impl Edit {
         let edit = TaskEdit {
             title: self.title,
             description: self.description.map(text_or_stdin).transpose()?,
-            trigger_rule: self.rule,
+            trigger_rule: self.trigger_rule,
             on_failure: self.on_failure,
             priority: self.priority,
-            estimate_minutes: self.estimate,
-            needs_review: self.review,
-            retry_limit: self.retries,
-            retry_backoff_s: self.backoff,
+            estimate_minutes: self.estimate_minutes,
+            needs_review: self.needs_review,
+            retry_limit: self.retry_limit,
+            retry_backoff_s: self.retry_backoff_s,
         };
         let task = self.task;
         let version = board.edit_task(task, edit, self.if_version).await?;

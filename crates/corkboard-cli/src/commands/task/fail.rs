@@ -5,8 +5,7 @@ use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
+use crate::named_text::FailureReason;
 
 /// Say that a task did not work
 ///
@@ -14,15 +13,14 @@ use crate::value_parsers::text_argument;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task fail T-1 'the server refuses the key' --as ada
-  make 2>&1 | tail -20 | cork task fail T-1 - --as ada")]
+  cork task fail T-1 'the server refuses the key' --principal ada
+  make 2>&1 | tail -20 | cork task fail T-1 - --principal ada")]
 pub(crate) struct Fail {
     /// The task
     task: TaskId,
 
-    /// Why; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    reason: String,
+    #[command(flatten)]
+    reason: FailureReason,
 
     #[command(flatten)]
     conditions: ClaimConditions,
@@ -32,7 +30,7 @@ impl Fail {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, reason, conditions } = self;
         let board = conditions.board.open(session)?;
-        let status = board.fail_task(task, &text_or_stdin(reason)?, conditions.epoch).await?;
+        let status = board.fail_task(task, &reason.text()?.unwrap_or_default(), conditions.epoch).await?;
         tell_status(session, task, status)
     }
 }

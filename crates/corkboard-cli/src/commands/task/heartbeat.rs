@@ -12,7 +12,7 @@ use crate::output::{json_object, time};
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork task heartbeat T-1 --as ada")]
+  cork task heartbeat T-1 --principal ada")]
 pub(crate) struct Heartbeat {
     /// The task
     task: TaskId,

@@ -1,3 +1,5 @@
+use std::cmp::Reverse;
+
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::boards::{Task, TaskStatus, TaskView};
@@ -6,6 +8,7 @@ use crate::board_args::RevisionArgument;
 use crate::board_view::task_table;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::page::PageArguments;
 use crate::value_parsers::one_of;
 
 /// List the tasks of a board
@@ -39,6 +42,9 @@ pub(crate) struct List {
 
     #[command(flatten)]
     moment: RevisionArgument,
+
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 fn task_view() -> impl TypedValueParser<Value = TaskView> {
@@ -66,20 +72,22 @@ impl List {
         if let Some(wanted) = &self.assigned_to {
             tasks.retain(|task| task.assigned_to.as_ref().is_some_and(|agent| agent.as_str() == wanted));
         }
+        // Ready tasks are in the order in which they will be claimed.
+        let is_ranked = self.view == Some(TaskView::Ready);
+        let page = self.page.of(tasks, |task| (Reverse(if is_ranked { task.priority } else { 0 }), task.id))?;
         if self.ids {
-            let ids: Vec<String> = tasks.iter().map(|task| task.id.to_string()).collect();
-            return match session.output.is_json() || !ids.is_empty() {
-                true => session.output.answer(&ids, || ids.join("\n")),
+            let ids = page.map(|task| task.id.to_string());
+            return match session.output.is_json() || !ids.items.is_empty() {
+                true => session.output.list(&ids, || ids.items.join("\n")),
                 false => Ok(()),
             };
         }
         if session.output.is_json() {
-            let views: Vec<_> = tasks.iter().map(|task| view.task_document(task)).collect();
-            return session.output.document(&views);
+            return session.output.document(&page.map(|task| view.task_document(task)));
         }
         let is_filtered = self.view.is_some() || !self.status.is_empty() || self.assigned_to.is_some();
-        session.output.line(&match (tasks.is_empty(), is_filtered) {
-            (false, _) => task_table(state, tasks.into_iter()),
+        session.output.line(&match (page.items.is_empty(), is_filtered) {
+            (false, _) => page.text(task_table(state, page.items.iter().copied())),
             (true, true) => "no such tasks".into(),
             (true, false) => format!("board {} has no tasks", view.id()),
         })

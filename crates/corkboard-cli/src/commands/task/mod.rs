@@ -31,14 +31,14 @@ pub(super) use review::Review;
 
 /// Add, claim and finish the tasks of a board
 ///
-/// --board or CORK_BOARD says which board; --as says who works. docs/boards.md has the states and rules.
+/// --board or CORK_BOARD says which board; --principal says who works. docs/boards.md has the states and rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
   cork task add 'Write the schema'
-  cork task add 'Write the routes' --after T-1
-  cork task claim --as ada
-  cork task complete T-1 'tables and a migration' --as ada
+  cork task add 'Write the routes' --depends-on T-1
+  cork task claim --principal ada
+  cork task complete T-1 'tables and a migration' --principal ada
   cork task list --view ready")]
 pub(crate) enum TaskCommand {
     Add(Box<add::Add>),

@@ -12,8 +12,8 @@ use crate::error::CliError;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task release T-1 --as ada
-  cork task release T-1 --epoch 1 --as ada --role worker")]
+  cork task release T-1 --principal ada
+  cork task release T-1 --epoch 1 --principal ada --role worker")]
 pub(crate) struct Release {
     /// The task
     task: TaskId,

@@ -8,16 +8,15 @@ use super::tell_status;
 use crate::board_args::BoardConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::text_input::text_or_stdin;
-use crate::value_parsers::text_argument;
+use crate::named_text::Comment;
 
 /// Say what a task under review is worth
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork review T-1 approve --as grace
-  cork review T-1 rework 'the error path has no test' --as grace
-  cork task review T-1 reject 'this is not what was asked for' --as grace")]
+  cork review T-1 approve --principal grace
+  cork review T-1 rework 'the error path has no test' --principal grace
+  cork task review T-1 reject 'this is not what was asked for' --principal grace")]
 pub(crate) struct Review {
     /// The task
     task: TaskId,
@@ -26,9 +25,8 @@ pub(crate) struct Review {
     #[arg(value_parser = verdict())]
     verdict: ReviewStatus,
 
-    /// What else there is to say; - reads stdin
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
-    comment: Option<String>,
+    #[command(flatten)]
+    comment: Comment,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -52,7 +50,7 @@ impl Review {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, verdict, comment, conditions } = self;
         let board = conditions.open(session)?;
-        let status = board.review_task(task, verdict, comment.map(text_or_stdin).transpose()?).await?;
+        let status = board.review_task(task, verdict, comment.text()?).await?;
         tell_status(session, task, status)
     }
 }

@@ -12,8 +12,8 @@ use crate::error::CliError;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task start T-1 --as ada
-  cork task start T-1 --epoch 1 --as ada")]
+  cork task start T-1 --principal ada
+  cork task start T-1 --epoch 1 --principal ada")]
 pub(crate) struct Start {
     /// The task
     task: TaskId,

@@ -19,15 +19,15 @@ use crate::value_parsers::{moment_argument, name_argument, one_of, role};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork token create --for ada --agents ada --boards 'team-*' --cores house-rules --expires 30d
+  cork token create --for ada --agents ada --boards 'team-*' --cores house-rules --expires-at 30d
   cork token create --for hugo --with-role human --boards '*' --cores '*' --label 'phone'
   cork token create --for gateway --kind service --with-role worker --agents '*' --boards '*'
   cork token create --for root --with-role admin --json
   export CORK_TOKEN=$(cork token create --for ada --agents ada)")]
 pub(crate) struct Create {
     /// In whose name its holder acts
-    // Not "principal": so the one is called in whose name the command itself happens.
-    #[arg(long = "for", alias = "principal", value_name = "NAME", value_parser = name_argument)]
+    // Not --principal, which names the author of this command.
+    #[arg(long = "for", value_name = "NAME", value_parser = name_argument)]
     holder: String,
 
     /// What its holder may do: orchestrator, worker, reviewer, observer, human or admin
@@ -51,8 +51,8 @@ pub(crate) struct Create {
     cores: Vec<String>,
 
     /// Until when it can be used: 30d, 12h, 45m, or a time as RFC 3339 writes it [default: until it is revoked]
-    #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
-    expires: Option<Timestamp>,
+    #[arg(long, alias = "expires", value_name = "WHEN", value_parser = moment_argument)]
+    expires_at: Option<Timestamp>,
 
     /// What it is for
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
@@ -67,7 +67,7 @@ impl Create {
         let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
         let opens_nothing = role != Role::Admin && grants.is_empty();
         let opened = if role == Role::Admin { "everything".into() } else { opens(&grants) };
-        let (principal, label, expires_at) = (self.holder, self.label, self.expires);
+        let (principal, label, expires_at) = (self.holder, self.label, self.expires_at);
         let name = one_line(&principal);
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
         let created = session.corkboard.tokens().create(request).await.map_err(|error| match error {

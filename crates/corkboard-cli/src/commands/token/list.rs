@@ -5,6 +5,7 @@ use super::opens;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, now, one_line, table, time};
+use crate::page::PageArguments;
 
 /// List the tokens that can be used
 ///
@@ -13,16 +14,19 @@ use crate::output::{Fit, Percent, Rest, age, now, one_line, table, time};
 #[command(after_help = "\
 Examples:
   cork token list
-  cork token list --json | jq -r '.[] | select(.expires_at == null).id'")]
-pub(crate) struct List {}
+  cork token list --json | jq -r '.items[] | select(.expires_at == null).id'")]
+pub(crate) struct List {
+    #[command(flatten)]
+    page: PageArguments,
+}
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let tokens = session.corkboard.tokens().list().await?;
-        let tokens: Vec<_> = tokens.iter().map(|token| TokenDocument::from(&**token)).collect();
-        session.output.answer(&tokens, || match tokens.is_empty() {
+        let tokens = self.page.of(&tokens, |token| token.id)?.map(|token| TokenDocument::from(&***token));
+        session.output.list(&tokens, || match tokens.items.is_empty() {
             true => "there are no tokens; `cork token create --for NAME` makes one".into(),
-            false => listing(&tokens),
+            false => listing(&tokens.items),
         })
     }
 }

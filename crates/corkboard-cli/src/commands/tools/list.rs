@@ -5,6 +5,7 @@ use corkboard::tools::{ToolFormat, ToolRegistry, ToolSet};
 use super::set_argument;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::json_object;
 
 /// Show the tools, or their definitions as a provider wants them
 #[derive(Args)]
@@ -33,9 +34,12 @@ impl List {
     pub(crate) fn run(self, session: &Session) -> Result<(), CliError> {
         let sets = if self.sets.is_empty() { ToolSet::DEFAULT.to_vec() } else { self.sets };
         let registry = |sets: &[ToolSet]| ToolRegistry::with_sets(&session.corkboard, sets);
-        if self.format.is_some() || session.output.is_json() {
-            let format = self.format.unwrap_or(ToolFormat::Mcp);
+        if let Some(format) = self.format {
             return session.output.document(&registry(&sets).tool_definitions(format));
+        }
+        if session.output.is_json() {
+            let definitions = registry(&sets).tool_definitions(ToolFormat::Mcp);
+            return session.output.document(&json_object! { items: definitions, next: None::<u64> });
         }
         let described = sets.iter().flat_map(|set| {
             let tools = registry(&[*set]).definitions().into_iter();

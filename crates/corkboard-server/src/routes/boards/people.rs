@@ -36,7 +36,8 @@ struct NudgesBody {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"to": {"agent": "ada"}, "message": "Use the staging database", "priority": "urgent"}))]
 struct NudgeBody {
-    /// To whom: `{"agent": "ada"}`, `"orchestrator"` or `"all"`.
+    /// Target: `{"agent": "ada"}`, `"orchestrator"` or `"all"`; an agent's name alone is accepted, too.
+    #[serde(default)]
     to: NudgeTarget,
     /// What is said.
     message: String,

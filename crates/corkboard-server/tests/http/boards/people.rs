@@ -15,9 +15,9 @@ async fn a_nudge_is_delivered_to_whom_it_is_for() {
     make_board(&grace, "b").await;
     let said = grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await;
     assert_eq!((said.status.as_u16(), &said.body), (201, &json!({"id": "N-1", "rev": 2})));
-    grace.post("/v1/boards/b/nudges", &json!({"to": "all", "message": "Hurry", "priority": "urgent"})).await.ok();
+    grace.post("/v1/boards/b/nudges", &json!({"message": "Hurry", "priority": "urgent"})).await.ok();
     grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": ""}, "message": "x"})).await.problem(400, "blank");
-    grace.post("/v1/boards/b/nudges", &json!({"to": "somebody", "message": "x"})).await.problem(400, "body_json");
+    grace.post("/v1/boards/b/nudges", &json!({"to": ["ada"], "message": "x"})).await.problem(400, "body_json");
     let message = async |client: &crate::support::Client, agent: &str| {
         let told = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
         told["nudges"]
@@ -51,7 +51,7 @@ async fn a_context_delivers_and_a_preview_does_not() {
     let ada = somebody(&server, "ada", Role::Worker).await;
     make_board(&grace, "b").await;
     add_task(&grace, "b", json!({"title": "Design the schema"})).await;
-    grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await.ok();
+    grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use staging"})).await.ok();
     let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["nudges"][0]["delivered"] != json!([]);
     let preview = ada.get("/v1/boards/b/tasks/T-1/context?preview=true").await.ok();
     assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);

@@ -34,7 +34,7 @@ pub(crate) struct Watch {
     board: BoardArgument,
 
     /// Begin after this revision; 0 is the beginning [default: only what comes from now on]
-    #[arg(long, visible_alias = "from", value_name = "REVISION")]
+    #[arg(long, alias = "from", value_name = "REVISION")]
     from_rev: Option<u64>,
 
     /// Lines, on a terminal too

@@ -1,0 +1,46 @@
+//! Texts that are given by position or by the flag that is named as their field over HTTP is.
+
+use clap::Args;
+
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
+
+/// Arguments for one text. Where the text is required, the name of the flag is repeated in brackets.
+macro_rules! named_text {
+    ($($(#[doc = $help:literal])* $type:ident($place:literal, $name:literal) $([$required:literal])?;)*) => {$(
+        #[derive(Args)]
+        pub(crate) struct $type {
+            $(#[doc = $help])*
+            #[arg(id = $place, value_name = $place, value_parser = text_argument, allow_hyphen_values = true)]
+            #[arg(conflicts_with = $name $(, required_unless_present = $required)?)]
+            at_place: Option<String>,
+
+            /// The same text as a flag
+            #[arg(id = $name, long = $name, value_name = "TEXT", allow_hyphen_values = true)]
+            by_name: Option<String>,
+        }
+
+        impl $type {
+            /// The text; all of stdin for `-`.
+            pub(crate) fn text(self) -> Result<Option<String>, CliError> {
+                self.at_place.or(self.by_name).map(text_or_stdin).transpose()
+            }
+        }
+    )*};
+}
+
+named_text! {
+    /// Comment on the verdict; - reads stdin
+    Comment("COMMENT", "comment");
+    /// Reason for the change; - reads stdin
+    Reason("REASON", "reason");
+    /// Why it failed; - reads stdin
+    FailureReason("REASON", "reason") ["reason"];
+    /// What was done; - reads stdin
+    Summary("SUMMARY", "summary") ["summary"];
+    /// What was learned; - reads stdin
+    DiscoveryContent("CONTENT", "content") ["content"];
+    /// What it says; - reads stdin
+    EntryContent("CONTENT", "content") ["content"];
+}

@@ -1,0 +1,103 @@
+//! Lists: what is shown of them, and where the next page begins.
+
+use clap::Args;
+use data_encoding::BASE64URL_NOPAD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::CliError;
+
+/// Which page of a list.
+#[derive(Args)]
+pub(crate) struct PageArguments {
+    /// Maximum number of items [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+
+    /// Continue after the previous page: the `next` that it gave
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+}
+
+/// A page of a list as programs see it.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    /// The cursor of the next page; none: this is the last.
+    pub(crate) next: Option<String>,
+}
+
+impl PageArguments {
+    /// The page of a list that is in the order of a key. The cursor holds the key of the last item, so it stays valid when that
+    /// item leaves the list.
+    pub(crate) fn of<T, K: Ord + Serialize + DeserializeOwned>(
+        &self,
+        items: impl IntoIterator<Item = T>,
+        key: impl Fn(&T) -> K,
+    ) -> Result<Page<T>, CliError> {
+        let last: Option<K> = self.cursor.as_deref().map(decode).transpose()?;
+        let limit = self.limit.map_or(usize::MAX - 1, |limit| limit as usize);
+        let rest = items.into_iter().filter(|item| last.as_ref().is_none_or(|last| key(item) > *last));
+        let mut items: Vec<T> = rest.take(limit + 1).collect();
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| more).map(|last| encode(&key(last)));
+        Ok(Page { items, next })
+    }
+}
+
+impl<T> Page<T> {
+    /// A list that is always shown as a whole.
+    pub(crate) fn whole(items: Vec<T>) -> Self {
+        Self { items, next: None }
+    }
+
+    pub(crate) fn map<'a, U>(&'a self, view: impl Fn(&'a T) -> U) -> Page<U> {
+        Page { items: self.items.iter().map(view).collect(), next: self.next.clone() }
+    }
+
+    /// A text about the items, and below it where the next page begins.
+    pub(crate) fn text(&self, text: String) -> String {
+        match &self.next {
+            Some(next) => format!("{text}\nthere are more: --cursor {next}"),
+            None => text,
+        }
+    }
+}
+
+fn encode(key: &impl Serialize) -> String {
+    BASE64URL_NOPAD.encode(&serde_json::to_vec(key).unwrap_or_default())
+}
+
+fn decode<K: DeserializeOwned>(cursor: &str) -> Result<K, CliError> {
+    let key = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    key.ok_or_else(|| {
+        CliError::invalid("cursor", format!("invalid cursor {cursor:?}"))
+            .hint("pass `next` of the previous page of the same list, or no --cursor")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_cover_the_list_even_if_items_leave_it() {
+        let mut list: Vec<u64> = (1..=7).collect();
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = PageArguments { limit: Some(3), cursor }.of(list.clone(), |item| *item).unwrap();
+            list.retain(|item| !page.items.contains(item));
+            seen.extend(page.items);
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(seen, [1, 2, 3, 4, 5, 6, 7]);
+        let all = PageArguments { limit: None, cursor: None }.of([1, 2], |item: &u64| *item).unwrap();
+        assert_eq!(all, Page { items: vec![1, 2], next: None });
+        let wrong = PageArguments { limit: None, cursor: Some("E-1".into()) };
+        assert!(wrong.of([1, 2], |item: &u64| *item).is_err());
+    }
+}
