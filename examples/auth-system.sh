@@ -44,16 +44,16 @@ orchestrator() {
   say $me "assigned T-1 to dev"
 
   # 7. It sees that the task is done, and assigns the review.
-  wait_for '"task_submitted":{"task":"T-1"'
+  wait_for '"type":"task_submitted","task":"T-1"'
   as $me orchestrator task assign T-1 qa --review >/dev/null
   say $me "assigned the review of T-1 to qa"
 
   # 8. It goes on with the next tasks until there are none.
-  wait_for '"task_reviewed":{"task":"T-1"'
+  wait_for '"type":"task_reviewed","task":"T-1"'
   while ready=$("$CORK" task list --view ready --ids | head --lines=1) && [ -n "$ready" ]; do
     as $me orchestrator task assign "$ready" dev >/dev/null
     say $me "assigned $ready to dev"
-    wait_for "\"task_completed\":{\"task\":\"$ready\""
+    wait_for "\"type\":\"task_completed\",\"task\":\"$ready\""
   done
   as $me orchestrator board complete --reason "the auth system stands" >/dev/null
   say $me "completed the board"
@@ -112,7 +112,7 @@ design() {
 
 reviewer() {
   local me=qa
-  wait_for '"review_assigned":{"task":"T-1","agent":"qa"'
+  wait_for '"type":"review_assigned","task":"T-1","agent":"qa"'
   as $me reviewer review T-1 approve "Does not touch the user table" >/dev/null
   say $me "approved T-1"
 }

@@ -105,7 +105,7 @@ say grace "made the board $CORK_BOARD with one task"
 supervise &
 supervisor=$!
 
-wait_for '"task_started":{"task":"T-1"'
+wait_for '"type":"task_started","task":"T-1"'
 as grace human nudge "Do not touch the user table" --to dev --priority urgent >/dev/null
 say grace "nudged dev: Do not touch the user table"
 

@@ -28,7 +28,7 @@ pub(crate) fn marked(text: &str, trust: Trust) -> String {
 /// An entry as programs see it: what it holds, and what follows from where it came from.
 #[derive(Serialize)]
 pub(crate) struct CoreEntryDocument<'a> {
-    #[serde(flatten, serialize_with = "corkboard::lists::serialize")]
+    #[serde(flatten)]
     entry: &'a CoreEntry,
     author: &'a str,
     trust: Trust,

@@ -5,7 +5,6 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
-use corkboard::lists::WithLists;
 use corkboard::store::StoreInfo;
 use corkboard::{Content, EntryDocument, Note};
 use jiff::Timestamp;
@@ -44,9 +43,9 @@ impl Output {
         self.answer(page, || page.text(text()))
     }
 
-    /// One JSON document on one line, with its empty lists.
+    /// One JSON document on one line.
     pub(crate) fn document(self, value: &impl Serialize) -> Result<(), CliError> {
-        self.json_line(serde_json::to_string(&WithLists(value)))
+        self.json_line(serde_json::to_string(value))
     }
 
     fn json_line(self, json: serde_json::Result<String>) -> Result<(), CliError> {
@@ -103,9 +102,9 @@ impl<const N: usize> Serialize for JsonObject<N> {
     }
 }
 
-/// A value as JSON, with its empty lists.
+/// A value as JSON.
 pub(crate) fn raw_json(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
-    serde_json::value::to_raw_value(&WithLists(value))
+    serde_json::value::to_raw_value(value)
 }
 
 /// A JSON object with these fields: `json_object! { task, status: "archived" }`.

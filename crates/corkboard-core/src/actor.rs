@@ -18,7 +18,7 @@ pub struct Actor {
     /// What the actor may do.
     pub role: Role,
     /// Who sent it in the actor's name, where that is not the actor: the principal of the token it came with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub via: Option<String>,
 }
 

@@ -162,7 +162,6 @@ pub struct EntryMetadata {
     pub at: Option<Timestamp>,
     /// How far it may be trusted, where that is to be kept: [`Trust::Outside`] for what came from a web page, a tool or a
     /// stranger. Nobody can give more than they have.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 
@@ -233,29 +232,29 @@ pub struct EntryData {
     pub value: Content,
     /// The Rust type that it was written from, or the kind of tool that wrote it.
     pub type_name: Arc<str>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub kind: MemoryKind,
     /// From 0 to 1.
-    #[serde(default = "half", skip_serializing_if = "is_half")]
+    #[serde(default = "half")]
     pub importance: f32,
     /// Words to find and filter by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tags: Vec<Arc<str>>,
     /// Whatever else the caller keeps with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub custom: Option<Arc<Map<String, Value>>>,
     /// When it was created or last updated, or said.
     pub timestamp: Timestamp,
     /// When it stops being returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// Who wrote or said it.
     pub author: Arc<str>,
     /// In which session it was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub session: Option<Arc<str>>,
     /// How far it may be trusted, where that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub trust: Option<Trust>,
 }
 

@@ -69,6 +69,14 @@ impl JsonText {
         self.bytes.push(b'"');
     }
 
+    /// The text, or null.
+    pub(crate) fn optional_text(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.text(text),
+            None => self.raw("null"),
+        }
+    }
+
     pub(crate) fn id(&mut self, id: Uuid) {
         let mut quoted = [b'"'; 38];
         if let Some(text) = quoted.get_mut(1..37) {

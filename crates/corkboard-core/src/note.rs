@@ -18,7 +18,7 @@ pub struct Note {
     pub author: Arc<str>,
     pub timestamp: Timestamp,
     /// How far it may be trusted, where that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub trust: Option<Trust>,
 }
 

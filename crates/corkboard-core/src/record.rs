@@ -54,11 +54,8 @@ impl<E, R> Commit<E, R> {
         json.raw(kind.as_str());
         json.raw("\",\"role\":\"");
         json.raw(role.as_str());
-        json.raw("\"");
-        if let Some(via) = via {
-            json.raw(",\"via\":");
-            json.text(via);
-        }
+        json.raw("\",\"via\":");
+        json.optional_text(via.as_deref());
         json.raw("},\"events\":[");
         Some(())
     }

@@ -2,7 +2,7 @@
 
 use corkboard_core::board::CoreRef;
 use corkboard_core::notebook::NotebookProblem;
-use corkboard_core::{Refusal, ScopeId};
+use corkboard_core::{FormatError, Refusal, ScopeId, SpaceId};
 
 use crate::ErrorKind;
 use crate::model::ModelError;
@@ -137,6 +137,16 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
+    /// Data in a space that this version cannot read or write.
+    pub(crate) fn format(space: &SpaceId, error: FormatError) -> Self {
+        match error {
+            FormatError::Newer { found } => Self::NewerFormat { space: space.to_string(), found },
+            FormatError::Malformed(message) | FormatError::Misfit(message) => {
+                Self::Damaged { space: space.to_string(), message }
+            }
+        }
+    }
+
     /// A short name that never changes.
     pub fn code(&self) -> &'static str {
         self.classify().0

@@ -27,7 +27,6 @@
 #![warn(missing_docs)]
 
 pub mod context;
-pub mod lists;
 pub mod model;
 pub mod prompt;
 pub mod scratchpad;
@@ -58,6 +57,7 @@ mod problem;
 mod search;
 mod snapshot;
 mod strict;
+mod typed_event;
 
 pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{

@@ -9,8 +9,8 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreCommand, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, CommitId, ConversationId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning,
-    Limits, Refusal, Request, Role, Space, SpaceId, SpaceKind, Usage,
+    Actor, AgentId, BoardId, Commit, CommitId, ConversationId, CoreId, Head, IdempotencyKey, LimitWarning, Limits,
+    Refusal, Request, Role, Space, SpaceId, SpaceKind, Usage,
 };
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -22,6 +22,7 @@ use crate::access::AuthenticatedActor;
 use crate::corkboard::check_space_tier;
 use crate::engine::{Answer, Engine, Followed, Following, RequestSource, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
+use crate::typed_event::{parse_events, typed_events};
 use crate::{AgentMemory, Board, Conversation, Corkboard, Error, Result, Strict};
 
 /// Logs of up to this many revisions are measured exactly.
@@ -141,6 +142,7 @@ mod described {
     use corkboard_core::agent::AgentEvent;
     use corkboard_core::board::BoardEvent;
     use corkboard_core::knowledge::CoreEvent;
+    use serde_json::{Value, json};
     use utoipa::openapi::schema::AnyOfBuilder;
     use utoipa::openapi::{Ref, RefOr, Schema};
     use utoipa::{PartialSchema, ToSchema};
@@ -151,12 +153,36 @@ mod described {
         fn schema() -> RefOr<Schema> {
             // Not one of: kinds may have events of the same name.
             AnyOfBuilder::new()
-                .description(Some("Something that happened: an object with one member, which names it"))
+                .description(Some("Something that happened: `type` names it"))
                 .item(Ref::from_schema_name(AgentEvent::name()))
                 .item(Ref::from_schema_name(BoardEvent::name()))
                 .item(Ref::from_schema_name(CoreEvent::name()))
                 .into()
         }
+    }
+
+    /// Describes events as [`typed_events`](crate::typed_event::typed_events) writes them.
+    fn typed(stored: RefOr<Schema>) -> RefOr<Schema> {
+        let mut schema = serde_json::to_value(&stored).unwrap_or_default();
+        let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+        variants.into_iter().flatten().for_each(|variant| *variant = typed_variant(variant));
+        serde_json::from_value(schema).unwrap_or(stored)
+    }
+
+    fn typed_variant(stored: &Value) -> Value {
+        let description = stored.get("description");
+        let of_type = |name: &Value| {
+            let names = json!({"type": "string", "enum": [name]});
+            json!({"type": "object", "required": ["type"], "properties": {"type": names}})
+        };
+        if let Some(name) = stored.pointer("/enum/0") {
+            let mut schema = of_type(name);
+            schema["description"] = json!(description);
+            return schema;
+        }
+        let named = stored.get("properties").and_then(Value::as_object).and_then(|named| named.iter().next());
+        let Some((name, fields)) = named else { return stored.clone() };
+        json!({"description": description, "allOf": [of_type(&json!(name)), fields]})
     }
 
     impl ToSchema for SpaceEvent {
@@ -165,9 +191,9 @@ mod described {
         }
 
         fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-            schemas.push((AgentEvent::name().into(), AgentEvent::schema()));
-            schemas.push((BoardEvent::name().into(), BoardEvent::schema()));
-            schemas.push((CoreEvent::name().into(), CoreEvent::schema()));
+            schemas.push((AgentEvent::name().into(), typed(AgentEvent::schema())));
+            schemas.push((BoardEvent::name().into(), typed(BoardEvent::schema())));
+            schemas.push((CoreEvent::name().into(), typed(CoreEvent::schema())));
             AgentEvent::schemas(schemas);
             BoardEvent::schemas(schemas);
             CoreEvent::schemas(schemas);
@@ -177,22 +203,44 @@ mod described {
 
 impl RevisionDocument {
     /// A record of that space.
-    pub fn new(space: &SpaceId, record: Record) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Body {
-            v: u32,
-            actor: Option<Actor>,
-            events: Option<Box<RawValue>>,
+    pub fn new(space: &SpaceId, record: &Record) -> Result<Self> {
+        match space.kind() {
+            Some(SpaceKind::Agent | SpaceKind::Conversation) => Self::decode::<AgentState>(space, record),
+            Some(SpaceKind::Board) => Self::decode::<BoardState>(space, record),
+            Some(SpaceKind::Core) => Self::decode::<CoreState>(space, record),
+            Some(SpaceKind::Tokens) => Self::decode::<TokensState>(space, record),
+            None => Err(Error::Damaged { space: space.to_string(), message: "unknown kind of space".into() }),
         }
-        let Record { rev, commit, at, body } = record;
-        let damaged = |message| Error::Damaged { space: space.to_string(), message };
-        let body: Body = serde_json::from_slice(&body).map_err(|error| damaged(format!("revision {rev}: {error}")))?;
-        if body.v > FORMAT_VERSION {
-            return Err(Error::NewerFormat { space: space.to_string(), found: body.v });
-        }
-        let lacks = || damaged(format!("revision {rev} does not say who did what"));
-        let (actor, events) = body.actor.zip(body.events).ok_or_else(lacks)?;
-        Ok(Self { space: space.to_string(), rev, commit, at, actor, events })
+    }
+
+    fn decode<S: Space>(space: &SpaceId, record: &Record) -> Result<Self> {
+        let commit = Commit::decode(&record.body).map_err(|error| Error::format(space, error))?;
+        Self::of_commit::<S>(space, record.rev, record.commit, &commit)
+    }
+
+    /// The events as values. `E` is the event type of the space's kind.
+    pub fn parse_events<E: DeserializeOwned>(&self) -> serde_json::Result<Vec<E>> {
+        parse_events(&self.events)
+    }
+
+    /// A revision that was watched.
+    pub fn of_commit<S: Space>(
+        space: &SpaceId,
+        rev: u64,
+        commit_id: CommitId,
+        commit: &Commit<S::Event, S::Reply>,
+    ) -> Result<Self> {
+        let damaged =
+            |error: serde_json::Error| Error::Damaged { space: space.to_string(), message: error.to_string() };
+        let events = typed_events(&commit.events).map_err(damaged)?;
+        Ok(Self {
+            space: space.to_string(),
+            rev,
+            commit: commit_id,
+            at: commit.at,
+            actor: commit.actor.clone(),
+            events,
+        })
     }
 }
 

@@ -71,9 +71,9 @@ fn programs_get_an_object_for_each_revision() {
     let revisions: Vec<Value> = revisions.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(revisions.len(), 2);
     assert_eq!((&revisions[0]["rev"], &revisions[0]["actor"]["principal"]), (&json!(2), &json!("tester")));
-    assert_eq!(revisions[0]["events"][0]["task_added"]["id"], "T-1");
+    assert_eq!(revisions[0]["events"][0]["id"], "T-1");
     assert_eq!(revisions[1]["events"].as_array().unwrap().len(), 2, "a revision is never split");
-    for field in ["commit_id", "at"] {
+    for field in ["commit", "at"] {
         assert!(revisions[1][field].is_string(), "{field}");
     }
     assert_eq!(Watcher::start(&desk, &["--json"]).rest(), [] as [&str; 0]);

@@ -53,7 +53,7 @@ approve() {
 approve
 "$CORK" board watch --from-rev 0 --json | while read -r revision; do
   case $revision in *task_submitted*) approve ;; esac
-  case $revision in *'"task_completed":{"task":"T-200"'*) "$CORK" --principal lead board complete >/dev/null 2>&1 ;; esac
+  case $revision in *'"type":"task_completed","task":"T-200"'*) "$CORK" --principal lead board complete >/dev/null 2>&1 ;; esac
 done
 "#;
 
@@ -159,7 +159,7 @@ impl Drop for Revisions {
 }
 
 fn body<'a>(event: &'a Value, name: &str) -> Option<&'a Value> {
-    event.get(name)
+    (event["type"] == name).then_some(event)
 }
 
 fn task(body: &Value) -> String {

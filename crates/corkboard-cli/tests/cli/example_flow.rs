@@ -57,13 +57,8 @@ fn log(sandbox: &Sandbox, board: &str) -> Vec<Happened> {
             (revision["rev"].as_u64().unwrap(), revision["actor"]["principal"].as_str().unwrap().to_owned());
         let events = revision["events"].as_array().unwrap().clone();
         events.into_iter().map(move |event| {
-            let (what, body) = match event {
-                Value::String(what) => (what, Value::Null),
-                event => {
-                    event.as_object().unwrap().iter().next().map(|(what, body)| (what.clone(), body.clone())).unwrap()
-                }
-            };
-            Happened { rev, by: by.clone(), what, body }
+            let what = event["type"].as_str().unwrap().to_owned();
+            Happened { rev, by: by.clone(), what, body: event }
         })
     });
     events.collect()
@@ -74,7 +69,8 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     let played = Played::new("auth-system");
 
     // 1. Orchestrator creates working memory, queries the cores, creates initial tasks based on a pattern.
-    let created = played.after(0, "conductor", "created", |board| board["goal"] == "Build auth system for the API");
+    let created =
+        played.after(0, "conductor", "board_created", |board| board["goal"] == "Build auth system for the API");
     assert_eq!(created.body["cores"], json!(["auth-jwt", "acme-app"]));
     assert!(!created.body["drawn"].as_array().unwrap().is_empty(), "{}", created.body);
     for (id, title) in [("T-1", "Design token schema"), ("T-2", "Implement token service"), ("T-3", "Write the tests")]
@@ -123,7 +119,7 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
         rev = played.after(rev + 1, "conductor", "task_assigned", |assigned| assigned["task"] == task).rev;
         rev = played.after(rev + 1, "dev", "task_completed", |completed| completed["task"] == task).rev;
     }
-    let ended = played.after(rev + 1, "conductor", "ended", |_| true);
+    let ended = played.after(rev + 1, "conductor", "board_ended", |_| true);
     assert_eq!((&ended.body["status"], &ended.body["outcome"]), (&json!("completed"), &json!("success")));
 
     // What was learned shows up in the next board's context, and is gone from it once it is taken back.
@@ -156,7 +152,7 @@ fn a_worker_that_is_interrupted_sent_back_and_killed_does_not_lose_its_task() {
     let restarted = played.after(reworked.rev + 1, "dev", "task_resumed", |event| event["epoch"] == 3);
     let done = played.after(restarted.rev + 1, "dev", "task_submitted", of_task);
     assert_eq!(done.body["result"]["summary"], "A separate token table, with an index");
-    let ended = played.after(done.rev + 1, "grace", "ended", |_| true);
+    let ended = played.after(done.rev + 1, "grace", "board_ended", |_| true);
     assert_eq!(ended.body["outcome"], "success");
     // Never was it anybody else's, nor anybody's anew.
     for lost in ["lease_expired", "task_released", "task_failed"] {

@@ -99,7 +99,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     desk.ok(&["board", "cancel"]);
     let log = desk.ok(&["board", "watch", "--from-rev", "0", "--json"]);
     let revisions = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let proofs = revisions.filter(|revision| revision["events"][0].get("nudge_delivered").is_some());
+    let proofs = revisions.filter(|revision| revision["events"][0]["type"] == "nudge_delivered");
     let readers: Vec<Value> = proofs.map(|revision| revision["actor"].clone()).collect();
     let expected = [("ada", "agent", "admin"), ("ada", "agent", "worker"), ("grace", "human", "admin")];
     let expected = expected.map(|(name, kind, role)| desk.sandbox.named(name, kind, role));

@@ -145,7 +145,7 @@ impl Sandbox {
 
     /// An actor as the log has it whom a command named by `--principal`: whoever spoke for them to a server is there, too.
     pub(crate) fn named(&self, principal: &str, kind: &str, role: &str) -> Value {
-        let mut actor = json!({ "principal": principal, "kind": kind, "role": role });
+        let mut actor = json!({ "principal": principal, "kind": kind, "role": role, "via": null });
         if self.served.is_some() {
             actor["via"] = json!(USER);
         }

@@ -44,8 +44,8 @@ fn another_process_is_seen_as_it_writes() {
         // Each is told before the next is written.
         let seen = watcher.json();
         assert_eq!((&seen["rev"], &seen["actor"]["principal"]), (&json!(rev), &json!("ada")));
-        assert_eq!(seen["events"][0]["entry_set"]["entry"]["value"], value);
-        for field in ["commit_id", "at"] {
+        assert_eq!(seen["events"][0]["entry"]["value"], value);
+        for field in ["commit", "at"] {
             assert!(seen[field].is_string(), "{field} in {seen}");
         }
     }

@@ -53,7 +53,7 @@ pub struct ActivityLine {
     #[serde(rename = "deed")]
     pub kind: ActivityKind,
     /// To what: a key, a note's number, or a scope's or notebook's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub what: Option<Arc<str>>,
 }
 

@@ -59,7 +59,6 @@ pub enum AgentCommand {
         scope: ScopeId,
         text: String,
         /// How far it may be trusted, where that is to be kept. Nobody can give more than they have.
-        #[serde(skip_serializing_if = "Option::is_none")]
         trust: Option<Trust>,
     },
     /// Removes a note.

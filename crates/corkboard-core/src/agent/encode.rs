@@ -8,7 +8,7 @@ use crate::json::JsonText;
 use crate::{Commit, EntryData};
 
 /// About what the fields take besides the texts in them.
-const FIELDS: usize = 320;
+const FIELDS: usize = 448;
 
 /// None: serde must do it.
 pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>> {
@@ -38,17 +38,17 @@ pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>>
     commit.write_head(&mut json)?;
     json.raw("{\"entry_set\":{\"key\":");
     json.text(key.as_str());
-    json.raw(if *updated { ",\"updated\":true" } else { "" });
+    json.raw(if *updated { ",\"updated\":true" } else { ",\"updated\":false" });
     json.raw(",\"entry\":{\"id\":");
     json.id(id.0);
     json.raw(",\"value\":");
     json.raw(value.as_json());
     json.raw(",\"type_name\":");
     json.text(type_name);
-    json.raw(",\"timestamp\":");
+    json.raw(",\"kind\":\"fact\",\"importance\":0.5,\"tags\":[],\"custom\":null,\"timestamp\":");
     json.time(*timestamp);
-    json.raw(",\"author\":");
+    json.raw(",\"expires_at\":null,\"author\":");
     json.text(author);
-    json.raw("}}}]}");
+    json.raw(",\"session\":null,\"trust\":null}}}]}");
     Some(json.into_bytes())
 }

@@ -21,7 +21,7 @@ pub enum AgentEvent {
         scope: ScopeId,
         key: Key,
         /// Whether the key existed before.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        #[serde(default)]
         updated: bool,
         /// What was stored.
         entry: Box<EntryData>,

@@ -26,13 +26,13 @@ pub struct AgentImage {
     /// The last note number given out.
     pub last_note: NoteId,
     /// What was done, by day. A memory that is restored keeps its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub activity: Option<Activity>,
     /// The notebooks, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub notebooks: BTreeMap<NotebookName, Notebook>,
     /// When the scope of a conversation expires, in the space of a conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub idle: Option<IdleExpiry>,
 }
 
@@ -187,7 +187,7 @@ pub struct MemorySnapshot {
     pub rev: u64,
     pub memory: AgentImage,
     /// Long-term memory. None where the snapshot says nothing of it: it was taken before there was any, or the tier has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub long_term: Option<CoreImage>,
 }
 

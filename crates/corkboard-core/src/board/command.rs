@@ -112,7 +112,7 @@ pub enum BoardCommand {
         task: Option<TaskId>,
         /// The epoch that the caller last had of the named task: after a restart, they get it back. Refused as fenced if
         /// somebody claimed it since.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         epoch: Option<u64>,
         /// Lease duration; without a heartbeat the task is released.
         lease_ms: u64,
@@ -137,7 +137,7 @@ pub enum BoardCommand {
         result: TaskResult,
         epoch: Option<u64>,
         /// Refuse while an urgent nudge to the caller is not delivered. The tool `complete_task` asks for it.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        #[serde(default)]
         heed_nudges: bool,
     },
     /// Reports that a task failed. It is retried if its retry limit allows.
@@ -153,7 +153,7 @@ pub enum BoardCommand {
         /// The board and the revision of it to begin with.
         from: ForkedFrom,
         /// The new board's name; none: that of the other.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         name: Option<String>,
         /// The other board at that revision. It is never sent: the process that decides the command reads it from the store,
         /// so no caller can make it up.
@@ -253,18 +253,15 @@ pub struct NewBoard {
     pub name: String,
     /// What is to be accomplished.
     pub goal: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
-    #[serde(alias = "memory_core_refs", alias = "memoryCores", skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "memory_core_refs", alias = "memoryCores")]
     pub cores: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
     /// What these cores knew about its goal when it was made, the best first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drawn: Vec<CoreRef>,
     /// The task pattern that its first tasks were made from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<CoreRef>,
 }
 

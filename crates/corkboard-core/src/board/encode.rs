@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use super::{BoardEvent, BoardReply, TaskId, TaskResult};
-use crate::Commit;
 use crate::json::JsonText;
+use crate::knowledge::Trust;
+use crate::{AgentId, Commit};
 
 /// About what the fields take besides the texts in them.
 const FIELDS: usize = 320;
@@ -25,10 +26,8 @@ fn write_event(event: &BoardEvent, json: &mut JsonText) -> Option<()> {
     match event {
         BoardEvent::TaskStarted { task, agent, epoch, deadline, lease_ms } => {
             begin("{\"task_started\":{\"task\":\"T-", *task, json);
-            if let Some(agent) = agent {
-                json.raw(",\"agent\":");
-                json.text(agent.as_str());
-            }
+            json.raw(",\"agent\":");
+            json.optional_text(agent.as_ref().map(AgentId::as_str));
             json.raw(",\"epoch\":");
             json.number(*epoch);
             json.raw(",\"deadline\":");
@@ -62,18 +61,17 @@ fn begin(name: &str, task: TaskId, json: &mut JsonText) {
 }
 
 fn write_result(result: Option<&TaskResult>, json: &mut JsonText) {
-    let Some(TaskResult { summary, next_steps, trust }) = result else { return };
-    json.raw(",\"result\":{\"summary\":");
+    json.raw(",\"result\":");
+    let Some(TaskResult { summary, next_steps, trust }) = result else { return json.raw("null") };
+    json.raw("{\"summary\":");
     json.text(summary);
+    json.raw(",\"next_steps\":[");
     for (index, step) in next_steps.iter().enumerate() {
-        json.raw(if index > 0 { "," } else { ",\"next_steps\":[" });
+        json.raw(if index > 0 { "," } else { "" });
         json.text(step);
     }
-    json.raw(if next_steps.is_empty() { "" } else { "]" });
-    if let Some(trust) = trust {
-        json.raw(",\"trust\":");
-        json.text(trust.as_str());
-    }
+    json.raw("],\"trust\":");
+    json.optional_text(trust.map(Trust::as_str));
     json.raw("}");
 }
 

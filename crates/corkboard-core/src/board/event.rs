@@ -22,8 +22,10 @@ use crate::{ActorKind, AgentId, CoreId};
 #[serde(rename_all = "snake_case")]
 pub enum BoardEvent {
     /// The board was made.
+    #[serde(rename = "board_created", alias = "created")]
     Created(Box<NewBoard>),
     /// What the board says of itself changed.
+    #[serde(rename = "board_edited", alias = "edited")]
     Edited(Box<BoardEdit>),
     /// A task was added.
     TaskAdded {
@@ -56,7 +58,7 @@ pub enum BoardEvent {
     TaskStarted {
         task: TaskId,
         /// Who started it, unless it was assigned to them before.
-        #[serde(default, alias = "by", skip_serializing_if = "Option::is_none")]
+        #[serde(default, alias = "by")]
         agent: Option<AgentId>,
         epoch: u64,
         /// Until when it holds.
@@ -87,7 +89,7 @@ pub enum BoardEvent {
     /// The holder reported that it is blocked.
     TaskBlocked {
         task: TaskId,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
     },
     /// The holder is no longer blocked.
@@ -95,13 +97,13 @@ pub enum BoardEvent {
     /// The task is done, and waits for review.
     TaskSubmitted {
         task: TaskId,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         result: Option<Arc<TaskResult>>,
     },
     /// The task is done.
     TaskCompleted {
         task: TaskId,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         result: Option<Arc<TaskResult>>,
     },
     /// Somebody is to look at a task.
@@ -114,10 +116,10 @@ pub enum BoardEvent {
     TaskReviewed {
         task: TaskId,
         verdict: ReviewStatus,
-        #[serde(default, alias = "comments", skip_serializing_if = "Option::is_none")]
+        #[serde(default, alias = "comments")]
         comment: Option<Arc<str>>,
         /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        #[serde(default)]
         remembered: bool,
     },
     /// The task did not work.
@@ -125,17 +127,17 @@ pub enum BoardEvent {
         task: TaskId,
         reason: Arc<str>,
         /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        #[serde(default)]
         remembered: bool,
     },
     /// A failed task is pending again.
     TaskRetried {
         task: TaskId,
         /// When it may be tried again.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         not_before: Option<Timestamp>,
         /// Whether somebody asked for it, or its retry limit allowed it.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        #[serde(default)]
         by_hand: bool,
     },
     /// A task's waiting to be tried again is over.
@@ -177,7 +179,7 @@ pub enum BoardEvent {
         /// Of which choice.
         choice: ChoiceId,
         option: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         rationale: Option<String>,
     },
     /// Somebody is the orchestrator.
@@ -205,7 +207,7 @@ pub enum BoardEvent {
         decision: DecisionId,
         /// What was said of it.
         verdict: ApprovalVerdict,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         comment: Option<Arc<str>>,
     },
     /// A nudge was sent.
@@ -226,31 +228,37 @@ pub enum BoardEvent {
     /// A nudge expired.
     NudgeExpired { nudge: NudgeId },
     /// The board was paused.
+    #[serde(rename = "board_paused", alias = "paused")]
     Paused {
-        #[serde(default, alias = "comment", skip_serializing_if = "Option::is_none")]
+        #[serde(default, alias = "comment")]
         reason: Option<Arc<str>>,
     },
     /// The board was resumed. Every deadline moved by the length of the pause.
+    #[serde(rename = "board_resumed", alias = "resumed")]
     Resumed,
     /// The board ended.
+    #[serde(rename = "board_ended", alias = "ended")]
     Ended {
         /// In which way.
         status: BoardStatus,
         outcome: BoardOutcome,
-        #[serde(default, alias = "comment", skip_serializing_if = "Option::is_none")]
+        #[serde(default, alias = "comment")]
         reason: Option<Arc<str>>,
     },
     /// The board was archived, or its retention changed.
+    #[serde(rename = "board_archived", alias = "archived")]
     Archived {
         /// Until when it is kept at least.
         retain_until: Timestamp,
     },
     /// The board was archived without its learnings, and may be purged at once.
+    #[serde(rename = "board_discarded", alias = "discarded")]
     Discarded {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
     },
     /// The board is gone for good. Nothing comes after it but the end of its space.
+    #[serde(rename = "board_purged", alias = "purged")]
     Purged,
     /// Somebody looked for what the board taught, after its end.
     LearningsExtracted {
@@ -287,13 +295,13 @@ pub enum BoardEvent {
     /// A learning is not wanted.
     LearningRefused {
         learning: LearningId,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
     },
     /// Learnings are on their way out of their cores.
     RollBackBegun {
         learnings: Vec<LearningId>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
         /// Whether a person, an agent or a program takes them out: the core hears it in their name.
         kind: ActorKind,
@@ -301,6 +309,7 @@ pub enum BoardEvent {
     /// Learnings are out of their cores.
     LearningsRolledBack { learnings: Vec<LearningId> },
     /// The board was made from another.
+    #[serde(rename = "board_forked", alias = "forked")]
     Forked {
         /// What that was, without claims.
         image: Box<BoardImage>,

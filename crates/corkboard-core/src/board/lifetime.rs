@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{BoardInfo, BoardState, BoardStatus, LearningState};
-use crate::entry::is_default;
 use crate::{Refusal, count};
 
 /// That it was looked through what a board taught, after its end.
@@ -28,7 +27,7 @@ pub struct Waiver {
     /// Who said so.
     pub by: Arc<str>,
     pub at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reason: Option<Arc<str>>,
 }
 
@@ -53,19 +52,19 @@ pub struct Lifetime {
     /// Where it is in its life.
     pub status: BoardStatus,
     /// When it last changed; none where that was not written down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub changed_at: Option<Timestamp>,
     /// Until when it is kept at least, once it is archived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub retain_until: Option<Timestamp>,
     /// What became of what it taught.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub learnings: Learnings,
     /// How many of the learnings that were extracted are neither promoted nor refused; none once they are waived.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub undecided: u64,
     /// Whether a learning is on its way into a memory core.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default)]
     pub promotion_open: bool,
 }
 

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{FailurePolicy, TaskRef, TriggerRule};
-use crate::entry::is_default;
 
 /// A task to be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,38 +13,28 @@ use crate::entry::is_default;
 #[serde(default)]
 pub struct NewTask {
     /// The name by which others of the same batch depend on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// What is to be done, in a line.
     // One without is read, and refused.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub title: String,
     /// What is to be done, in full.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// What must be finished first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskRef>,
     /// When it may begin, by what became of those.
-    #[serde(skip_serializing_if = "is_default")]
     pub trigger_rule: TriggerRule,
     /// What becomes of the board if it fails; none: what the board says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,
     /// Higher ones are claimed first.
-    #[serde(skip_serializing_if = "is_default")]
     pub priority: i32,
     /// How many minutes it should take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_minutes: Option<u32>,
     /// Whether somebody is to look at it before it is completed.
-    #[serde(skip_serializing_if = "is_default")]
     pub needs_review: bool,
     /// How often it is tried again by itself after a failure.
-    #[serde(skip_serializing_if = "is_default")]
     pub retry_limit: u32,
     /// How many seconds pass before the first of these; twice as many before each further one.
-    #[serde(skip_serializing_if = "is_default")]
     pub retry_backoff_s: u32,
 }
 

@@ -54,7 +54,7 @@ pub struct NewNudge {
     #[serde(default)]
     pub priority: NudgePriority,
     /// From when on it is no longer shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
 }
 

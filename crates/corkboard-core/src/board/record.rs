@@ -21,28 +21,20 @@ use crate::knowledge::Trust;
 pub struct NewDecision {
     pub question: String,
     pub choice: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub rationale: String,
     /// The tasks that it concerns; none: all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affects_tasks: Vec<TaskId>,
     /// Whether it can be taken back; none: yes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
     /// The decision that no longer holds: one of the same author, or anyone's if the caller runs the board. An irreversible
     /// one is superseded only by a person, with `force`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<DecisionId>,
     /// Supersede an irreversible decision. Only a person may.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub force: bool,
     /// Whether somebody is to approve it. Until then, the tasks that it concerns neither begin nor are completed.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub needs_approval: bool,
     /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 
@@ -110,13 +102,10 @@ pub struct NewDiscovery {
     #[serde(rename = "type")]
     pub kind: DiscoveryType,
     /// The tasks that it concerns; none: all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affects_tasks: Vec<TaskId>,
     /// The memory core that should keep it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub promote_to_core: Option<String>,
     /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 
@@ -174,22 +163,17 @@ pub struct NewArtifact {
     pub kind: ArtifactType,
     /// Where it lives. The same path again is the next version.
     pub path: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The task that it was made for.
-    #[serde(alias = "associated_task", alias = "target", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "associated_task", alias = "target")]
     pub task: Option<TaskId>,
     /// The SHA-256 of its bytes, in hexadecimal digits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// How many bytes it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// The thing itself, if it is a short text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 

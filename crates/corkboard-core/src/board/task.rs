@@ -21,11 +21,11 @@ use crate::{AgentId, Role};
 pub struct TaskResult {
     pub summary: String,
     /// What should come next.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub next_steps: Vec<String>,
     /// How far all of that may be trusted, where that is to be kept: [`Trust::Outside`] for what came from a web page, a tool
     /// or a stranger. Nobody can give more than they have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub trust: Option<Trust>,
 }
 

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
-use crate::entry::is_default;
 
 /// A command to a memory core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,7 +73,7 @@ pub enum CoreReply {
         /// How many entries stay, without an origin.
         kept: u64,
         /// How many entries of others are forgotten, because their text was changed. They can be restored.
-        #[serde(default, skip_serializing_if = "is_default")]
+        #[serde(default)]
         forgotten: u64,
     },
     /// To `Clear`.

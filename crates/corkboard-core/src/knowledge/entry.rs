@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Provenance, Trust};
 use crate::board::{NumberedId, ParseIdError, numbered_id};
-use crate::entry::{half, is_default, is_half};
+use crate::entry::half;
 use crate::{BoardId, MemoryKind};
 
 numbered_id!(
@@ -23,7 +23,7 @@ numbered_id!(
 pub struct ForgottenMark {
     pub at: Timestamp,
     pub by: Arc<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reason: Option<Arc<str>>,
 }
 
@@ -49,21 +49,21 @@ pub struct CoreEntry {
     /// From 0 to 1.
     pub importance: f32,
     /// Words to find and filter by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tags: Vec<Arc<str>>,
     /// Where it came from; there is always something.
     pub provenance: Vec<Provenance>,
     /// Who vouched for it as it is. What lowers its trust or changes its text takes that away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub vouched: Option<Vouched>,
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
     /// When it stops being returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// Whether it was forgotten.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub forgotten: Option<ForgottenMark>,
 }
 
@@ -155,32 +155,24 @@ pub struct NewCoreEntry {
     pub content: String,
     pub kind: MemoryKind,
     /// From 0 (trivial) to 1 (vital).
-    #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::number::optional")]
     pub importance: Option<f32>,
     /// Words to find and filter by.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Who said it, where that is not the caller.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// Others whose words are in it: what they have a part in can be withdrawn by their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contributors: Vec<String>,
     /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     /// The board that it was learned on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub board: Option<BoardId>,
     /// What it was made of: `D-3`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
     /// The revision of the board in which it was promoted: what came in by that promotion does not come in again, whatever
     /// became of it there. Only whoever finishes a promotion says it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub board_rev: Option<u64>,
     /// When it stops being returned.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
@@ -207,18 +199,18 @@ impl From<String> for NewCoreEntry {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Learned))]
 pub struct CoreEntryData {
     /// What it says. Nothing where an entry says it already.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default)]
     pub content: Arc<str>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub kind: MemoryKind,
     /// From 0 to 1.
-    #[serde(default = "half", skip_serializing_if = "is_half")]
+    #[serde(default = "half")]
     pub importance: f32,
     /// Words to find and filter by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tags: Vec<Arc<str>>,
     /// When it stops being returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// Where it came from.
     pub provenance: Provenance,

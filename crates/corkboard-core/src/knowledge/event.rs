@@ -30,16 +30,16 @@ pub enum CoreEvent {
         id: CoreEntryId,
         edit: Box<CoreEdit>,
         /// Its origins, if the change is about them.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         provenance: Option<Vec<Provenance>>,
         /// Whether whoever changed it vouches for it as it is now.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        #[serde(default)]
         vouched: bool,
     },
     /// An entry was forgotten, and can be restored.
     EntryForgotten {
         id: CoreEntryId,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         reason: Option<Arc<str>>,
     },
     /// An entry is back.
@@ -48,7 +48,7 @@ pub enum CoreEvent {
     EntryWithdrawn {
         id: CoreEntryId,
         /// The origins that are left. Without any, the entry is gone.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         provenance: Vec<Provenance>,
     },
     /// An entry expired, and is gone.

@@ -74,19 +74,19 @@ pub struct Provenance {
     /// When it came into the core.
     pub at: Timestamp,
     /// Who brought it in, where that is not its author.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub promoted_by: Option<Arc<str>>,
     /// The board that it was learned on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub board: Option<BoardId>,
     /// What on that board (or elsewhere) it was made of: `D-3`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub item: Option<Arc<str>>,
     /// The revision of that board in which it was promoted. No two promotions have the same, so that one comes in once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub board_rev: Option<u64>,
     /// Who else had a part in the text: their words are in it, or they changed it since.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub edited_by: Vec<Arc<str>>,
 }
 

@@ -12,19 +12,19 @@ use super::{NotebookItemId, NotebookLearningId, Progress, SnippetId};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Block {
     /// The progress, rewritten.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub progress: Option<Progress>,
     /// Learnings to add.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub learnings: Vec<NewLearning>,
     /// Learnings to archive.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub archived_learnings: Vec<Archival<NotebookLearningId>>,
     /// Snippets to add.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub snippets: Vec<NewSnippet>,
     /// Snippets to archive.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub archived_snippets: Vec<Archival<SnippetId>>,
 }
 

@@ -33,12 +33,12 @@ pub use update::{NotebookContent, NotebookUpdate, UnknownIds};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
     /// What is done.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub completed: Vec<Arc<str>>,
     /// What is being done.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub in_progress: Vec<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub remaining: Vec<Arc<str>>,
 }
 
@@ -109,19 +109,19 @@ pub struct Notebook {
     /// When it was last changed.
     pub updated_at: Timestamp,
     /// What is being worked on.
-    #[serde(default, skip_serializing_if = "Progress::is_empty")]
+    #[serde(default)]
     pub progress: Progress,
     /// What was learned.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub learnings: Vec<Arc<Learning>>,
     /// What is kept word for word.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub snippets: Vec<Arc<Snippet>>,
     /// Learnings that are no longer shown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub archived_learnings: Vec<Archived<Learning>>,
     /// Snippets that are no longer shown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub archived_snippets: Vec<Archived<Snippet>>,
     /// The last number given to a learning. It only goes up, so that no id names two things.
     pub last_learning: NotebookLearningId,

@@ -35,19 +35,19 @@ pub enum UnknownIds {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookUpdate {
     /// The progress, if it changes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub progress: Option<Progress>,
     /// The learnings that were added, each with its id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub learnings: Vec<(NotebookLearningId, NewLearning)>,
     /// The learnings that were archived.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub archived_learnings: Vec<Archival<NotebookLearningId>>,
     /// The snippets that were added, each with its id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub snippets: Vec<(SnippetId, NewSnippet)>,
     /// The snippets that were archived.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub archived_snippets: Vec<Archival<SnippetId>>,
 }
 
@@ -57,11 +57,11 @@ pub struct NotebookUpdate {
 pub struct NotebookContent {
     /// The revision it was shown at.
     pub rev: u64,
-    #[serde(default, skip_serializing_if = "Progress::is_empty")]
+    #[serde(default)]
     pub progress: Progress,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub learnings: Vec<Arc<Learning>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub snippets: Vec<Arc<Snippet>>,
 }
 

@@ -45,13 +45,10 @@ impl fmt::Display for Grant {
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
     /// Whose memories.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Grant>,
     /// Which boards.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub boards: Vec<Grant>,
     /// Which memory cores.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<Grant>,
 }
 

@@ -49,13 +49,13 @@ pub struct NewToken {
     /// What they may do.
     pub role: Role,
     /// What they may touch.
-    #[serde(default, skip_serializing_if = "Grants::is_empty")]
+    #[serde(default)]
     pub grants: Grants,
     /// Until when it can be used; none: until it is revoked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// What it is for, in a line.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub label: String,
 }
 
@@ -73,13 +73,13 @@ pub struct Token {
     /// What they may do.
     pub role: Role,
     /// What they may touch.
-    #[serde(default, skip_serializing_if = "Grants::is_empty")]
+    #[serde(default)]
     pub grants: Grants,
     /// Until when it can be used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// What it is for, in a line.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default)]
     pub label: Arc<str>,
     pub created_at: Timestamp,
     pub created_by: Arc<str>,

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use crate::board_support::*;
+use crate::support::{check_fields, edited_fields};
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage,
     BoardOutcome, BoardReply, BoardState, CancelCause, Cancellation, ChoiceId, DecisionId, DiscoveryId, DiscoveryType,
@@ -124,56 +125,42 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     };
     let lines = lines_of(FORMAT_VERSION);
     let events = |name: &str| events_in(&lines, name);
-    let check = |objects: &[Value], fields: &str| {
-        for field in fields.split(' ') {
-            assert!(objects.iter().any(|object| object.get(field).is_some()), "{field} is never there");
-            assert!(objects.iter().any(|object| object.get(field).is_none()), "{field} is always there");
-        }
-    };
-    // A record names all of its fields, also those that say nothing.
-    let check_said = |objects: &[Value], fields: &str| {
-        for field in fields.split(' ') {
-            assert!(objects.iter().all(|object| object.get(field).is_some()), "{field} is not always there");
-            assert!(objects.iter().any(|object| !says_nothing(field, &object[field])), "{field} never says anything");
-            assert!(objects.iter().any(|object| says_nothing(field, &object[field])), "{field} always says something");
-        }
-    };
     let inner =
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
-    check(&lines, "answered");
-    check(&events("created"), "constraints cores drawn pattern");
-    check(&events("edited"), "name goal constraints cores on_failure drawn");
+    check_fields(&lines, "answered");
+    check_fields(&events("board_created"), "constraints cores drawn pattern");
+    check_fields(&edited_fields(&events("board_edited")), "name goal constraints cores on_failure drawn");
     let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
-    check(&inner("task_added", "task"), task);
+    check_fields(&inner("task_added", "task"), task);
     let edit =
         "title description trigger_rule on_failure priority estimate_minutes needs_review retry_limit retry_backoff_s";
-    check(&inner("task_edited", "edit"), edit);
-    check(&events("task_started"), "agent");
-    check(&events("task_blocked"), "reason");
-    check(&events("task_submitted"), "result");
-    check(&events("task_completed"), "result");
+    check_fields(&edited_fields(&inner("task_edited", "edit")), edit);
+    check_fields(&events("task_started"), "agent");
+    check_fields(&events("task_blocked"), "reason");
+    check_fields(&events("task_submitted"), "result");
+    check_fields(&events("task_completed"), "result");
     let results = ["task_submitted", "task_completed"].map(|name| inner(name, "result")).concat();
     let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
-    check(&results, "next_steps trust");
-    check(&events("task_reviewed"), "comment remembered");
+    check_fields(&results, "next_steps trust");
+    check_fields(&events("task_reviewed"), "comment remembered");
     // Every failure has been remembered since there are setbacks. Only what was written before does not say so.
     assert!(events("task_failed").iter().all(|failed| failed["remembered"] == true));
-    check(&events_in(&lines_of(2), "task_failed"), "remembered");
-    check(&events("task_retried"), "not_before by_hand");
-    check_said(&events("task_cancelled"), "caused_by reason");
+    check_fields(&events_in(&lines_of(2), "task_failed"), "remembered");
+    check_fields(&events("task_retried"), "not_before by_hand");
+    check_fields(&events("task_cancelled"), "caused_by reason");
     let decision = "alternatives rationale affects_tasks reversible supersedes force needs_approval trust";
-    check(&inner("decision_recorded", "decision"), decision);
-    check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core trust");
-    check(&inner("artifact_recorded", "artifact"), "description task checksum size content trust");
-    check(&events("branch_chosen"), "rationale");
-    check(&events("ended"), "reason");
-    check(&events("decision_judged"), "comment");
-    check(&events("paused"), "reason");
-    check(&events("learning_refused"), "reason");
-    check(&events("roll_back_begun"), "reason");
-    check(&inner("promotion_begun", "entry"), "contributors");
-    check(&events("discarded"), "reason");
-    check(&inner("nudge_sent", "nudge"), "expires_at");
+    check_fields(&inner("decision_recorded", "decision"), decision);
+    check_fields(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core trust");
+    check_fields(&inner("artifact_recorded", "artifact"), "description task checksum size content trust");
+    check_fields(&events("branch_chosen"), "rationale");
+    check_fields(&events("board_ended"), "reason");
+    check_fields(&events("decision_judged"), "comment");
+    check_fields(&events("board_paused"), "reason");
+    check_fields(&events("learning_refused"), "reason");
+    check_fields(&events("roll_back_begun"), "reason");
+    check_fields(&inner("promotion_begun", "entry"), "contributors");
+    check_fields(&events("board_discarded"), "reason");
+    check_fields(&inner("nudge_sent", "nudge"), "expires_at");
 
     let states = KINDS.map(|kind| {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
@@ -183,36 +170,28 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     };
     let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
                 completed_at failure cancellation reviewer reviewed_by review_verdict review_comment choice setbacks rework";
-    check_said(&of_image("tasks"), task);
+    check_fields(&of_image("tasks"), task);
     let cancellations: Vec<Value> =
         of_image("tasks").iter().map(|task| task["cancellation"].clone()).filter(Value::is_object).collect();
-    check_said(&cancellations, "caused_by reason");
-    check_said(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
-    check_said(&of_image("approvals"), "comment");
-    check_said(&of_image("nudges"), "expires_at expired delivered acknowledged");
-    check_said(&of_image("discoveries"), "promote_to_core trust");
-    check_said(&of_image("artifacts"), "task checksum size content trust");
-    check_said(&of_image("choices"), "chosen chosen_by chosen_at rationale");
+    check_fields(&cancellations, "caused_by reason");
+    check_fields(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
+    check_fields(&of_image("approvals"), "comment");
+    check_fields(&of_image("nudges"), "expires_at expired delivered acknowledged");
+    check_fields(&of_image("discoveries"), "promote_to_core trust");
+    check_fields(&of_image("artifacts"), "task checksum size content trust");
+    check_fields(&of_image("choices"), "chosen chosen_by chosen_at rationale");
     // What a learning says depends on what became of it.
-    check(&of_image("learnings"), "core entry reason begun_rev refused");
+    check_fields(&of_image("learnings"), "core entry reason begun_rev refused");
     let with = |field: &str| -> Vec<Value> {
         of_image("learnings").into_iter().filter(|verdict| verdict.get(field).is_some()).collect()
     };
-    check_said(&with("reason"), "reason");
-    check_said(&with("refused"), "refused");
-    check_said(&states, "orchestrator approvals nudges learnings");
+    check_fields(&with("reason"), "reason");
+    check_fields(&with("refused"), "refused");
+    check_fields(&states, "orchestrator approvals nudges learnings");
     let infos = states.each_ref().map(|state| state["info"].clone());
     let info = "cores drawn pattern outcome ended_at reason forked_from paused archived_at retain_until waived \
                 learnings_extracted";
-    check_said(&infos, info);
-}
-
-/// Whether a field of a record has the value that it has if nobody said anything about it.
-fn says_nothing(field: &str, value: &Value) -> bool {
-    match field {
-        "trust" => value == "agent",
-        _ => value.is_null() || value == false || value.as_array().is_some_and(Vec::is_empty),
-    }
+    check_fields(&infos, info);
 }
 
 #[test]
@@ -849,8 +828,8 @@ fn nudge(to: NudgeTarget) -> NewNudge {
 
 fn event_name(event: &BoardEvent) -> &'static str {
     match event {
-        BoardEvent::Created(_) => "created",
-        BoardEvent::Edited(_) => "edited",
+        BoardEvent::Created(_) => "board_created",
+        BoardEvent::Edited(_) => "board_edited",
         BoardEvent::TaskAdded { .. } => "task added",
         BoardEvent::DependencyAdded { .. } => "dependency added",
         BoardEvent::DependencyRemoved { .. } => "dependency removed",
@@ -886,12 +865,12 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::NudgeDelivered { .. } => "nudge delivered",
         BoardEvent::NudgeAcknowledged { .. } => "nudge acknowledged",
         BoardEvent::NudgeExpired { .. } => "nudge expired",
-        BoardEvent::Paused { .. } => "paused",
-        BoardEvent::Resumed => "resumed",
-        BoardEvent::Ended { .. } => "ended",
-        BoardEvent::Archived { .. } => "archived",
-        BoardEvent::Discarded { .. } => "discarded",
-        BoardEvent::Purged => "purged",
+        BoardEvent::Paused { .. } => "board_paused",
+        BoardEvent::Resumed => "board_resumed",
+        BoardEvent::Ended { .. } => "board_ended",
+        BoardEvent::Archived { .. } => "board_archived",
+        BoardEvent::Discarded { .. } => "board_discarded",
+        BoardEvent::Purged => "board_purged",
         BoardEvent::LearningsExtracted { .. } => "learnings extracted",
         BoardEvent::PromotionBegun { .. } => "promotion begun",
         BoardEvent::LearningPromoted { .. } => "learning promoted",
@@ -900,7 +879,7 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::LearningRefused { .. } => "learning refused",
         BoardEvent::RollBackBegun { .. } => "roll-back begun",
         BoardEvent::LearningsRolledBack { .. } => "learnings rolled back",
-        BoardEvent::Forked { .. } => "forked",
+        BoardEvent::Forked { .. } => "board_forked",
     }
 }
 

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use crate::core_support::*;
+use crate::support::{check_fields, edited_fields};
 use corkboard_core::knowledge::{
     CoreCommand, CoreEdit, CoreEntryData, CoreEntryId, CoreEvent, CoreImage, CoreReply, CoreState, Expiry,
     NewCoreEntry, Provenance, Trust, Withdrawal,
@@ -83,32 +84,26 @@ fn the_fixtures_hold_every_word_and_every_optional_field_present_and_absent() {
     };
     let inner =
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
-    let check = |objects: &[Value], fields: &str| {
-        for field in fields.split(' ') {
-            assert!(objects.iter().any(|object| object.get(field).is_some()), "{field} is never there");
-            assert!(objects.iter().any(|object| object.get(field).is_none()), "{field} is always there");
-        }
-    };
-    check(&lines, "answered");
+    check_fields(&lines, "answered");
     let added = inner("entry_added", "entry");
-    check(&added, "kind importance tags expires_at");
-    check(
+    check_fields(&added, "kind importance tags expires_at");
+    check_fields(
         &added.iter().map(|entry| entry["provenance"].clone()).collect::<Vec<_>>(),
         "promoted_by board item board_rev",
     );
-    check(&inner("entry_merged", "entry"), "importance tags expires_at");
-    check(&inner("entry_edited", "edit"), "content kind importance tags expiry trust");
-    check(&events("entry_edited"), "provenance vouched");
-    check(&events("entry_forgotten"), "reason");
-    check(&events("entry_withdrawn"), "provenance");
+    check_fields(&inner("entry_merged", "entry"), "importance tags expires_at");
+    check_fields(&edited_fields(&inner("entry_edited", "edit")), "content kind importance tags expiry trust");
+    check_fields(&events("entry_edited"), "provenance vouched");
+    check_fields(&events("entry_forgotten"), "reason");
+    check_fields(&events("entry_withdrawn"), "provenance");
     let snapshots = KINDS.map(|kind| Fixture::read(kind, FORMAT_VERSION).snapshot);
     let snapshots = snapshots.map(|snapshot| serde_json::from_slice::<Value>(&snapshot).unwrap());
     let entries: Vec<Value> =
         snapshots.iter().flat_map(|snapshot| snapshot["state"]["entries"].as_array().unwrap().clone()).collect();
-    check(&entries, "tags expires_at forgotten vouched");
+    check_fields(&entries, "tags expires_at forgotten vouched");
     let origins: Vec<Value> =
         entries.iter().flat_map(|entry| entry["provenance"].as_array().unwrap().clone()).collect();
-    check(&origins, "promoted_by board item board_rev edited_by");
+    check_fields(&origins, "promoted_by board item board_rev edited_by");
 }
 
 #[test]

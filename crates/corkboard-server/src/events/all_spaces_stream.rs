@@ -121,7 +121,7 @@ impl AllSpacesStream {
                 Some(MissedEvent::Record(space, record)) => {
                     let (from, rev) = (*from, record.rev);
                     self.told.insert(space.clone(), rev);
-                    let revision = RevisionDocument::new(&space, record);
+                    let revision = RevisionDocument::new(&space, &record);
                     return Some(
                         revision.map(|revision| StreamEvent::Event(event("revision", Some(&from), &revision))),
                     );

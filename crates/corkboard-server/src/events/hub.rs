@@ -279,7 +279,7 @@ impl HubTask {
     fn tell(&mut self, space: &SpaceId, kind: SpaceKind, record: Record) {
         let (rev, decided_at) = (record.rev, record.at);
         self.known.insert(space.clone(), rev);
-        let json = RevisionDocument::new(space, record).map(|revision| serde_json::to_string(&revision));
+        let json = RevisionDocument::new(space, &record).map(|revision| serde_json::to_string(&revision));
         match json {
             Ok(Ok(json)) => {
                 let body = HubEventBody::Revision { rev, json };

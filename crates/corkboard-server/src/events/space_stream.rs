@@ -80,7 +80,7 @@ impl SpaceStream {
         match own.next().await {
             Ok(Followed::Record(record)) => {
                 let rev = record.rev;
-                let revision = RevisionDocument::new(self.log.id(), record)?;
+                let revision = RevisionDocument::new(self.log.id(), &record)?;
                 (self.rev, self.told_at) = (rev, Instant::now());
                 Ok(Some(StreamEvent::Event(event("revision", Some(&rev), &revision))))
             }

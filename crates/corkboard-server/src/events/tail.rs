@@ -56,7 +56,7 @@ pub(super) enum EncodedRevision {
 impl EncodedRevision {
     fn new(space: &SpaceId, record: Record) -> Self {
         let rev = record.rev;
-        match RevisionDocument::new(space, record) {
+        match RevisionDocument::new(space, &record) {
             Ok(revision) => Self::Event(event("revision", Some(&rev), &revision)),
             Err(error) => Self::Problem(event("problem", None, &Problem::from(&error))),
         }

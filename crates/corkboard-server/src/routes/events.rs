@@ -85,7 +85,7 @@ struct EventsBody {
                     "space": "agent/ada", "rev": 7, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                     "at": "2026-01-05T09:30:00Z",
                     "actor": { "principal": "ada", "kind": "agent", "role": "worker" },
-                    "events": [{ "entry_removed": { "key": "color" } }],
+                    "events": [{ "type": "entry_removed", "key": "color" }],
                 }],
                 "next": null,
                 "rev": 7,
@@ -200,7 +200,7 @@ async fn stream_events(
                 "space": "board/add-login-1a2b3c4d", "rev": 6, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                 "at": "2026-01-05T09:30:00Z",
                 "actor": { "principal": "dev", "kind": "agent", "role": "worker" },
-                "events": [{ "task_completed": { "task": "T-1" } }],
+                "events": [{ "type": "task_completed", "task": "T-1", "result": null }],
             }],
             "next": null,
             "rev": 12,
@@ -235,7 +235,7 @@ async fn of_space(
     let page = log.after(cursor, query.limit.clamp(1, MOST)).await?;
     let rev = page.head.rev;
     let next = page.records.last().map(|last| last.rev).filter(|last| *last < rev);
-    let events = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), record));
+    let events = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), &record));
     let events = events.collect::<Result<Vec<_>, Error>>()?;
     Ok(axum::Json(EventsBody { events, next, rev }).into_response())
 }

@@ -62,7 +62,7 @@ async fn a_stream_goes_on_where_it_was_left_without_loss_or_repeat() {
     let first = events.next().await.unwrap();
     assert_eq!((first.name.as_str(), first.id.as_deref()), ("revision", Some("1")));
     assert_eq!(first.data["space"], "agent/ada");
-    assert_eq!(first.data["actor"], json!({ "principal": "admin", "kind": "human", "role": "admin" }));
+    assert_eq!(first.data["actor"], json!({ "principal": "admin", "kind": "human", "role": "admin", "via": null }));
     assert_eq!(first.data["events"].as_array().unwrap().len(), 1);
     assert!(first.data["commit"].is_string() && first.data["at"].as_str().unwrap().parse::<Timestamp>().is_ok());
     write(&server.corkboard, "ada", 4).await;

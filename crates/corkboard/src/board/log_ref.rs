@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use corkboard_core::SpaceKind;
-use corkboard_core::board::{BoardEvent, BoardState, ReviewStatus};
+use corkboard_core::board::{BoardEvent, BoardReply, BoardState, ReviewStatus};
+use corkboard_core::{Commit, SpaceKind};
 use serde::{Serialize, Serializer};
 
 use crate::store::{Cursor, StoreError};
-use crate::{Corkboard, Result, RevisionDocument};
+use crate::{Corkboard, Error, Result, RevisionDocument};
 
 /// Revisions of a board, all of them or those of one author: `board/ID#6..12@dev`, `board/ID#6..12`, `board/ID#6`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,9 +60,14 @@ impl Corkboard {
         let last = page.records.last().map_or(*to, |last| last.rev);
         let mut revisions = Vec::new();
         for record in page.records.into_iter().take_while(|record| record.rev <= *to) {
-            let revision = RevisionDocument::new(log.id(), record)?;
-            if author.as_deref().is_none_or(|author| is_by(&revision, author, view.state())) {
-                revisions.push(revision);
+            let commit = Commit::decode(&record.body).map_err(|error| Error::format(log.id(), error))?;
+            if author.as_deref().is_none_or(|author| is_by(&commit, author, view.state())) {
+                revisions.push(RevisionDocument::of_commit::<BoardState>(
+                    log.id(),
+                    record.rev,
+                    record.commit,
+                    &commit,
+                )?);
             }
         }
         let next = (last < *to).then(|| LogRef { from: last + 1, ..reference.clone() });
@@ -71,12 +76,11 @@ impl Corkboard {
 }
 
 /// Whether an author wrote a revision, or a review in it completed the author's task.
-fn is_by(revision: &RevisionDocument, author: &str, state: &BoardState) -> bool {
-    if revision.actor.principal == author {
+fn is_by(commit: &Commit<BoardEvent, BoardReply>, author: &str, state: &BoardState) -> bool {
+    if commit.actor.principal == author {
         return true;
     }
-    let events: Vec<BoardEvent> = serde_json::from_str(revision.events.get()).unwrap_or_default();
-    events.iter().any(|event| match event {
+    commit.events.iter().any(|event| match event {
         BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
             let worker = state.task(*task).and_then(|task| task.assigned_to.as_ref());
             worker.is_some_and(|worker| worker.as_str() == author)

@@ -63,7 +63,7 @@ impl<S: Space> Engine<S> {
                 return Ok(0);
             }
             let changed = records.len() as u64;
-            let body = state.encode().map_err(|error| self.format_error(&slot.id, error))?;
+            let body = state.encode().map_err(|error| Error::format(&slot.id, error))?;
             // Even where there was none: an older one that another process is about to write cannot take its place.
             let snapshot = Some(Snapshot { head, body });
             let rewrite = Rewrite { space: slot.id.clone(), expected: head, records, snapshot };
@@ -100,7 +100,7 @@ impl<S: Space> Engine<S> {
                 // Not `any`: every event must be gone through.
                 let found = commit.events.iter_mut().filter_map(|event| S::redact(event, forget).then_some(())).count();
                 if found > 0 {
-                    let body = commit.encode().map_err(|error| self.format_error(&slot.id, error))?;
+                    let body = commit.encode().map_err(|error| Error::format(&slot.id, error))?;
                     changed.push(Record { body, ..record });
                 }
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use corkboard_core::{Commit, Revisioned, Space};
 
 use super::{Engine, PAGE, Slot};
-use crate::Result;
 use crate::store::{Cursor, StoreError};
+use crate::{Error, Result};
 
 /// One revision, and the states around it.
 pub(crate) struct HistoryStep<'a, S: Space> {
@@ -31,7 +31,7 @@ impl<S: Space> Engine<S> {
         self.flush_now(slot).await?;
         let loaded = self.store.load(&slot.id).await?;
         let mut state = Revisioned::<S> { head: loaded.born, ..Revisioned::default() };
-        let of_snapshot = |body: &[u8]| Revisioned::decode(body).map_err(|error| self.format_error(&slot.id, error));
+        let of_snapshot = |body: &[u8]| Revisioned::decode(body).map_err(|error| Error::format(&slot.id, error));
         if let Some(snapshot) = loaded.snapshot.as_ref().filter(|snapshot| snapshot.head.rev <= from) {
             state = of_snapshot(&snapshot.body)?;
         }
@@ -50,7 +50,7 @@ impl<S: Space> Engine<S> {
                 let commit = self.decode(&slot.id, record)?;
                 let before = state.state.clone();
                 let applied = state.apply(&commit, record.commit, &self.options.limits);
-                applied.map_err(|error| self.format_error(&slot.id, error))?;
+                applied.map_err(|error| Error::format(&slot.id, error))?;
                 let step = HistoryStep { rev: record.rev, commit: &commit, before: &before, after: &state.state };
                 if look(step).is_break() {
                     return Ok((oldest, state.head.rev));

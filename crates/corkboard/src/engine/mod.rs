@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, SpaceKind};
+use corkboard_core::{Commit, CommitId, Head, Refusal, Revisioned, Space, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
@@ -214,9 +214,7 @@ impl<S: Space> Engine<S> {
             let asked_at = self.clock();
             let loaded = self.store.load(&slot.id).await?;
             let (state, from_snapshot) = match &loaded.snapshot {
-                Some(snapshot) => {
-                    (Revisioned::decode(&snapshot.body).map_err(|e| self.format_error(&slot.id, e))?, true)
-                }
+                Some(snapshot) => (Revisioned::decode(&snapshot.body).map_err(|e| Error::format(&slot.id, e))?, true),
                 None => (Revisioned { head: loaded.born, ..Revisioned::default() }, false),
             };
             // Of a space that a server hands over, and of one that is empty, this is all there is.
@@ -272,7 +270,7 @@ impl<S: Space> Engine<S> {
                 let commit = self.decode(&slot.id, &record)?;
                 state
                     .apply(&commit, record.commit, &self.options.limits)
-                    .map_err(|error| self.format_error(&slot.id, error))?;
+                    .map_err(|error| Error::format(&slot.id, error))?;
                 events += commit.events.len() as u64;
                 bytes += record.body.len() as u64;
                 if collect == Collect::Commits {
@@ -286,16 +284,7 @@ impl<S: Space> Engine<S> {
     }
 
     fn decode(&self, space: &SpaceId, record: &Record) -> Result<Commit<S::Event, S::Reply>> {
-        Commit::decode(&record.body).map_err(|error| self.format_error(space, error))
-    }
-
-    fn format_error(&self, space: &SpaceId, error: FormatError) -> Error {
-        match error {
-            FormatError::Newer { found } => Error::NewerFormat { space: space.to_string(), found },
-            FormatError::Malformed(message) | FormatError::Misfit(message) => {
-                Error::Damaged { space: space.to_string(), message }
-            }
-        }
+        Commit::decode(&record.body).map_err(|error| Error::format(space, error))
     }
 
     fn publish(&self, slot: &Slot<S>, state: &Arc<Revisioned<S>>, publish: Publish) {
@@ -451,7 +440,7 @@ impl<S: Space> Engine<S> {
         let encoded = tokio::task::spawn_blocking(move || state.encode()).await;
         let body = encoded
             .map_err(|error| Error::Damaged { space: slot.id.to_string(), message: error.to_string() })?
-            .map_err(|error| self.format_error(&slot.id, error))?;
+            .map_err(|error| Error::format(&slot.id, error))?;
         self.store.write_snapshot(&slot.id, Snapshot { head, body }).await?;
         slot.log.subtract(events, bytes);
         let trim = match self.options.retention.unwrap_or_else(|| self.store.default_retention()) {

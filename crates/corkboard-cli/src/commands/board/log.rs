@@ -44,7 +44,7 @@ impl Log {
         session.output.answer(&json_object! { items: &revisions, next: rest.map(|rest| rest.to_string()) }, || {
             let lines = revisions.iter().flat_map(|revision| {
                 let (rev, at, who) = (revision.rev, time(revision.at), one_line(&revision.actor.principal));
-                let events: Vec<BoardEvent> = serde_json::from_str(revision.events.get()).unwrap_or_default();
+                let events: Vec<BoardEvent> = revision.parse_events().unwrap_or_default();
                 events.into_iter().map(move |event| format!("{rev:>6}  {at}  {who}  {}", event_text(&event)))
             });
             match lines.collect::<Vec<_>>() {

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use clap::Args;
-use corkboard::{Actor, AgentEvent, AgentReply, Commit, CommitId, Error, ScopeId, Watched};
-use jiff::Timestamp;
-use serde::Serialize;
+use corkboard::{AgentEvent, AgentReply, AgentState, Commit, Error, RevisionDocument, ScopeId, SpaceId, Watched};
 
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -34,15 +32,6 @@ pub(crate) struct Watch {
     limit: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    rev: u64,
-    commit_id: CommitId,
-    at: Timestamp,
-    actor: &'a Actor,
-    events: &'a [AgentEvent],
-}
-
 impl Watch {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let from = match self.from_rev {
@@ -51,14 +40,14 @@ impl Watch {
         };
         let mut names = ScopeNames::load(session).await?;
         let mut watch = session.agent.watch(from).await?;
+        let space = SpaceId::agent(session.agent.agent_id());
         let mut left = self.limit.unwrap_or(u64::MAX);
         while left > 0 {
             match watch.next().await {
                 Ok(Watched::Revision { rev, commit_id, commit }) => {
                     names.learn(&commit.events);
-                    let (at, actor, events) = (commit.at, &commit.actor, commit.events.as_slice());
-                    let line = Line { rev, commit_id, at, actor, events };
-                    session.output.answer(&line, || names.tell(rev, &commit))?;
+                    let revision = RevisionDocument::of_commit::<AgentState>(&space, rev, commit_id, &commit)?;
+                    session.output.answer(&revision, || names.tell(rev, &commit))?;
                     left -= 1;
                 }
                 Ok(Watched::Bookmark { .. }) => {}

@@ -34,7 +34,7 @@ pub(crate) struct Show {
 #[derive(Serialize)]
 struct Answer<'a> {
     name: &'a str,
-    #[serde(flatten, serialize_with = "corkboard::lists::serialize")]
+    #[serde(flatten)]
     notebook: &'a Notebook,
 }
 

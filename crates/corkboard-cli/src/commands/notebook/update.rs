@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use corkboard::lists::WithLists;
 use corkboard::model::{Model, ModelConfig};
 use corkboard::prompt::{UpdateOutcome, UpdateReport, UpdateRequest};
 
@@ -84,8 +83,7 @@ impl Update {
         }
         let report = notebook.update(&*model as &dyn Model, request).await?;
         if let Some(file) = file {
-            let json =
-                serde_json::to_vec_pretty(&WithLists(&report)).map_err(|error| CliError::Output(error.into()))?;
+            let json = serde_json::to_vec_pretty(&report).map_err(|error| CliError::Output(error.into()))?;
             file.write(&json)?;
         }
         match failure(&report, self.report.is_some()) {

@@ -57,7 +57,6 @@ pub struct LearningCandidate {
     /// How much speaks for it, from 0 to 1.
     pub score: f32,
     /// The core that it should go to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_core: Option<String>,
     /// What became of it.
     #[serde(flatten)]

@@ -28,17 +28,13 @@ use crate::knowledge::Trust;
 #[serde(default, deny_unknown_fields)]
 pub struct LearningChanges {
     /// What it says. Not for agents: it would be their own words in another's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// From 0 to 1.
-    #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::number::optional")]
     pub importance: Option<f32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// How far it may be trusted. Only a person may say more than what it was made of.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 

@@ -30,7 +30,7 @@ pub struct Setback {
     pub at: Timestamp,
     /// Who said so.
     pub by: Arc<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub comment: Option<Arc<str>>,
 }
 

@@ -9,6 +9,7 @@ use corkboard_core::{
     PerformError, Refusal, Request, RequestOutcome, Revisioned, Role, ScopeId, ScopeName, Space, Usage,
 };
 use jiff::Timestamp;
+use serde_json::Value;
 use uuid::Uuid;
 
 pub(crate) type AgentCommit = Commit<AgentEvent, AgentReply>;
@@ -221,4 +222,37 @@ pub(crate) fn update_notebook(name: &str, text: &str) -> AgentCommand {
 
 pub(crate) fn create_scope(name: &str, parent: ScopeId) -> AgentCommand {
     AgentCommand::CreateScope { name: scope_name(name), parent, parent_kept: ParentLocation::Here }
+}
+
+/// Checks that each of these fields says something in some of the objects and nothing in others.
+pub(crate) fn check_fields(objects: &[Value], fields: &str) {
+    for field in fields.split(' ') {
+        let is_silent = |object: &&Value| says_nothing(field, object.get(field).unwrap_or(&Value::Null));
+        assert!(!objects.iter().all(|object| is_silent(&object)), "{field} never says anything");
+        assert!(objects.iter().any(|object| is_silent(&object)), "{field} always says something");
+    }
+}
+
+/// Edits with `true` in place of each value: a field that is there changes something, also to an empty list.
+pub(crate) fn edited_fields(edits: &[Value]) -> Vec<Value> {
+    let fields =
+        |edit: &Value| edit.as_object().into_iter().flatten().map(|(name, _)| (name.clone(), true.into())).collect();
+    edits.iter().map(|edit| Value::Object(fields(edit))).collect()
+}
+
+/// Whether a field has the value that it has if the caller leaves it out.
+fn says_nothing(field: &str, value: &Value) -> bool {
+    match (field, value) {
+        (_, Value::Null) | ("reversible", Value::Bool(true)) => true,
+        ("reversible", _) => false,
+        (_, Value::Bool(is_set)) => !is_set,
+        ("importance", value) => value == 0.5,
+        (_, Value::Number(number)) => number.as_u64() == Some(0),
+        ("trust", value) => value == "agent",
+        ("kind", value) => value == "fact",
+        ("trigger_rule", value) => value == "all_success",
+        (_, Value::String(text)) => text.is_empty(),
+        (_, Value::Array(items)) => items.is_empty(),
+        (_, Value::Object(lists)) => lists.values().all(|list| says_nothing("", list)),
+    }
 }

@@ -274,7 +274,7 @@ async fn a_log_reference_is_read_page_by_page() {
     };
     let all = read("board/b#3..7@dev", 100).await.ok();
     assert_eq!((revisions(&all), &all["next"], &all["rev"]), (vec![3, 5, 7], &json!(null), &json!(8)));
-    assert_eq!(all["revisions"][0]["events"][0]["discovery_recorded"]["discovery"]["content"], "one");
+    assert_eq!(all["revisions"][0]["events"][0]["discovery"]["content"], "one");
     let first = read("board/b#3..7@dev", 2).await.ok();
     assert_eq!((revisions(&first), &first["next"]), (vec![3], &json!("board/b#5..7@dev")));
     assert_eq!(revisions(&read("board/b#4..5", 100).await.ok()), [4, 5]);

@@ -32,11 +32,10 @@ fn the_bytes_of_every_version_open() {
 }
 
 #[test]
-fn json_is_read_and_written_byte_for_byte() {
-    let json = read("snapshot-v1.json");
-    assert_eq!(open(&json, &Seal::Plain).unwrap(), content());
-    let again = serde_json::to_string(&content()).unwrap();
-    assert_eq!(format!("{again}\n"), String::from_utf8(json).unwrap());
+fn json_is_read() {
+    assert_eq!(open(&read("snapshot-v1.json"), &Seal::Plain).unwrap(), content());
+    let again = serde_json::to_vec(&content()).unwrap();
+    assert_eq!(open(&again, &Seal::Plain).unwrap(), content());
 }
 
 /// What the fixtures hold: an entry with everything that is optional and one without, below the root.

@@ -1,11 +1,12 @@
 //! A board's events as lines: for pipes, logs and scripts.
 
-use corkboard::Board;
+use corkboard::boards::BoardState;
+use corkboard::{Board, RevisionDocument, SpaceId};
 
 use super::{Feed, Said, Until, has_ended, is_over};
 use crate::error::CliError;
 use crate::event_text::event_text;
-use crate::output::{Output, json_object, one_line, time};
+use crate::output::{Output, one_line, time};
 
 pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, CliError> {
     let view = board.view().await?;
@@ -20,7 +21,8 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
         let (rev, commit_id, commit) = feed.next().await?;
         let (at, actor, events) = (commit.at, &commit.actor, commit.events.as_slice());
         if output.is_json() {
-            output.document(&json_object! { rev, commit_id, at, actor, events })?;
+            let space = SpaceId::board(board.id());
+            output.document(&RevisionDocument::of_commit::<BoardState>(&space, rev, commit_id, &commit)?)?;
         } else {
             let who = one_line(&actor.principal);
             let lines = events.iter().map(|event| format!("{rev:>6}  {}  {who}  {}", time(at), event_text(event)));
