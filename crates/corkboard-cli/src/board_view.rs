@@ -89,7 +89,7 @@ fn hindered(hindrances: &[Hindrance]) -> String {
     let (mut waits, mut said) = (Vec::new(), Vec::new());
     for hindrance in hindrances {
         match hindrance {
-            Hindrance::Dependencies { on } => {
+            Hindrance::Dependencies { depends_on: on } => {
                 waits.extend(on.iter().take(NAMED).map(TaskId::to_string));
                 waits.extend(on.len().checked_sub(NAMED + 1).map(|more| format!("{} more", more + 1)));
             }

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::lists::WithLists;
 use corkboard::{EntryDocument, Error, ErrorKind, Problem};
 
 use crate::error_hint::hint;
@@ -175,7 +174,7 @@ impl ErrorReport {
         if let Some(hint) = &self.hint {
             problem.details.insert("hint".into(), hint.as_str().into());
         }
-        serde_json::to_string(&WithLists(&problem)).unwrap_or_else(|error| error.to_string())
+        serde_json::to_string(&problem).unwrap_or_else(|error| error.to_string())
     }
 }
 

@@ -16,6 +16,7 @@ pub struct Note {
     pub id: NoteId,
     pub text: Arc<str>,
     pub author: Arc<str>,
+    #[serde(rename = "at", alias = "timestamp")]
     pub timestamp: Timestamp,
     /// How far it may be trusted, where that was said.
     #[serde(default)]

@@ -72,6 +72,51 @@ pub(crate) struct ItemsBody<T> {
     pub(crate) next: Option<String>,
 }
 
+impl<T> ItemsBody<T> {
+    /// A list that is never cut into pages.
+    pub(crate) fn all(items: impl IntoIterator<Item = T>) -> Self {
+        Self { items: items.into_iter().collect(), next: None }
+    }
+
+    /// The same page with something else for each item.
+    pub(crate) fn map<U>(self, show: impl FnMut(T) -> U) -> ItemsBody<U> {
+        ItemsBody { items: self.items.into_iter().map(show).collect(), next: self.next }
+    }
+}
+
+impl<T> From<(Vec<T>, Option<String>)> for ItemsBody<T> {
+    fn from((items, next): (Vec<T>, Option<String>)) -> Self {
+        Self { items, next }
+    }
+}
+
+/// The ID of what was created.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct IdBody<T> {
+    pub(crate) id: T,
+}
+
+/// The version of what was changed: its new `ETag`.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"version": 8, "rev": 8}))]
+pub(crate) struct VersionBody {
+    pub(crate) version: u64,
+}
+
+/// Whether there was something to delete.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"deleted": true, "rev": 9}))]
+pub(crate) struct DeletedBody {
+    pub(crate) deleted: bool,
+}
+
+/// How many items were removed.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"removed": 3, "rev": 9}))]
+pub(crate) struct ClearedBody {
+    pub(crate) removed: u64,
+}
+
 /// A body with the revision of its space.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WithRev<T> {

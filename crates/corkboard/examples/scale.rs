@@ -50,7 +50,7 @@ async fn main() -> Result<()> {
     loop {
         let page = corkboard.agents(after.as_ref(), 1000).await?;
         let Some(last) = page.last() else { break };
-        after = Some(last.agent.clone());
+        after = Some(last.id.clone());
         listed += page.len();
     }
     println!("listed {listed} agents in {:.0} ms", millis(started.elapsed()));

@@ -147,7 +147,7 @@ async fn main() -> Result<()> {
             human.promote_learning(candidate.id).await?;
         }
     }
-    for entry in corkboard.core("auth-jwt")?.entries().await?.entries {
+    for entry in corkboard.core("auth-jwt")?.entries().await?.items {
         println!("auth-jwt knows, by {}: {}", entry.author(), entry.content);
     }
 

@@ -59,8 +59,8 @@ struct Engines {
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentSummary {
-    /// Who.
-    pub agent: AgentId,
+    /// The agent's name.
+    pub id: AgentId,
     /// The revision its memory is at.
     pub rev: u64,
     /// A few counts.
@@ -71,15 +71,14 @@ pub struct AgentSummary {
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardSummary {
-    /// Which.
-    pub board: BoardId,
+    /// The board's id.
+    pub id: BoardId,
     /// The revision it is at.
     pub rev: u64,
     /// Its name, goal, status, when it last changed, and a few counts.
     #[cfg_attr(feature = "openapi", schema(value_type = BoardFacts))]
     pub summary: serde_json::Value,
     /// Since when nothing has happened on it, if it is active and that is longer than [`Options::idle_after`].
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<Timestamp>,
 }
 
@@ -264,7 +263,7 @@ impl Corkboard {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
             let lifetime = serde_json::from_slice::<Lifetime>(&listed.summary).ok();
             let idle_since = lifetime.and_then(|lifetime| self.idle_since(&lifetime, now));
-            Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary, idle_since })
+            Some(BoardSummary { id: listed.space.as_board()?, rev: listed.head.rev, summary, idle_since })
         });
         Ok(boards.collect())
     }
@@ -323,7 +322,7 @@ impl Corkboard {
         let listed = self.list(SpaceKind::Agent, after.as_ref(), limit).await?;
         let agents = listed.into_iter().filter_map(|listed| {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
-            Some(AgentSummary { agent: listed.space.as_agent()?, rev: listed.head.rev, summary })
+            Some(AgentSummary { id: listed.space.as_agent()?, rev: listed.head.rev, summary })
         });
         Ok(agents.collect())
     }

@@ -23,8 +23,8 @@ pub struct Garbage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GarbageBoard {
-    /// Which.
-    pub board: BoardId,
+    /// The board's id.
+    pub id: BoardId,
     /// What it is called; the beginning of it, if that is long.
     pub name: String,
     /// What becomes of it.
@@ -34,7 +34,6 @@ pub struct GarbageBoard {
     /// All that keeps it.
     pub kept_by: Vec<KeptBy>,
     /// When it last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<Timestamp>,
 }
 
@@ -95,7 +94,7 @@ impl Corkboard {
                 let Some(board) = listed.space.as_board().filter(&is_meant) else { continue };
                 match self.fate(&facts.lifetime, now) {
                     Some(fate) => garbage.boards.push(GarbageBoard {
-                        board,
+                        id: board,
                         name: facts.name,
                         fate,
                         status: facts.lifetime.status,
@@ -144,12 +143,12 @@ impl Corkboard {
             if board.fate != GarbageFate::Purge && board.kept_by != [KeptBy::Promotion] {
                 continue;
             }
-            match self.purge(board.board.as_str()).await {
-                Ok(()) => done.purged.push(board.board.clone()),
+            match self.purge(board.id.as_str()).await {
+                Ok(()) => done.purged.push(board.id.clone()),
                 // Somebody else was faster, or thought better of it meanwhile.
                 Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
                 // One that cannot be read does not keep the others.
-                Err(error) if error.is_unreadable_space() => done.unreadable.push(board.board.clone()),
+                Err(error) if error.is_unreadable_space() => done.unreadable.push(board.id.clone()),
                 Err(error) => return Err(error),
             }
         }

@@ -99,7 +99,7 @@ pub use knowledge::{
 };
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
-    SpaceDocument, SpaceLog, SpacesDocument, StateDocument, Trimmed,
+    SpaceDocument, SpaceLog, StateDocument, Trimmed,
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,

@@ -55,11 +55,11 @@ pub struct AnswerDocument {
     pub reply: Box<RawValue>,
     /// The revision that the answer speaks of.
     pub rev: u64,
-    /// That revision's id, if it was made for this command; none where there was nothing to be done, or it was done before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// That revision's id, if it was made for this command; null where there was nothing to be done, or it was done before.
+    #[serde(default)]
     pub commit: Option<CommitId>,
     /// The limits that are nearly reached by it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub warnings: Vec<LimitWarning>,
 }
 
@@ -91,7 +91,9 @@ pub struct HeadDocument {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageDocument {
     /// The revisions, oldest first.
-    pub records: Vec<RecordDocument>,
+    pub items: Vec<RecordDocument>,
+    /// The last revision of the page, to continue after; null on the last page.
+    pub next: Option<String>,
     /// Where the log ended when they were read.
     pub head: Head,
 }
@@ -242,14 +244,6 @@ impl RevisionDocument {
             events,
         })
     }
-}
-
-/// Spaces of a kind.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct SpacesDocument {
-    /// In the order of their names.
-    pub spaces: Vec<SpaceDocument>,
 }
 
 /// A space in a list.

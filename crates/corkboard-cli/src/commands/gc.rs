@@ -21,7 +21,7 @@ use crate::progress::{ProgressLine, unless_interrupted};
 Examples:
   cork gc
   cork gc --yes
-  cork gc --json | jq -r '.boards[] | select(.fate == \"idle\") | .board'")]
+  cork gc --json | jq -r '.boards[] | select(.fate == \"idle\") | .id'")]
 pub(crate) struct Gc {
     /// Purge what can go; without this, nothing changes
     #[arg(long, short)]
@@ -63,8 +63,8 @@ async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -
     let mut done = Ok(());
     for (place, board) in meant.iter().enumerate() {
         line.tell_count("purging", place as u64, meant.len() as u64, "boards");
-        match session.corkboard.purge(board.board.as_str()).await {
-            Ok(()) => purged.push(board.board.to_string()),
+        match session.corkboard.purge(board.id.as_str()).await {
+            Ok(()) => purged.push(board.id.to_string()),
             // Somebody else was faster, or thought better of it meanwhile.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
             // One that cannot be read does not keep the others.
@@ -83,9 +83,10 @@ fn of(garbage: &Garbage, fate: GarbageFate) -> impl Iterator<Item = &GarbageBoar
 fn plan(garbage: &Garbage) -> String {
     let mut parts = Vec::new();
     if !garbage.boards.is_empty() {
-        let rows = garbage.boards.iter().map(|board| {
-            [one_line(board.board.as_str()), one_line(&board.name), fate(board.fate).to_owned(), why(board)]
-        });
+        let rows = garbage
+            .boards
+            .iter()
+            .map(|board| [one_line(board.id.as_str()), one_line(&board.name), fate(board.fate).to_owned(), why(board)]);
         let header = [("BOARD", Percent(30)), ("NAME", Percent(20)), ("FATE", Fit), ("WHY", Rest)];
         parts.push(table(header, rows));
     }
@@ -118,7 +119,7 @@ fn reason(kept_by: &KeptBy) -> String {
     match kept_by {
         KeptBy::Active => "active".into(),
         KeptBy::NotArchived => "not archived".into(),
-        KeptBy::Retention { until } => format!("to be kept until {}", day(*until)),
+        KeptBy::Retention { retain_until: until } => format!("to be kept until {}", day(*until)),
         KeptBy::Learnings => "learnings neither extracted nor waived".into(),
         KeptBy::Undecided { .. } => kept_by.to_string(),
         KeptBy::Promotion => "a learning is on its way into a memory core".into(),

@@ -183,13 +183,13 @@ async fn all(session: &Session) -> Result<(), CliError> {
             let counted = |name| agent.summary.get(name).and_then(serde_json::Value::as_u64);
             let cell = |name| counted(name).map_or_else(|| "?".into(), |count| count.to_string());
             [
-                one_line(agent.agent.as_str()),
+                one_line(agent.id.as_str()),
                 agent.rev.to_string(),
                 cell("entries"),
                 cell("notes"),
                 cell("scopes"),
                 counted("bytes").map_or_else(|| "?".into(), bytes),
-                log_of(&sizes, &format!("agent/{}", agent.agent)),
+                log_of(&sizes, &format!("agent/{}", agent.id)),
             ]
         });
         let header = [
@@ -221,5 +221,5 @@ fn log_table(sizes: &[SpaceSize]) -> String {
 }
 
 pub(super) async fn every_agent(corkboard: &Corkboard) -> Result<Vec<AgentSummary>, CliError> {
-    all_pages(async |last: Option<&AgentSummary>| corkboard.agents(last.map(|last| &last.agent), PAGE).await).await
+    all_pages(async |last: Option<&AgentSummary>| corkboard.agents(last.map(|last| &last.id), PAGE).await).await
 }

@@ -52,7 +52,7 @@ fn a_board_is_made_listed_and_shown() {
     assert!(id.starts_with("add-login-"), "{made}");
     assert_eq!(made["name"], "Add login");
     let listed = sandbox.items(&["board", "list"]);
-    assert_eq!((&listed[0]["board"], &listed[0]["summary"]["status"]), (&json!(id), &json!("active")));
+    assert_eq!((&listed[0]["id"], &listed[0]["summary"]["status"]), (&json!(id), &json!("active")));
     assert!(sandbox.ok(&["board", "list", "--status", "active"]).contains("Add login"));
     assert_eq!(sandbox.ok(&["board", "list", "--status", "completed"]), "no such boards");
     let text = sandbox.ok(&["board", "show", id]);

@@ -32,7 +32,7 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no such entries");
     assert_eq!(sandbox.ok(&["core", "search", "rules", "nothing of the kind"]), "nothing was found");
     let listed = sandbox.items(&["core", "list"]);
-    assert_eq!((&listed[0]["core"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
+    assert_eq!((&listed[0]["id"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
     assert!(sandbox.ok(&["core", "list"]).contains("rules"));
     let shown = sandbox.json(&["core", "show", "rules", "e-1"]);
     assert_eq!((&shown["author"], &shown["trust"], &shown["kind"]), (&json!("ada"), &json!("own"), &json!("insight")));
@@ -140,7 +140,7 @@ fn an_agents_long_term_memory_is_a_core_of_its_own() {
     let stats = sandbox.json(&["--agent", "alice", "stats"]);
     assert_eq!(stats["total_entries_long_term"], 1);
     let listed = sandbox.items(&["core", "list"]);
-    assert_eq!((&listed[0]["core"], &listed[1]["core"]), (&json!("agent:alice"), &json!("agent:bob")));
+    assert_eq!((&listed[0]["id"], &listed[1]["id"]), (&json!("agent:alice"), &json!("agent:bob")));
     let checks = sandbox.json(&["doctor"]);
     let cores = checks["checks"].as_array().unwrap().iter().find(|check| check["check"] == "cores").unwrap();
     assert_eq!((&cores["ok"], &cores["detail"]), (&json!(true), &json!("2 memory cores load")));

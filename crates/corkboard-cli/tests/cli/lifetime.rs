@@ -35,7 +35,7 @@ fn fates(sandbox: &Sandbox) -> Vec<(String, String)> {
     let garbage = sandbox.json(&["gc"]);
     let boards = garbage["boards"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    boards.iter().map(|board| (text(&board["board"]), text(&board["fate"]))).collect()
+    boards.iter().map(|board| (text(&board["id"]), text(&board["fate"]))).collect()
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_board_is_put_away_kept_and_purged() {
     assert!(desk.ok(&["board", "show"]).contains(", kept until 20"));
     assert_eq!(desk.ok(&["board", "archive", "--retain-days", "0"]), format!("{id} is archived"));
     let garbage = desk.sandbox.json(&["gc"]);
-    assert_eq!(garbage["boards"][0]["kept_by"], json!([{"what": "learnings"}]));
+    assert_eq!(garbage["boards"][0]["kept_by"], json!([{"type": "learnings"}]));
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "nothing to purge; `cork gc` says why the others stay");
 
     let told = desk.ok(&["board", "discard", "--reason", "only a try"]);
@@ -109,7 +109,7 @@ fn a_board_goes_once_somebody_looked_for_what_it_taught() {
     desk.ok(&["board", "complete"]);
     desk.ok(&["learn", "promote", "D-1", "--core", "house-rules"]);
     desk.ok(&["board", "archive", "--retain-days", "0"]);
-    assert_eq!(desk.sandbox.json(&["gc"])["boards"][0]["kept_by"], json!([{"what": "learnings"}]));
+    assert_eq!(desk.sandbox.json(&["gc"])["boards"][0]["kept_by"], json!([{"type": "learnings"}]));
     desk.ok(&["learn", "extract"]);
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("extracted  1 learning by tester at "), "{shown}");
@@ -198,7 +198,7 @@ fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
     sandbox.ok(&["board", "create", "Busy", "--id", "busy"]);
     let ids = |arguments: &[&str]| -> Vec<String> {
         let boards = sandbox.items(&[&["board", "list"], arguments].concat());
-        boards.as_array().unwrap().iter().map(|board| board["board"].as_str().unwrap().to_owned()).collect()
+        boards.as_array().unwrap().iter().map(|board| board["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&[]), ["busy", "still"]);
     assert_eq!(ids(&["--all"]), ["busy", "over", "still"]);
@@ -207,7 +207,7 @@ fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
     assert_eq!(ids(&["--status", "idle"]), ["still"]);
     let listed = sandbox.items(&["board", "list"]);
     assert_eq!(listed[1]["idle_since"], json!(since));
-    assert!(listed[0].get("idle_since").is_none() && listed[0]["summary"]["changed_at"].is_string(), "{listed}");
+    assert!(listed[0]["idle_since"].is_null() && listed[0]["summary"]["changed_at"].is_string(), "{listed}");
     let text = sandbox.ok(&["board", "list"]);
     assert!(text.contains(&format!("active, idle since {}", &since.to_string()[..10])), "{text}");
     assert!(text.ends_with("\n\nnot shown: 1 archived board; --all shows it, too"), "{text}");

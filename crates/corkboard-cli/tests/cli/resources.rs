@@ -298,7 +298,7 @@ shapes! {
     };
     a_long_query: kinds Shape {
         write: |kind, target| {
-            let path = format!("{}?after={}", kind.path, "x".repeat(60 * KIB));
+            let path = format!("{}?from_rev={}", kind.path, "x".repeat(60 * KIB));
             Kind { path, ..kind.clone() }.request(target, &kind.body(KIB))
         },
         answers: HEAD,

@@ -30,7 +30,7 @@ fn search_ranks_entries_and_notes() {
     let hit = &hits[0];
     assert_eq!((&hit["key"], &hit["importance"], &hit["tags"]), (&json!("release"), &json!(0.9), &json!(["ops"])));
     assert_eq!((&hit["version"], &hit["author"]), (&json!(1), &json!("tester")));
-    assert!(hit["score"].as_f64().unwrap() > 0.0 && hit["timestamp"].is_string() && hit["scope"].is_null(), "{hit}");
+    assert!(hit["score"].as_f64().unwrap() > 0.0 && hit["at"].is_string() && hit["scope"].is_null(), "{hit}");
     let note = &sandbox.json(&["memory", "search", "short"])["hits"][0];
     assert_eq!((&note["note"], &note["key"]), (&json!(1), &json!(null)));
     assert_eq!(note["snippet"], "prefers short answers");

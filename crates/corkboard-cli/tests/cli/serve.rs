@@ -199,7 +199,7 @@ fn slow_clients_are_not_waited_for() {
     let answer = Answer::read(&mut half_a_request(&server));
     assert_eq!((answer.status, &answer.json()["code"]), (504, &Value::from("outcome_unknown")), "{answer:?}");
     // Whoever asks to be kept waiting may wait longer.
-    let head = server.ask("GET", "/v1/spaces/agent/ada/head?after=0&wait_s=1", &[], "");
+    let head = server.ask("GET", "/v1/spaces/agent/ada/head?from_rev=0&wait_s=1", &[], "");
     assert_eq!(head.status, 200, "{head:?}");
 }
 
@@ -391,9 +391,9 @@ fn a_page_of_cores_is_as_long_as_the_documentation_says() {
     }
     let page = |query: &str| server.ask("GET", &format!("/v1/cores{query}"), &[], "").json();
     let first = page("");
-    assert_eq!((first["cores"].as_array().unwrap().len(), &first["next"]), (100, &Value::from("core-099")));
-    assert_eq!(page("?cursor=core-099")["cores"].as_array().unwrap().len(), 1);
-    assert_eq!(page("?limit=1000")["cores"].as_array().unwrap().len(), 101);
+    assert_eq!((first["items"].as_array().unwrap().len(), &first["next"]), (100, &Value::from("core-099")));
+    assert_eq!(page("?cursor=core-099")["items"].as_array().unwrap().len(), 1);
+    assert_eq!(page("?limit=1000")["items"].as_array().unwrap().len(), 101);
 }
 
 /// What the container file has run in the container, run here.

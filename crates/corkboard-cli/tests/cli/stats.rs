@@ -56,7 +56,7 @@ fn all_agents_more_than_a_page() {
         corkboard.close().await.unwrap();
     });
     let all = sandbox.json(&["stats", "--all"])["agents"].take();
-    let ids: Vec<_> = all.as_array().unwrap().iter().map(|agent| agent["agent"].as_str().unwrap()).collect();
+    let ids: Vec<_> = all.as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap()).collect();
     let expected: Vec<_> = (0..1001).map(|number| format!("agent-{number:04}")).collect();
     assert_eq!(ids, expected);
     assert_eq!(all[7]["summary"]["entries"], 1);
@@ -77,7 +77,7 @@ fn a_store_is_more_than_its_agents() {
     sandbox.ok(&["core", "add", "acme", "The staging database is reset every night"]);
     sandbox.ok(&["core", "forget", "acme", "E-1"]);
     let all = sandbox.json(&["stats", "--all"]);
-    assert_eq!(all["agents"][0]["agent"], "default");
+    assert_eq!(all["agents"][0]["id"], "default");
     assert_eq!((&all["boards"]["total"], &all["boards"]["idle"]), (&json!(3), &json!(0)));
     assert_eq!(all["boards"]["by_status"], json!({"active": 2, "cancelled": 1}));
     assert_eq!((&all["cores"]["total"], &all["cores"]["entries"]), (&json!(1), &json!(1)));

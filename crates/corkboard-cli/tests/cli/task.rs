@@ -80,7 +80,7 @@ fn whoever_comes_too_late_is_told() {
     let held = desk.fails(&["--principal", "bob", "task", "claim", "T-1"], 4, "T-1 is ada's");
     assert_eq!((&held["code"], &held["holder"]), (&json!("task_held"), &json!("ada")));
     let ready = desk.fails(&["--principal", "bob", "task", "claim", "T-2"], 4, "it waits for T-1");
-    assert_eq!((&ready["code"], &ready["hindrances"][0]["on"]), (&json!("not_ready"), &json!(["T-1"])));
+    assert_eq!((&ready["code"], &ready["hindrances"][0]["depends_on"]), (&json!("not_ready"), &json!(["T-1"])));
     let fenced = desk.fails(&["--principal", "bob", "task", "complete", "T-1", "mine"], 4, "T-1 is ada's now");
     assert_eq!((&fenced["code"], &fenced["epoch"]), (&json!("fenced"), &json!(1)));
     desk.fails(&["--principal", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");

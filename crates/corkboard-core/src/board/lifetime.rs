@@ -71,14 +71,14 @@ pub struct Lifetime {
 /// Something that keeps a board from being purged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "what", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum KeptBy {
     /// It has not ended.
     Active,
     /// It has ended and was not archived.
     NotArchived,
     /// It is to be kept for a while.
-    Retention { until: Timestamp },
+    Retention { retain_until: Timestamp },
     /// What it taught was neither extracted nor waived.
     Learnings,
     /// Learnings that were extracted are neither promoted nor refused, nor waived.
@@ -96,7 +96,8 @@ impl Lifetime {
             BoardStatus::Completed | BoardStatus::Cancelled => Some(KeptBy::NotArchived),
             BoardStatus::Archived => None,
         };
-        let retention = self.retain_until.filter(|until| *until > now).map(|until| KeptBy::Retention { until });
+        let retention =
+            self.retain_until.filter(|until| *until > now).map(|retain_until| KeptBy::Retention { retain_until });
         let learnings = (self.learnings == Learnings::Open).then_some(KeptBy::Learnings);
         let undecided = (self.undecided > 0).then_some(KeptBy::Undecided { learnings: self.undecided });
         let promotion = self.promotion_open.then_some(KeptBy::Promotion);
@@ -150,7 +151,7 @@ impl fmt::Display for KeptBy {
         match self {
             Self::Active => f.write_str("it has not ended"),
             Self::NotArchived => f.write_str("it is not archived"),
-            Self::Retention { until } => write!(f, "it is to be kept until {until}"),
+            Self::Retention { retain_until } => write!(f, "it is to be kept until {retain_until}"),
             Self::Learnings => f.write_str("what it taught was neither extracted nor waived"),
             Self::Undecided { learnings } => {
                 f.write_str(&count(*learnings, "learning waits for a decision", "learnings wait for a decision"))

@@ -102,19 +102,19 @@ impl Due {
 /// Why a task cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "why", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Hindrance {
     /// What it depends on is not finished, or not as its rule wants it.
     Dependencies {
         /// The unfinished ones.
-        on: Vec<TaskId>,
+        depends_on: Vec<TaskId>,
     },
     /// The choice of which it begins a branch was not made.
     Choice { choice: ChoiceId },
     /// A decision that concerns it asks for approval, and has none.
     Approval { decision: DecisionId },
     /// It waits to be tried again.
-    Backoff { until: Timestamp },
+    Backoff { not_before: Timestamp },
     /// Its holder reported that it is blocked.
     Reported { reason: Option<Arc<str>> },
 }
@@ -124,14 +124,14 @@ impl fmt::Display for Hindrance {
         /// More than these are counted, not named.
         const NAMED: usize = 5;
         match self {
-            Self::Dependencies { on } => {
-                let named: Vec<_> = on.iter().take(NAMED).map(ToString::to_string).collect();
+            Self::Dependencies { depends_on } => {
+                let named: Vec<_> = depends_on.iter().take(NAMED).map(ToString::to_string).collect();
                 write!(f, "it waits for {}", named.join(", "))?;
-                if on.len() > NAMED { write!(f, " and {} more", on.len() - NAMED) } else { Ok(()) }
+                if depends_on.len() > NAMED { write!(f, " and {} more", depends_on.len() - NAMED) } else { Ok(()) }
             }
             Self::Choice { choice } => write!(f, "{choice} is not decided"),
             Self::Approval { decision } => write!(f, "{decision} is not approved"),
-            Self::Backoff { until } => write!(f, "it is tried again at {until}"),
+            Self::Backoff { not_before } => write!(f, "it is tried again at {not_before}"),
             Self::Reported { reason: Some(reason) } => f.write_str(reason),
             Self::Reported { reason: None } => f.write_str("whoever works on it cannot go on"),
         }
@@ -351,14 +351,16 @@ impl BoardState {
             TaskStatus::Pending | TaskStatus::Assigned => {
                 if node.tally.verdict(task.trigger_rule) != TriggerVerdict::Run {
                     let open = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.status.is_finished());
-                    found.push(Hindrance::Dependencies { on: task.depends_on.iter().filter(open).copied().collect() });
+                    found.push(Hindrance::Dependencies {
+                        depends_on: task.depends_on.iter().filter(open).copied().collect(),
+                    });
                 }
                 if let (BranchStanding::Undecided, Some(choice)) = (self.standing(task), task.choice) {
                     found.push(Hindrance::Choice { choice });
                 }
                 found.extend(node.awaits.iter().map(|decision| Hindrance::Approval { decision: *decision }));
                 if let Some(until) = task.not_before {
-                    found.push(Hindrance::Backoff { until });
+                    found.push(Hindrance::Backoff { not_before: until });
                 }
             }
             _ => {}

@@ -22,7 +22,7 @@ pub struct NotebookDiff {
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Change))]
-#[serde(tag = "change", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum NotebookChange {
     /// A bullet that is new in its list.
     Begun { list: &'static str, text: Arc<str> },

@@ -143,7 +143,7 @@ fn answer_12_a_task_is_tried_again_up_to_its_limit_and_waits_longer_each_time() 
         let until = desk.now + jiff::SignedDuration::from_secs(seconds);
         assert_eq!((desk.status(task), desk.task(task).not_before), (TaskStatus::Pending, Some(until)));
         assert_eq!((desk.state().next_due(), desk.ready()), (Some(until), vec![]));
-        let hindrances = vec![Hindrance::Backoff { until }];
+        let hindrances = vec![Hindrance::Backoff { not_before: until }];
         assert_eq!(desk.refused_to(&worker("ann"), claim(task)), Refusal::NotReady { task, hindrances });
         assert_eq!(desk.status(dependent), TaskStatus::Pending);
         desk.pass(seconds * 1000);

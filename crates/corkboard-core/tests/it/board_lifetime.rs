@@ -121,9 +121,15 @@ fn a_board_is_kept_until_its_time_is_over_and_its_learnings_are_settled() {
     let kept = |by: &[KeptBy]| Refusal::BoardKept { by: by.to_vec() };
     assert_eq!(desk.refused(BoardCommand::Purge), kept(&[KeptBy::NotArchived, KeptBy::Learnings]));
     let until = retained(&desk.tell(archive(RetainFor::Said { ms: 1_000 })));
-    assert_eq!(desk.refused(BoardCommand::Purge), kept(&[KeptBy::Retention { until }, KeptBy::Learnings]));
+    assert_eq!(
+        desk.refused(BoardCommand::Purge),
+        kept(&[KeptBy::Retention { retain_until: until }, KeptBy::Learnings])
+    );
     desk.pass(999);
-    assert_eq!(desk.refused(BoardCommand::Purge), kept(&[KeptBy::Retention { until }, KeptBy::Learnings]));
+    assert_eq!(
+        desk.refused(BoardCommand::Purge),
+        kept(&[KeptBy::Retention { retain_until: until }, KeptBy::Learnings])
+    );
     desk.pass(1);
     assert_eq!(desk.refused(BoardCommand::Purge), kept(&[KeptBy::Learnings]));
     let mut waived = desk.clone();
@@ -238,7 +244,10 @@ fn whoever_discards_a_board_waives_what_it_taught_and_lets_it_go_at_once() {
     assert_eq!(archived.state().info().unwrap().archived_at, Some(archived.now - SignedDuration::from_secs(4)));
     // Whoever thinks better of it keeps the board; whoever discards it then, lets it go again.
     let until = retained(&ended.tell(archive(RetainFor::Said { ms: 1_000 })));
-    assert_eq!(ended.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Retention { until }] });
+    assert_eq!(
+        ended.refused(BoardCommand::Purge),
+        Refusal::BoardKept { by: vec![KeptBy::Retention { retain_until: until }] }
+    );
     ended.tell(discard("after all"));
     assert_eq!(info(&ended).waived.as_ref().unwrap().reason.as_deref(), Some("after all"));
     ended.tell(BoardCommand::Purge);
@@ -309,7 +318,7 @@ fn a_lifetime_says_all_that_keeps_a_board() {
         Lifetime { status, changed_at: None, retain_until: None, learnings, undecided: 2, promotion_open }.kept_by(now);
     assert_eq!(undecided, [KeptBy::Undecided { learnings: 2 }, KeptBy::Promotion]);
     use BoardStatus::*;
-    let retention = KeptBy::Retention { until: at(1_001) };
+    let retention = KeptBy::Retention { retain_until: at(1_001) };
     let all = [KeptBy::NotArchived, KeptBy::Learnings, KeptBy::Promotion];
     assert_eq!(by(Active, None, Learnings::Extracted, false), [KeptBy::Active]);
     assert_eq!(by(Completed, None, Learnings::Open, true), all);

@@ -13,16 +13,16 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     let (task, from, to) = (id(1), TaskStatus::Pending, TaskStatus::Completed);
     let member = |key: &str| TaskRef::Member(key.into());
     let hindrances = vec![
-        Hindrance::Dependencies { on: (1..9).map(id).collect() },
+        Hindrance::Dependencies { depends_on: (1..9).map(id).collect() },
         Hindrance::Choice { choice: ChoiceId(1) },
         Hindrance::Approval { decision: DecisionId(4) },
-        Hindrance::Backoff { until: at(0) },
+        Hindrance::Backoff { not_before: at(0) },
         Hindrance::Reported { reason: Some("no answer".into()) },
         Hindrance::Reported { reason: None },
     ];
     let learning: LearningId = "rework:T-5".parse().unwrap();
     let all_that_keeps =
-        vec![KeptBy::NotArchived, KeptBy::Retention { until: at(0) }, KeptBy::Learnings, KeptBy::Promotion];
+        vec![KeptBy::NotArchived, KeptBy::Retention { retain_until: at(0) }, KeptBy::Learnings, KeptBy::Promotion];
     let refusals = [
         Refusal::NoBoard,
         Refusal::BoardExists,

@@ -117,8 +117,8 @@ fn the_fixture_holds_every_optional_field_present_and_absent() {
 
 #[test]
 fn a_note_may_leave_out_how_far_it_is_trusted() {
-    let plain = r#"{"id":1,"text":"first","author":"ann","timestamp":"2026-01-01T00:05:00Z"}"#;
-    let outside = r#"{"id":1,"text":"first","author":"ann","timestamp":"2026-01-01T00:05:00Z","trust":"outside"}"#;
+    let plain = r#"{"id":1,"text":"first","author":"ann","at":"2026-01-01T00:05:00Z"}"#;
+    let outside = r#"{"id":1,"text":"first","author":"ann","at":"2026-01-01T00:05:00Z","trust":"outside"}"#;
     for (json, trust, is) in [(plain, None, Trust::Agent), (outside, Some(Trust::Outside), Trust::Outside)] {
         let note: Note = serde_json::from_str(json).unwrap();
         assert_eq!((&note, note.trust()), (&Note { trust, ..a_note(1, "first") }, is));

@@ -65,17 +65,17 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
     let learning = learnings[number as usize % learnings.len()].clone();
     let (said, text) = (text.clone(), || text.clone());
     let hindrances = vec![
-        Hindrance::Dependencies { on: vec![task] },
+        Hindrance::Dependencies { depends_on: vec![task] },
         Hindrance::Choice { choice },
         Hindrance::Approval { decision },
-        Hindrance::Backoff { until: at },
+        Hindrance::Backoff { not_before: at },
         Hindrance::Reported { reason: Some(said.as_str().into()) },
         Hindrance::Reported { reason: None },
     ];
     let by = vec![
         KeptBy::Active,
         KeptBy::NotArchived,
-        KeptBy::Retention { until: at },
+        KeptBy::Retention { retain_until: at },
         KeptBy::Learnings,
         KeptBy::Undecided { learnings: number },
         KeptBy::Promotion,

@@ -13,11 +13,13 @@ const PREFIX: &str = "#/components/schemas/";
 const WITH_REV: &str = "WithRev_";
 /// What utoipa calls a page of a list.
 const PAGE: &str = "ItemsBody_";
+/// What utoipa calls the ID of what was created.
+const CREATED: &str = "IdBody_";
 /// Parts of the description that are data and not schemas.
 const DATA: [&str; 5] = ["example", "examples", "enum", "const", "default"];
 
 /// Names that say enough in their module, but not among all schemas.
-const RENAMED: [(&str, &str); 37] = [
+const RENAMED: [(&str, &str); 33] = [
     ("AddedHow", "CoreEntryOutcome"),
     ("AnswerDocument", "CommandAnswer"),
     ("Applied", "AppliedNotebookUpdate"),
@@ -27,7 +29,6 @@ const RENAMED: [(&str, &str); 37] = [
     ("Archived_Snippet", "ArchivedSnippet"),
     ("Change", "NotebookChange"),
     ("Checked", "StoreCheck"),
-    ("CoreChangedBody", "CoreEntryChanged"),
     ("Deed", "MemoryAction"),
     ("DoneBody", "Changed"),
     ("Edge", "TaskEdges"),
@@ -35,7 +36,6 @@ const RENAMED: [(&str, &str); 37] = [
     ("Form", "SnapshotForm"),
     ("Head", "LogPosition"),
     ("HeadDocument", "SpaceHead"),
-    ("JudgedBody", "DecisionJudged"),
     ("KeptBy", "RetentionReason"),
     ("Learned", "CoreEntryContent"),
     ("LeftOut", "OmittedItem"),
@@ -43,9 +43,7 @@ const RENAMED: [(&str, &str); 37] = [
     ("MovedBody", "TaskMoved"),
     ("PageDocument", "SpaceLogPage"),
     ("Pause", "BoardPause"),
-    ("PlaceAddedBody", "NoteAdded"),
     ("PlaceChangedBody", "EntriesChanged"),
-    ("PlaceClearedBody", "MemoryCleared"),
     ("Receipt", "NudgeReceipt"),
     ("RecordDocument", "LogRecord"),
     ("RoleBody", "OrchestratorRole"),
@@ -315,6 +313,9 @@ fn names(description: &Value, schemas: &Fields) -> BTreeMap<String, String> {
         let inner = utoipas.strip_prefix(WITH_REV).unwrap_or(utoipas);
         if let Some(item) = inner.strip_prefix(PAGE) {
             return without_suffix(item).to_owned() + "Page";
+        }
+        if let Some(id) = inner.strip_prefix(CREATED) {
+            return id.trim_end_matches("Id").to_owned() + "Created";
         }
         let words = renamed(inner);
         if !inner.ends_with("Body") {

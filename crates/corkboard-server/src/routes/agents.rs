@@ -4,17 +4,16 @@ use axum::Json;
 use axum::response::Response;
 use corkboard::notebook::NotebookItemId;
 use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemoryStats, NoteId, SpaceKind};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::entries_and_notes::ClearedBody;
 use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
 use crate::cursor::{Cursor, MOST, page, size};
 use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
+use crate::response::{ClearedBody, DeletedBody, ItemsBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -40,26 +39,9 @@ struct AgentsQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// See to it as well that nothing of it is left in the store's files. It may take long.
+    /// Delete it for good: leave nothing of it in the store's files. It may take long.
     #[serde(default)]
     hard: bool,
-}
-
-/// A page of agents.
-#[derive(Serialize, ToSchema)]
-struct AgentsBody {
-    /// In the order of their names; those that the token opens.
-    agents: Vec<AgentSummary>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// What a deletion did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = AgentDeletedBody)]
-struct DeletedBody {
-    /// Whether there was one.
-    deleted: bool,
 }
 
 /// What is to be cleared.
@@ -96,15 +78,18 @@ struct ForgetBody {
 
 /// List agents.
 ///
-/// Those that the token opens and that have something in their memory, or once had.
+/// In the order of their names: those that the token opens and that have something in their memory, or once had.
 #[utoipa::path(
     get,
     path = "/v1/agents",
     tag = "agents",
     params(AgentsQuery),
-    responses((status = 200, description = "A page", body = AgentsBody), Problems)
+    responses((status = 200, description = "A page", body = ItemsBody<AgentSummary>), Problems)
 )]
-async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result<Json<AgentsBody>, HttpError> {
+async fn list_agents(
+    caller: Caller,
+    Query(query): Query<AgentsQuery>,
+) -> Result<Json<ItemsBody<AgentSummary>>, HttpError> {
     let corkboard = caller.corkboard();
     let after = query.cursor.map(|cursor| cursor.name()).transpose()?;
     let mut after = after.map(|name| AgentId::new(&name, &corkboard.options().limits)).transpose()?;
@@ -113,14 +98,13 @@ async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result
     while seen.len() <= size(query.limit) {
         let listed = corkboard.agents(after.as_ref(), MOST).await?;
         let is_last = listed.len() < MOST;
-        after = listed.last().map(|listed| listed.agent.clone());
-        seen.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Agent, listed.agent.as_str())));
+        after = listed.last().map(|listed| listed.id.clone());
+        seen.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Agent, listed.id.as_str())));
         if is_last {
             break;
         }
     }
-    let (agents, next) = page(seen.into_iter(), query.limit, |agent: &AgentSummary| agent.agent.to_string());
-    Ok(Json(AgentsBody { agents, next }))
+    Ok(Json(page(seen.into_iter(), query.limit, |agent: &AgentSummary| agent.id.to_string()).into()))
 }
 
 /// Delete an agent's memory.
@@ -178,7 +162,7 @@ async fn get_agent_stats(caller: Caller, Path(agent): Path<String>) -> Result<Re
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
     request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
-    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+    responses((status = 200, description = "It is empty: how many entries were removed", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear_agent(
     caller: Caller,
@@ -190,8 +174,8 @@ async fn clear_agent(
         conditions.nothing("conditions are about working memory, which is not to be cleared")?;
     }
     let memory = caller.agent(&agent)?;
-    let (rev, entries) = memory.clear(ClearOptions { working, long_term }).conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(ClearedBody { entries }, rev))
+    let (rev, removed) = memory.clear(ClearOptions { working, long_term }).conditions(conditions).with_rev().await?;
+    Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
 /// Forget something for good.

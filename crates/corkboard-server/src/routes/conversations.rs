@@ -5,13 +5,13 @@ use corkboard::scratchpad::ScratchpadContents;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::entries_and_notes::{ClearedBody, clear};
+use super::entries_and_notes::clear;
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
 use crate::error::HttpError;
 use crate::extract::Path;
 use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
+use crate::response::{ClearedBody, DeletedBody, ItemsBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -29,13 +29,6 @@ struct ConversationPath {
     agent: String,
     /// Which conversation. It begins with the first write.
     conversation: String,
-}
-
-/// The conversations of an agent.
-#[derive(Serialize, ToSchema)]
-struct ConversationsBody {
-    /// In the order of their ids.
-    conversations: Vec<ConversationInfo>,
 }
 
 /// What a conversation holds.
@@ -57,32 +50,24 @@ struct ConversationContents {
     notes: Vec<String>,
 }
 
-/// What ending a conversation did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ConversationEndedBody)]
-struct EndedBody {
-    /// Whether there was one.
-    deleted: bool,
-}
-
 /// List an agent's conversations.
 ///
-/// Those that have a scratchpad. By default each server keeps conversations in its memory. If several servers share a store, set
+/// Those that have a scratchpad, in the order of their ids. By default each server keeps conversations in its memory. If several servers share a store, set
 /// `conversations = "shared"`, or route each conversation to the same server.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations",
     tag = "conversations",
     params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "All of them", body = WithRev<ConversationsBody>), Problems)
+    responses((status = 200, description = "All of them", body = WithRev<ItemsBody<ConversationInfo>>), Problems)
 )]
 async fn list_conversations(
     caller: Caller,
     Path(agent): Path<String>,
-) -> Result<RevResponse<ConversationsBody>, HttpError> {
+) -> Result<RevResponse<ItemsBody<ConversationInfo>>, HttpError> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
-    Ok(RevResponse::new(ConversationsBody { conversations: memory.conversations().await? }, rev))
+    Ok(RevResponse::new(ItemsBody::all(memory.conversations().await?), rev))
 }
 
 /// Read a conversation's scratchpad.
@@ -114,16 +99,16 @@ async fn get_conversation(
     path = "/v1/agents/{agent}/conversations/{conversation}",
     tag = "conversations",
     params(ConversationPath),
-    responses((status = 200, description = "Whether there was one", body = WithRev<EndedBody>), Problems)
+    responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_conversation(
     caller: Caller,
     Path(path): Path<ConversationPath>,
     _: Unconditional,
-) -> Result<RevResponse<EndedBody>, HttpError> {
+) -> Result<RevResponse<DeletedBody>, HttpError> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     let deleted = conversation.delete().await?;
-    Ok(RevResponse::new(EndedBody { deleted }, conversation.view().await?.rev()))
+    Ok(RevResponse::new(DeletedBody { deleted }, conversation.view().await?.rev()))
 }
 
 /// Remove a conversation's entries and notes.

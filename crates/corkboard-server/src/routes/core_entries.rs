@@ -100,14 +100,6 @@ struct AddedBody {
     entries: Vec<Added>,
 }
 
-/// What a change did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CoreChangedBody)]
-pub(super) struct ChangedBody {
-    /// The entry's version now.
-    version: u64,
-}
-
 /// Why something is forgotten.
 #[derive(Deserialize, Default, ToSchema)]
 #[schema(as = CoreForgetBody)]
@@ -147,13 +139,13 @@ struct HitsBody {
     get,
     path = "/v1/cores/{core}/entries",
     params(CorePath, ListQuery),
-    responses((status = 200, body = CorePage), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<CoreEntry>>), Problems)
 )]
 async fn list_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<ListQuery>,
-) -> Result<axum::Json<CorePage>, HttpError> {
+) -> RevResult<ItemsBody<Arc<CoreEntry>>> {
     let core = caller.core(&path.core)?;
     let ListQuery { cursor, limit, tag, kind, trust, forgotten } = query;
     let mut entries = core.entries().limit(limit).forgotten(forgotten);
@@ -169,7 +161,8 @@ async fn list_core_entries(
     if let Some(trust) = trust {
         entries = entries.trust(trust);
     }
-    Ok(axum::Json(entries.await?))
+    let CorePage { items, next, rev } = entries.await?;
+    Ok(RevResponse::new(ItemsBody { items, next: next.map(|next| next.to_string()) }, rev))
 }
 
 /// Add an entry to a core, or several.
@@ -226,14 +219,14 @@ async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>) -> RevResul
     path = "/v1/cores/{core}/entries/{id}",
     params(EntryPath, ItemConditions),
     request_body(content = CoreEdit, example = json!({"content": "Deployments go out on Fridays", "importance": 0.9})),
-    responses((status = 200, body = WithRev<ChangedBody>), Problems)
+    responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]
 async fn edit_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: ItemConditions,
     Body(body): Body<CoreEdit>,
-) -> RevResult<ChangedBody> {
+) -> RevResult<VersionBody> {
     let core = caller.core(&path.core)?.conditions(conditions);
     Ok(changed(core.edit(path.id, body).await?))
 }
@@ -244,14 +237,14 @@ async fn edit_core_entry(
     path = "/v1/cores/{core}/entries/{id}/forget",
     params(EntryPath, ItemConditions),
     request_body(content = ForgetBody, example = json!({"reason": "now on Fridays"})),
-    responses((status = 200, body = WithRev<ChangedBody>), Problems)
+    responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]
 async fn forget_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: ItemConditions,
     Body(body): Body<ForgetBody>,
-) -> RevResult<ChangedBody> {
+) -> RevResult<VersionBody> {
     let core = caller.core(&path.core)?.conditions(conditions);
     Ok(changed(core.forget(path.id, body.reason.as_deref()).await?))
 }
@@ -261,20 +254,20 @@ async fn forget_core_entry(
     post,
     path = "/v1/cores/{core}/entries/{id}/restore",
     params(EntryPath, ItemConditions),
-    responses((status = 200, body = WithRev<ChangedBody>), Problems)
+    responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]
 async fn restore_core_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: ItemConditions,
-) -> RevResult<ChangedBody> {
+) -> RevResult<VersionBody> {
     let core = caller.core(&path.core)?.conditions(conditions);
     Ok(changed(core.restore(path.id).await?))
 }
 
 /// An item's version is the revision that last changed it.
-fn changed(version: u64) -> RevResponse<ChangedBody> {
-    RevResponse::new(ChangedBody { version }, version).version(version)
+fn changed(version: u64) -> RevResponse<VersionBody> {
+    RevResponse::new(VersionBody { version }, version).version(version)
 }
 
 /// Look for entries of a core by their words.

@@ -1,7 +1,7 @@
 //! Memory cores as wholes: listed, counted, emptied, replaced and deleted. An agent's own core has the name `agent:` and its name.
 
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
-use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
+use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 
 use crate::condition::{ItemConditions, Unconditional};
 use crate::routes::prelude::*;
@@ -47,29 +47,12 @@ fn usual() -> usize {
     USUAL
 }
 
-/// Memory cores.
-#[derive(Serialize, ToSchema)]
-struct CoresBody {
-    /// In the order of their names.
-    cores: Vec<CoreSummary>,
-    /// What to go on after, if there may be more.
-    next: Option<CoreId>,
-}
-
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// See to it that nothing of it is left in the store's files, which may take long.
+    /// Delete it for good: leave nothing of it in the store's files. It may take long.
     #[serde(default)]
-    for_good: bool,
-}
-
-/// What a deletion did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CoreDeleted)]
-struct DeletedBody {
-    /// Whether there was a core.
-    deleted: bool,
+    hard: bool,
 }
 
 /// What is to be taken out.
@@ -78,14 +61,6 @@ struct DeletedBody {
 struct WithdrawBody {
     /// What came from where.
     of: Withdrawal,
-}
-
-/// What became of a core's entries.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CoreClearedBody)]
-struct ClearedBody {
-    /// How many entries went, the forgotten ones included.
-    removed: u64,
 }
 
 /// What a replacement did.
@@ -102,9 +77,12 @@ struct ReplacedBody {
     get,
     path = "/v1/cores",
     params(ListQuery),
-    responses((status = 200, body = CoresBody), Problems)
+    responses((status = 200, body = ItemsBody<CoreSummary>), Problems)
 )]
-async fn list_cores(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<CoresBody>, HttpError> {
+async fn list_cores(
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<axum::Json<ItemsBody<CoreSummary>>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
     let mut cores: Vec<CoreSummary> = Vec::new();
@@ -112,16 +90,16 @@ async fn list_cores(caller: Caller, Query(query): Query<ListQuery>) -> Result<ax
     loop {
         let listed = caller.corkboard().cores(after.as_ref(), MOST).await?;
         let is_last = listed.len() < MOST;
-        after = listed.last().map(|listed| listed.core.clone());
-        cores.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Core, listed.core.as_str())));
+        after = listed.last().map(|listed| listed.id.clone());
+        cores.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Core, listed.id.as_str())));
         if is_last || cores.len() > limit {
             break;
         }
     }
     let is_more = cores.len() > limit;
     cores.truncate(limit);
-    let next = cores.last().filter(|_| is_more).map(|last| last.core.clone());
-    Ok(axum::Json(CoresBody { cores, next }))
+    let next = cores.last().filter(|_| is_more).map(|last| last.id.to_string());
+    Ok(axum::Json(ItemsBody { items: cores, next }))
 }
 
 /// Delete a core with its log.
@@ -138,7 +116,7 @@ async fn delete_core(
     _: Unconditional,
 ) -> RevResult<DeletedBody> {
     let core = caller.core(&path.core)?;
-    let deleted = if query.for_good { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
+    let deleted = if query.hard { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
     Ok(RevResponse::new(DeletedBody { deleted }, core.rev().await?))
 }
 

@@ -26,6 +26,8 @@ pub(super) fn routes() -> Routes {
 struct EventsQuery {
     /// The last revision seen; 0 is the beginning. A stream without it, and without `Last-Event-ID`, tells what happens from now on.
     from_rev: Option<u64>,
+    /// `next` of the page before: the page continues after it.
+    cursor: Option<u64>,
     /// The most revisions of a page; streams go on.
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -39,6 +41,8 @@ struct LogQuery {
     #[serde(rename = "ref")]
     #[param(example = "board/add-login-1a2b3c4d#6..12@dev")]
     reference: String,
+    /// `next` of the page before: the page continues after it.
+    cursor: Option<String>,
     /// The maximum number of revisions to read for one page.
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -57,17 +61,6 @@ struct LastEventId(
     Option<String>,
 );
 
-/// A page of a space's log.
-#[derive(Serialize, ToSchema)]
-struct EventsBody {
-    /// The revisions, oldest first.
-    events: Vec<RevisionDocument>,
-    /// Ask again with this as `from_rev`; none: there is no more.
-    next: Option<u64>,
-    /// The newest revision of the space.
-    rev: u64,
-}
-
 /// The events of an agent's memory.
 ///
 /// With `Accept: text/event-stream` a stream: `revision` for each revision, with the revision as `id`; `bookmark` while nothing
@@ -80,8 +73,8 @@ struct EventsBody {
     params(("agent" = String, Path, description = "Whose memory"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
-            (EventsBody = "application/json", example = json!({
-                "events": [{
+            (WithRev<ItemsBody<RevisionDocument>> = "application/json", example = json!({
+                "items": [{
                     "space": "agent/ada", "rev": 7, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                     "at": "2026-01-05T09:30:00Z",
                     "actor": { "principal": "ada", "kind": "agent", "role": "worker" },
@@ -114,7 +107,7 @@ async fn list_agent_events(
     params(("board" = String, Path, description = "Which board"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
-            (EventsBody = "application/json", example = json!({ "events": [], "next": null, "rev": 0 })),
+            (WithRev<ItemsBody<RevisionDocument>> = "application/json", example = json!({ "items": [], "next": null, "rev": 0 })),
             (String = "text/event-stream", example = "id: 7\nevent: bookmark\ndata: {\"rev\":7}\n\n"),
         )),
         Problems
@@ -139,7 +132,7 @@ async fn list_board_events(
     params(("core" = String, Path, description = "Which memory core"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
-            (EventsBody = "application/json", example = json!({ "events": [], "next": null, "rev": 0 })),
+            (WithRev<ItemsBody<RevisionDocument>> = "application/json", example = json!({ "items": [], "next": null, "rev": 0 })),
             (String = "text/event-stream", example = "id: 7\nevent: compacted\ndata: {\"space\":\"core/house\",\"oldest\":8}\n\n"),
         )),
         Problems
@@ -196,7 +189,7 @@ async fn stream_events(
     params(LogQuery),
     responses(
         (status = 200, description = "A page; `next` is the reference to the rest", body = LogPage, example = json!({
-            "revisions": [{
+            "items": [{
                 "space": "board/add-login-1a2b3c4d", "rev": 6, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                 "at": "2026-01-05T09:30:00Z",
                 "actor": { "principal": "dev", "kind": "agent", "role": "worker" },
@@ -209,8 +202,11 @@ async fn stream_events(
     )
 )]
 async fn list_log_revisions(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, HttpError> {
-    let reference: LogRef =
-        query.reference.parse().map_err(|error| HttpError::invalid("log_ref", format!("{error}")))?;
+    let reference: LogRef = query
+        .cursor
+        .unwrap_or(query.reference)
+        .parse()
+        .map_err(|error| HttpError::invalid("log_ref", format!("{error}")))?;
     let page: LogPage = caller.corkboard().revisions(&reference, query.limit.clamp(1, MOST)).await?;
     Ok(axum::Json(page).into_response())
 }
@@ -227,17 +223,17 @@ async fn of_space(
     let wrong =
         |_| HttpError::invalid("last_event_id", "Last-Event-ID is no revision, as the events of one space have");
     let last = text(headers, LAST_EVENT_ID)?.map(str::parse::<u64>).transpose().map_err(wrong)?;
-    let from_rev = last.or(query.from_rev);
+    let from_rev = last.or(query.cursor).or(query.from_rev);
     if wants_stream(headers)? {
         return Ok(stream(server, &caller, SpaceStream::begin(server, kind, log, from_rev).await?));
     }
     let cursor = Cursor { rev: from_rev.unwrap_or_default(), commit: None };
     let page = log.after(cursor, query.limit.clamp(1, MOST)).await?;
     let rev = page.head.rev;
-    let next = page.records.last().map(|last| last.rev).filter(|last| *last < rev);
-    let events = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), &record));
-    let events = events.collect::<Result<Vec<_>, Error>>()?;
-    Ok(axum::Json(EventsBody { events, next, rev }).into_response())
+    let next = page.records.last().map(|last| last.rev).filter(|last| *last < rev).map(|last| last.to_string());
+    let revisions = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), &record));
+    let items = revisions.collect::<Result<Vec<_>, Error>>()?;
+    Ok(RevResponse::new(ItemsBody { items, next }, rev).into_response())
 }
 
 fn wants_stream(headers: &HeaderMap) -> Result<bool, HttpError> {

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::entries_and_notes::{RemovedBody, remove_entry, written};
+use super::entries_and_notes::{remove_entry, written};
 use crate::caller::Caller;
 use crate::condition::{ItemConditions, PutConditions, Seen};
 use crate::error::HttpError;
 use crate::extract::{Body, Path};
 use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
+use crate::response::{DeletedBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -31,9 +31,8 @@ pub(super) fn routes() -> Routes {
 struct TextBody {
     /// The text.
     text: String,
-    /// It came from a web page, a tool or a stranger: it is marked so wherever a model reads it.
-    #[serde(default)]
-    outside: bool,
+    /// How far it may be trusted: `outside` for what came from a web page, a tool or a stranger. Models see it marked so.
+    trust: Option<Trust>,
 }
 
 /// A text as it is stored.
@@ -143,13 +142,13 @@ async fn put_scratchpad(
     path = "/v1/agents/{agent}/scratchpad",
     tag = "memory",
     params(("agent" = String, Path, description = "Whose memory"), ItemConditions),
-    responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
+    responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_scratchpad(
     caller: Caller,
     Path(agent): Path<String>,
     conditions: ItemConditions,
-) -> Result<RevResponse<RemovedBody>, HttpError> {
+) -> Result<RevResponse<DeletedBody>, HttpError> {
     remove_entry(&caller.agent(&agent)?.working(), SCRATCHPAD_KEY, conditions).await
 }
 
@@ -171,6 +170,6 @@ async fn write(
     body: &TextBody,
     conditions: ItemConditions,
 ) -> Result<RevResponse<Written>, HttpError> {
-    let write = if body.outside { write.from_outside() } else { write };
+    let write = if body.trust == Some(Trust::Outside) { write.from_outside() } else { write };
     Ok(written(write.conditions(conditions.without_key()?).await?))
 }

@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use corkboard::notebook::{Notebook, NotebookDiff};
 use corkboard::prompt::{NotebookPrompt, PromptSources, notebook_prompt};
-use corkboard::{NotebookHistory, NotebookInfo, NotebookName};
+use corkboard::{NotebookHistory, NotebookInfo, NotebookName, NotebookRevision};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -12,7 +12,7 @@ use crate::condition::Seen;
 use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
 use crate::openapi::Problems;
-use crate::response::{REV, RevResponse, WithRev};
+use crate::response::{ItemsBody, REV, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 /// How many tokens a prompt may have if nobody says.
@@ -97,24 +97,20 @@ struct DiffQuery {
     to: u64,
 }
 
-/// An agent's notebooks.
-#[derive(Serialize, ToSchema)]
-struct NotebooksBody {
-    /// Those that hold something, by name.
-    notebooks: Vec<NotebookInfo>,
-}
-
-/// List an agent's notebooks.
+/// List an agent's notebooks that hold something, by name.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebooks",
     tag = "notebook",
     params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "All of them", body = WithRev<NotebooksBody>), Problems)
+    responses((status = 200, description = "All of them", body = WithRev<ItemsBody<NotebookInfo>>), Problems)
 )]
-async fn list_notebooks(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<NotebooksBody>, HttpError> {
+async fn list_notebooks(
+    caller: Caller,
+    Path(agent): Path<String>,
+) -> Result<RevResponse<ItemsBody<NotebookInfo>>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
-    Ok(RevResponse::new(NotebooksBody { notebooks: view.notebooks().collect() }, view.rev()))
+    Ok(RevResponse::new(ItemsBody::all(view.notebooks()), view.rev()))
 }
 
 /// Read a notebook.
@@ -213,24 +209,35 @@ async fn compose_notebook_prompt(
     Ok(RevResponse::new(prompt, view.rev()))
 }
 
+/// A notebook's past.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NotebookHistoryBody)]
+struct HistoryBody {
+    #[serde(flatten)]
+    page: ItemsBody<NotebookRevision>,
+    /// The revision after which the log is complete: what was done before it is not listed.
+    from_rev: u64,
+}
+
 /// Show what was done to a notebook.
 ///
-/// As far back as the log goes.
+/// Oldest first, as far back as the log goes.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/history",
     tag = "notebook",
     params(("agent" = String, Path, description = "Whose memory"), HistoryQuery),
-    responses((status = 200, description = "A revision each, oldest first", body = WithRev<NotebookHistory>), Problems)
+    responses((status = 200, description = "A revision each, oldest first", body = WithRev<HistoryBody>), Problems)
 )]
 async fn list_notebook_revisions(
     caller: Caller,
     Path(agent): Path<String>,
     Query(HistoryQuery { name }): Query<HistoryQuery>,
-) -> Result<RevResponse<NotebookHistory>, HttpError> {
+) -> Result<RevResponse<HistoryBody>, HttpError> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
-    Ok(RevResponse::new(memory.notebook(&name)?.history().await?, rev))
+    let NotebookHistory { revisions, from_rev } = memory.notebook(&name)?.history().await?;
+    Ok(RevResponse::new(HistoryBody { page: ItemsBody::all(revisions), from_rev }, rev))
 }
 
 /// What changed in a notebook.

@@ -13,7 +13,7 @@ use crate::condition::{ItemConditions, RevCondition, SpaceConditions};
 use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query, Text};
 use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
+use crate::response::{ClearedBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -50,7 +50,7 @@ struct NameQuery {
 #[serde(deny_unknown_fields)]
 struct RestoreNotebookBody {
     /// The revision at which it was shown.
-    to: u64,
+    at: u64,
 }
 
 /// What restoring changed.
@@ -59,13 +59,6 @@ struct RestoredNotebookBody {
     /// What changed.
     #[schema(value_type = Vec<corkboard::notebook::NotebookChange>)]
     changes: NotebookDiff,
-}
-
-/// What emptying a notebook did.
-#[derive(Serialize, ToSchema)]
-struct ClearedNotebookBody {
-    /// How many items went.
-    items: u64,
 }
 
 /// What is to be forgotten.
@@ -115,7 +108,7 @@ async fn update_notebook(
     path = "/v1/agents/{agent}/notebook/restore",
     tag = "notebook",
     params(("agent" = String, Path, description = "Whose memory"), NameQuery, SpaceConditions),
-    request_body(content = RestoreNotebookBody, example = json!({"to": 3})),
+    request_body(content = RestoreNotebookBody, example = json!({"at": 3})),
     responses((status = 200, description = "It was restored", body = WithRev<RestoredNotebookBody>), Problems)
 )]
 async fn restore_notebook(
@@ -123,10 +116,10 @@ async fn restore_notebook(
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
     conditions: SpaceConditions,
-    Body(RestoreNotebookBody { to }): Body<RestoreNotebookBody>,
+    Body(RestoreNotebookBody { at }): Body<RestoreNotebookBody>,
 ) -> Result<RevResponse<RestoredNotebookBody>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
-    let (rev, changes) = notebook.restore(to).conditions(conditions).await?;
+    let (rev, changes) = notebook.restore(at).conditions(conditions).await?;
     Ok(RevResponse::new(RestoredNotebookBody { changes }, rev))
 }
 
@@ -138,17 +131,17 @@ async fn restore_notebook(
     path = "/v1/agents/{agent}/notebook/clear",
     tag = "notebook",
     params(("agent" = String, Path, description = "Whose memory"), NameQuery, SpaceConditions),
-    responses((status = 200, description = "It is empty", body = WithRev<ClearedNotebookBody>), Problems)
+    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear_notebook(
     caller: Caller,
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
     conditions: SpaceConditions,
-) -> Result<RevResponse<ClearedNotebookBody>, HttpError> {
+) -> Result<RevResponse<ClearedBody>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
-    let (rev, items) = notebook.clear().conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(ClearedNotebookBody { items }, rev))
+    let (rev, removed) = notebook.clear().conditions(conditions).with_rev().await?;
+    Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
 /// Forget an item of a notebook for good, or all of it.

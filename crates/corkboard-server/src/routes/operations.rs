@@ -28,7 +28,6 @@ struct Health {
     /// What time it is there.
     now: Timestamp,
     /// Problems that do not keep the server from answering.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 

@@ -7,5 +7,7 @@ pub(crate) use crate::caller::Caller;
 pub(crate) use crate::error::HttpError;
 pub(crate) use crate::extract::{Body, OptionalBody, Path, Query};
 pub(crate) use crate::openapi::Problems;
-pub(crate) use crate::response::{ItemsBody, RevResponse, RevResult, WithRev};
+pub(crate) use crate::response::{
+    ClearedBody, DeletedBody, IdBody, ItemsBody, RevResponse, RevResult, VersionBody, WithRev,
+};
 pub(crate) use crate::routing::{Routes, routes};

@@ -13,7 +13,7 @@ use crate::condition::Unconditional;
 use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Query};
 use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
+use crate::response::{ItemsBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -57,13 +57,6 @@ struct ActivityQuery {
 struct HitsBody {
     /// The best first.
     hits: Vec<SearchHit>,
-}
-
-/// The days on which something was written.
-#[derive(Serialize, ToSchema)]
-struct DaysBody {
-    /// Oldest first.
-    days: Vec<ActiveDay>,
 }
 
 /// A day on which something was written.
@@ -150,16 +143,19 @@ async fn get_activity(
     Ok(RevResponse::new(view.activity(date), view.rev()))
 }
 
-/// List the days on which a memory was written to.
+/// List the days on which a memory was written to, oldest first.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/activity/days",
     tag = "memory",
     params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "The days", body = WithRev<DaysBody>), Problems)
+    responses((status = 200, description = "The days", body = WithRev<ItemsBody<ActiveDay>>), Problems)
 )]
-async fn list_active_days(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<DaysBody>, HttpError> {
+async fn list_active_days(
+    caller: Caller,
+    Path(agent): Path<String>,
+) -> Result<RevResponse<ItemsBody<ActiveDay>>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
-    let days = view.active_days().into_iter().map(|(date, writes)| ActiveDay { date, writes }).collect();
-    Ok(RevResponse::new(DaysBody { days }, view.rev()))
+    let days = view.active_days().into_iter().map(|(date, writes)| ActiveDay { date, writes });
+    Ok(RevResponse::new(ItemsBody::all(days), view.rev()))
 }

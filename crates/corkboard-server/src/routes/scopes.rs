@@ -4,13 +4,13 @@ use corkboard::{ScopeId, ScopeInfo};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::entries_and_notes::{ClearedBody, clear, no_scope, open_scope};
+use super::entries_and_notes::{clear, no_scope, open_scope};
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
 use crate::error::HttpError;
 use crate::extract::{Body, Path};
 use crate::openapi::Problems;
-use crate::response::{RevResponse, WithRev};
+use crate::response::{ClearedBody, ItemsBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
@@ -41,13 +41,6 @@ struct ScopeBody {
     parent: Option<ScopeId>,
 }
 
-/// The scopes of a memory.
-#[derive(Serialize, ToSchema)]
-struct ScopesBody {
-    /// In the order of their ids.
-    scopes: Vec<ScopeInfo>,
-}
-
 /// A scope that was made.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ScopeCreatedBody)]
@@ -73,17 +66,20 @@ struct MergedBody {
     merged: u64,
 }
 
-/// List an agent's scopes.
+/// List an agent's scopes, in the order of their ids.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scopes",
     tag = "scopes",
     params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "All of them", body = WithRev<ScopesBody>), Problems)
+    responses((status = 200, description = "All of them", body = WithRev<ItemsBody<ScopeInfo>>), Problems)
 )]
-async fn list_scopes(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<ScopesBody>, HttpError> {
+async fn list_scopes(
+    caller: Caller,
+    Path(agent): Path<String>,
+) -> Result<RevResponse<ItemsBody<ScopeInfo>>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
-    Ok(RevResponse::new(ScopesBody { scopes: view.scopes().collect() }, view.rev()))
+    Ok(RevResponse::new(ItemsBody::all(view.scopes()), view.rev()))
 }
 
 /// Make a scope.
@@ -146,8 +142,8 @@ async fn dispose_scope(
     conditions: SpaceConditions,
 ) -> Result<RevResponse<ClearedBody>, HttpError> {
     let scope = open_scope(&caller, &path.agent, path.scope).await?;
-    let (rev, entries) = scope.dispose().conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(ClearedBody { entries }, rev))
+    let (rev, removed) = scope.dispose().conditions(conditions).with_rev().await?;
+    Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
 /// Merge a scope into its parent.

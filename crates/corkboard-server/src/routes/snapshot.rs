@@ -39,7 +39,7 @@ pub(super) fn routes() -> Routes {
 #[serde(deny_unknown_fields)]
 struct SnapshotBody {
     /// `json`, or `bytes`: compressed, with a checksum.
-    form: Option<Form>,
+    format: Option<Form>,
     /// Seals the bytes.
     #[schema(value_type = Option<String>)]
     passphrase: Option<Secret>,
@@ -110,7 +110,7 @@ struct RestoredBody {
     params(("agent" = String, Path, description = "Whose memory")),
     request_body(
         content = Option<SnapshotBody>,
-        example = json!({"form": "bytes", "passphrase": "correct horse battery staple"})
+        example = json!({"format": "bytes", "passphrase": "correct horse battery staple"})
     ),
     responses(
         (status = 200, description = "The snapshot", content(
@@ -125,11 +125,11 @@ async fn create_agent_snapshot(
     caller: Caller,
     Path(agent): Path<String>,
     _: Unconditional,
-    OptionalBody(SnapshotBody { form, passphrase, key }): OptionalBody<SnapshotBody>,
+    OptionalBody(SnapshotBody { format, passphrase, key }): OptionalBody<SnapshotBody>,
 ) -> Result<Response, HttpError> {
     let seal = seal(passphrase, key)?;
     let is_sealed = !matches!(seal, Seal::Plain);
-    let form = form.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
+    let form = format.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
     let snapshot = caller.agent(&agent)?.snapshot().await?;
     let rev = snapshot.rev;
     let response = match form {

@@ -6,7 +6,7 @@ use axum::Json;
 use corkboard::store::{Cursor, Trim};
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
-    SpaceDocument, SpaceKind, SpacesDocument, StateDocument, Trimmed,
+    SpaceDocument, SpaceKind, StateDocument, Trimmed,
 };
 use jiff::Timestamp;
 
@@ -80,8 +80,8 @@ struct KindPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those after this name.
-    after: Option<String>,
+    /// Where to continue: `next` of the page before, or any name.
+    cursor: Option<String>,
     /// How many at most.
     #[serde(default = "most")]
     #[param(minimum = 1, maximum = 1000)]
@@ -96,7 +96,7 @@ fn most() -> usize {
 #[into_params(parameter_in = Query)]
 struct HeadQuery {
     /// Answer once the log is past this revision.
-    after: Option<u64>,
+    from_rev: Option<u64>,
     /// And wait so many seconds for that.
     #[serde(default)]
     #[param(maximum = 30)]
@@ -108,8 +108,10 @@ struct HeadQuery {
 struct LogQuery {
     /// Only the revisions after this one.
     #[serde(default)]
-    after: u64,
-    /// The id that the revision `after` must have.
+    from_rev: u64,
+    /// `next` of the page before: the page continues after it.
+    cursor: Option<u64>,
+    /// The id that the last revision before the page must have.
     #[param(value_type = Option<String>)]
     commit: Option<CommitId>,
     /// How many at most.
@@ -130,7 +132,7 @@ struct DeleteQuery {
 
 /// What a deletion did.
 #[derive(Serialize, ToSchema)]
-#[schema(as = SpaceDeletedBody)]
+#[schema(as = SpaceDeletedBody, example = json!({"deleted": true}))]
 struct DeletedBody {
     /// Whether it was there, at that revision.
     deleted: bool,
@@ -172,33 +174,36 @@ struct DeleteAgentBody {
 
 /// List spaces.
 ///
-/// Those that the token opens, in the order of their names. After the last of a page comes the next page, until one is empty.
+/// Those that the token opens, in the order of their names.
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}",
     params(KindPath, ListQuery),
-    responses((status = 200, body = SpacesDocument), Problems)
+    responses((status = 200, body = ItemsBody<SpaceDocument>), Problems)
 )]
 async fn list_spaces(
     caller: Caller,
     Path(path): Path<KindPath>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<SpacesDocument>, HttpError> {
+) -> Result<Json<ItemsBody<SpaceDocument>>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let mut spaces: Vec<SpaceDocument> = Vec::new();
-    let mut after = query.after;
-    // Pages are filled with what the caller may see, so that an empty one is the last.
-    while spaces.len() < limit {
+    let mut after = query.cursor;
+    // Pages are filled with what the caller may see. One more than the page has tells whether it is the last.
+    while spaces.len() <= limit {
         let listed = caller.corkboard().logs(path.kind, after.as_deref(), MOST).await?;
         let is_last = listed.len() < MOST;
         after = listed.last().map(|listed| listed.space.name().to_owned());
         let seen = listed.into_iter().filter(|listed| caller.sees(path.kind, listed.space.name()));
-        spaces.extend(seen.take(limit - spaces.len()).map(SpaceDocument::from));
+        spaces.extend(seen.map(SpaceDocument::from));
         if is_last {
             break;
         }
     }
-    Ok(Json(SpacesDocument { spaces }))
+    let is_more = spaces.len() > limit;
+    spaces.truncate(limit);
+    let next = spaces.last().filter(|_| is_more).map(|last| last.name.clone());
+    Ok(Json(ItemsBody { items: spaces, next }))
 }
 
 /// Where a space's log is, and what time it is there.
@@ -215,7 +220,7 @@ async fn get_space_head(
 ) -> Result<Json<HeadDocument>, HttpError> {
     let log = caller.log(path.kind, &path.name)?;
     let wait = Duration::from_secs(query.wait_s.min(LONGEST_WAIT));
-    let head = match query.after {
+    let head = match query.from_rev {
         Some(rev) => log.head_after(rev, wait).await?,
         None => log.head().await?,
     };
@@ -251,10 +256,11 @@ async fn list_space_revisions(
     Path(path): Path<SpacePath>,
     Query(query): Query<LogQuery>,
 ) -> Result<Json<PageDocument>, HttpError> {
-    let cursor = Cursor { rev: query.after, commit: query.commit };
+    let cursor = Cursor { rev: query.cursor.unwrap_or(query.from_rev), commit: query.commit };
     let page = caller.log(path.kind, &path.name)?.after(cursor, query.limit.clamp(1, MOST)).await?;
-    let records = page.records.into_iter().map(RecordDocument::try_from).collect::<Result<Vec<_>, Error>>()?;
-    Ok(Json(PageDocument { records, head: page.head }))
+    let items = page.records.into_iter().map(RecordDocument::try_from).collect::<Result<Vec<_>, Error>>()?;
+    let last = items.last().map(|last| last.rev).filter(|last| *last < page.head.rev);
+    Ok(Json(PageDocument { items, next: last.map(|last| last.to_string()), head: page.head }))
 }
 
 /// Have a command decided.

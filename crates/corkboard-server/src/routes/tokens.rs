@@ -59,39 +59,23 @@ fn most() -> usize {
     MOST
 }
 
-/// The tokens that can be used.
-#[derive(Serialize, ToSchema)]
-struct TokensBody {
-    /// In the order in which they were made, without their secrets.
-    tokens: Vec<TokenDocument>,
-    /// What to go on after, if there are more.
-    next: Option<TokenId>,
-}
-
-/// What a revocation did.
-#[derive(Serialize, ToSchema)]
-struct RevokedBody {
-    /// The token that can no longer be used.
-    revoked: TokenId,
-}
-
 /// List the tokens.
 ///
-/// Those that can be used, without their secrets, which are kept nowhere. For admins.
+/// Those that can be used, in the order in which they were made, without their secrets, which are kept nowhere. For admins.
 #[utoipa::path(
     get,
     path = "/v1/tokens",
     params(ListQuery),
-    responses((status = 200, body = WithRev<TokensBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<TokenDocument>>), Problems)
 )]
-async fn list_tokens(caller: Caller, Query(query): Query<ListQuery>) -> RevResult<TokensBody> {
+async fn list_tokens(caller: Caller, Query(query): Query<ListQuery>) -> RevResult<ItemsBody<TokenDocument>> {
     let tokens = caller.tokens()?;
     let (rev, listed) = (tokens.rev().await?, tokens.list().await?);
     let mut rest = listed.iter().filter(|token| query.cursor.is_none_or(|cursor| token.id > cursor));
     let page: Vec<_> =
         rest.by_ref().take(query.limit.clamp(1, MOST)).map(|token| TokenDocument::from(&**token)).collect();
-    let next = rest.next().and(page.last()).map(|last| last.id);
-    Ok(RevResponse::new(TokensBody { tokens: page, next }, rev))
+    let next = rest.next().and(page.last()).map(|last| last.id.to_string());
+    Ok(RevResponse::new(ItemsBody { items: page, next }, rev))
 }
 
 /// Make a token.
@@ -122,10 +106,10 @@ async fn create_token(caller: Caller, Body(body): Body<TokenBody>) -> RevResult<
     delete,
     path = "/v1/tokens/{token}",
     params(("token" = String, Path, description = "Its number", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
-    responses((status = 200, body = WithRev<RevokedBody>), Problems)
+    responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
-async fn revoke_token(caller: Caller, Path(token): Path<TokenId>) -> RevResult<RevokedBody> {
+async fn revoke_token(caller: Caller, Path(token): Path<TokenId>) -> RevResult<DeletedBody> {
     let tokens = caller.tokens()?;
     tokens.revoke(token).await?;
-    Ok(RevResponse::new(RevokedBody { revoked: token }, tokens.rev().await?))
+    Ok(RevResponse::new(DeletedBody { deleted: true }, tokens.rev().await?))
 }

@@ -23,13 +23,6 @@ struct ListQuery {
     set: Option<String>,
 }
 
-/// Tools.
-#[derive(Serialize, ToSchema)]
-struct ToolsBody {
-    /// Their definitions, as the provider wants them.
-    tools: Vec<Value>,
-}
-
 /// A call of the tool that the path names.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -69,11 +62,11 @@ const CALLS: usize = 100;
     get,
     path = "/v1/tools",
     params(ListQuery),
-    responses((status = 200, body = ToolsBody), Problems)
+    responses((status = 200, body = ItemsBody<Value>), Problems)
 )]
-async fn list_tools(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, HttpError> {
+async fn list_tools(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ItemsBody<Value>>, HttpError> {
     let tools = ToolRegistry::with_sets(caller.corkboard(), &sets(query.set.as_deref())?);
-    Ok(axum::Json(ToolsBody { tools: tools.tool_definitions(query.format) }))
+    Ok(axum::Json(ItemsBody::all(tools.tool_definitions(query.format))))
 }
 
 fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {

@@ -155,9 +155,9 @@ async fn a_token_that_is_wrong_expired_or_revoked_opens_nothing_and_is_not_repea
         refused.problem(401, "unauthenticated");
         assert!(!refused.body.to_string().contains(&secret), "{}", refused.body);
     }
-    let id = running.admin().get("/v1/tokens").await.ok()["tokens"].as_array().unwrap().last().unwrap()["id"].clone();
+    let id = running.admin().get("/v1/tokens").await.ok()["items"].as_array().unwrap().last().unwrap()["id"].clone();
     let path = format!("/v1/tokens/{}", id.as_str().unwrap());
-    assert_eq!(running.admin().delete(&path).await.ok()["revoked"], id);
+    assert_eq!(running.admin().delete(&path).await.ok()["deleted"], true);
     ada.get("/v1/me").await.problem(401, "unauthenticated");
     running.admin().delete(&path).await.problem(404, "no_token");
     // The other expires by itself: it is asked for until it is refused.
@@ -345,9 +345,9 @@ async fn tokens_are_for_admins_and_listed_in_pages() {
         admin.post("/v1/tokens", &body).await.ok();
     }
     let page = admin.get("/v1/tokens?limit=2").await.ok();
-    assert_eq!((&page["tokens"][1]["principal"], &page["next"], &page["rev"]), (&json!("b"), &json!("K-2"), &json!(3)));
+    assert_eq!((&page["items"][1]["principal"], &page["next"], &page["rev"]), (&json!("b"), &json!("K-2"), &json!(3)));
     let page = admin.get("/v1/tokens?limit=2&cursor=K-2").await.ok();
-    assert_eq!((&page["tokens"][0]["principal"], &page["next"]), (&json!("c"), &Value::Null));
+    assert_eq!((&page["items"][0]["principal"], &page["next"]), (&json!("c"), &Value::Null));
     let wrong = json!({"principal": "", "kind": "agent", "role": "worker"});
     admin.post("/v1/tokens", &wrong).await.problem(400, "blank");
     let past = json!({"principal": "a", "kind": "agent", "role": "worker", "expires_at": "2001-01-01T00:00:00Z"});
@@ -377,7 +377,7 @@ async fn the_space_of_tokens_answers_to_its_name_alone() {
     let running = Running::start().await;
     let admin = running.admin();
     running.client_with(token("hugo", ActorKind::Human, Role::Human, json!({}))).await;
-    assert_eq!(admin.get("/v1/spaces/tokens").await.ok()["spaces"][0]["name"], "all");
+    assert_eq!(admin.get("/v1/spaces/tokens").await.ok()["items"][0]["name"], "all");
     let head = admin.get("/v1/spaces/tokens/all/head").await.ok()["head"].clone();
     assert_eq!(head["rev"], 1);
     for path in ["state", "log", "head"] {
@@ -408,7 +408,7 @@ async fn nobody_acts_for_others_but_admins_and_services_and_nobody_gains_by_it()
     write_as(&running, &gateway, &lying).await.ok();
     write_as(&running, ADMIN, &actor("hugo", "human", "human")).await.ok();
     let log = running.admin().get("/v1/spaces/agent/ada/log").await.ok();
-    let actors: Vec<_> = log["records"].as_array().unwrap().iter().map(|record| &record["body"]["actor"]).collect();
+    let actors: Vec<_> = log["items"].as_array().unwrap().iter().map(|record| &record["body"]["actor"]).collect();
     let via_gateway = json!({"principal": "bob", "kind": "agent", "role": "worker", "via": "gateway"});
     let via_admin = json!({"principal": "hugo", "kind": "human", "role": "human", "via": "admin"});
     assert_eq!(actors, [&via_gateway, &via_gateway, &via_admin]);

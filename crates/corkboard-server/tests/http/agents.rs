@@ -21,20 +21,20 @@ async fn agents_are_listed_as_far_as_the_token_opens_them() {
         admin.put(&format!("/v1/agents/{agent}/entries/x"), &json!({"value": 1})).await.ok();
     }
     let names = |page: &Value| -> Vec<String> {
-        page["agents"].as_array().unwrap().iter().map(|agent| agent["agent"].as_str().unwrap().to_owned()).collect()
+        page["items"].as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap().to_owned()).collect()
     };
     let team = server.client_with(worker("lead", json!({"agents": ["team-*"]}))).await;
     assert_eq!(names(&team.get("/v1/agents").await.ok()), ["team-1", "team-2", "team-3"]);
     let first = admin.get("/v1/agents?limit=2").await.ok();
     assert_eq!(names(&first), ["ada", "bob"]);
-    assert_eq!(first["agents"][0]["rev"], 1);
+    assert_eq!(first["items"][0]["rev"], 1);
     let next = first["next"].as_str().unwrap();
     let second = admin.get(&format!("/v1/agents?limit=3&cursor={next}")).await.ok();
     assert_eq!((names(&second).len(), &second["next"]), (3, &Value::Null));
     admin.get("/v1/agents?cursor=*").await.problem(400, "cursor");
     admin.get("/v1/agents?limit=-1").await.problem(400, "query");
     let nobody = server.client_with(worker("eve", json!({}))).await;
-    assert_eq!(nobody.get("/v1/agents").await.ok()["agents"], json!([]));
+    assert_eq!(nobody.get("/v1/agents").await.ok()["items"], json!([]));
     server.stop().await;
 }
 
@@ -60,7 +60,7 @@ async fn a_scope_falls_back_is_merged_cleared_and_disposed() {
     assert_eq!(ada.get("/v1/agents/ada/entries/color").await.ok()["value"], "green");
     let shown = ada.get(&scope).await.ok();
     assert_eq!((&shown["entries"], &shown["notes"], &shown["durability"]), (&json!(2), &json!(1), &json!("durable")));
-    assert_eq!(ada.get("/v1/agents/ada/scopes").await.ok()["scopes"].as_array().unwrap().len(), 2);
+    assert_eq!(ada.get("/v1/agents/ada/scopes").await.ok()["items"].as_array().unwrap().len(), 2);
 
     let merge = format!("{scope}/merge");
     ada.post(&format!("{merge}?if_rev=1"), &json!({})).await.problem(409, "rev_conflict");
@@ -68,14 +68,14 @@ async fn a_scope_falls_back_is_merged_cleared_and_disposed() {
     assert_eq!(ada.get("/v1/agents/ada/entries/color").await.ok()["value"], "green");
     assert_eq!(ada.post(&merge, &json!({"overwrite": true})).await.ok()["merged"], 2);
     assert_eq!(ada.get("/v1/agents/ada/entries/color").await.ok()["value"], "red");
-    assert_eq!(ada.get("/v1/agents/ada/notes").await.ok()["notes"].as_array().unwrap().len(), 1);
+    assert_eq!(ada.get("/v1/agents/ada/notes").await.ok()["items"].as_array().unwrap().len(), 1);
     ada.post(&merge, &json!({"force": true})).await.problem(400, "body_json");
 
-    assert_eq!(ada.post_nothing(&format!("{scope}/clear")).await.ok()["entries"], 2);
-    assert_eq!(ada.get(&format!("{scope}/entries")).await.ok()["entries"], json!([]));
+    assert_eq!(ada.post_nothing(&format!("{scope}/clear")).await.ok()["removed"], 2);
+    assert_eq!(ada.get(&format!("{scope}/entries")).await.ok()["items"], json!([]));
     let before = rev(&ada.get(&scope).await.ok());
     let gone = ada.delete(&scope).await.ok();
-    assert_eq!((&gone["entries"], rev(&gone)), (&json!(0), before + 1));
+    assert_eq!((&gone["removed"], rev(&gone)), (&json!(0), before + 1));
     for path in [&scope, &child, &format!("{scope}/entries"), &format!("{scope}/notes"), &format!("{scope}/entries/x")]
     {
         ada.get(path).await.problem(404, "not_found");
@@ -97,7 +97,7 @@ async fn what_is_no_scope_is_refused() {
     let named = ("idempotency-key", "one");
     let first = with(&ada, Method::POST, "/v1/agents/ada/scopes", named, &json!({"name": "s"})).await.ok();
     assert_eq!(with(&ada, Method::POST, "/v1/agents/ada/scopes", named, &json!({"name": "s"})).await.ok(), first);
-    assert_eq!(ada.get("/v1/agents/ada/scopes").await.ok()["scopes"].as_array().unwrap().len(), 1);
+    assert_eq!(ada.get("/v1/agents/ada/scopes").await.ok()["items"].as_array().unwrap().len(), 1);
     // Another agent's scope is not there.
     let scope = first["id"].as_str().unwrap();
     ada.get(&format!("/v1/agents/bob/scopes/{scope}/entries")).await.problem(404, "not_found");
@@ -111,7 +111,7 @@ async fn a_conversation_begins_with_a_write_and_is_no_part_of_the_memory() {
     let talk = "/v1/agents/ada/conversations/c-1";
     let empty = ada.get(talk).await.ok();
     assert_eq!(empty, json!({"entries": {}, "notes": [], "rev": 0}));
-    assert_eq!(ada.get("/v1/agents/ada/conversations").await.ok()["conversations"], json!([]));
+    assert_eq!(ada.get("/v1/agents/ada/conversations").await.ok()["items"], json!([]));
     ada.put("/v1/agents/ada/entries/color", &json!({"value": "green"})).await.ok();
     ada.get(&format!("{talk}/entries/color")).await.problem(404, "not_found");
     ada.put(&format!("{talk}/entries/goal"), &json!({"value": "ship"})).await.ok();
@@ -120,9 +120,9 @@ async fn a_conversation_begins_with_a_write_and_is_no_part_of_the_memory() {
     assert_eq!((&shown["entries"], &shown["notes"]), (&json!({"goal": "ship"}), &json!(["short"])));
     assert_eq!(rev(&shown), 2, "an entry, a note");
     let listed = ada.get("/v1/agents/ada/conversations").await.ok();
-    assert_eq!((&listed["conversations"][0]["id"], &listed["conversations"][0]["entries"]), (&json!("c-1"), &json!(1)));
+    assert_eq!((&listed["items"][0]["id"], &listed["items"][0]["entries"]), (&json!("c-1"), &json!(1)));
     assert_eq!(rev(&listed), 1, "the agent's own memory has one revision");
-    assert_eq!(ada.post_nothing(&format!("{talk}/clear")).await.ok()["entries"], 1);
+    assert_eq!(ada.post_nothing(&format!("{talk}/clear")).await.ok()["removed"], 1);
     assert_eq!(ada.delete(talk).await.ok()["deleted"], true);
     assert_eq!(ada.delete(talk).await.ok()["deleted"], false);
     answer(ada.request(Method::DELETE, talk).header("idempotency-key", "x")).await.problem(400, "condition");
@@ -137,7 +137,7 @@ async fn handoff_and_scratchpad_are_entries_with_a_route_of_their_own() {
     for (path, key) in [("/v1/agents/ada/handoff", "session-handoff"), ("/v1/agents/ada/scratchpad", "scratchpad")] {
         ada.get(path).await.problem(404, "not_found");
         assert_eq!(ada.put(path, &json!({"text": "one"})).await.status, 201);
-        let second = ada.put(path, &json!({"text": "two", "outside": true})).await;
+        let second = ada.put(path, &json!({"text": "two", "trust": "outside"})).await;
         assert_eq!(second.status, 200);
         let shown = ada.get(path).await.ok();
         assert_eq!((&shown["text"], &shown["trust"]), (&json!("two"), &json!("outside")));
@@ -152,7 +152,7 @@ async fn handoff_and_scratchpad_are_entries_with_a_route_of_their_own() {
         with(&ada, Method::PUT, path, ("if-match", &tag), &json!({"text": "three"})).await.ok();
         assert_eq!(ada.get(path).await.ok()["text"], "three");
     }
-    assert_eq!(ada.delete("/v1/agents/ada/scratchpad").await.ok()["removed"], true);
+    assert_eq!(ada.delete("/v1/agents/ada/scratchpad").await.ok()["deleted"], true);
     ada.get("/v1/agents/ada/scratchpad").await.problem(404, "not_found");
     ada.delete("/v1/agents/ada/handoff").await.problem(405, "method");
     server.stop().await;
@@ -184,18 +184,18 @@ async fn a_notebook_is_updated_by_texts_and_taken_back() {
     assert_eq!(ada.get(book).await.ok()["learnings"], Value::Null);
     assert_eq!(ada.get(&format!("{book}?at={first}")).await.ok()["learnings"][0]["id"], "KL-1");
     let history = ada.get(&format!("{book}/history")).await.ok();
-    assert_eq!(history["revisions"].as_array().unwrap().len(), 2);
-    assert_eq!(history["revisions"][0]["by"], "admin");
+    assert_eq!(history["items"].as_array().unwrap().len(), 2);
+    assert_eq!(history["items"][0]["by"], "admin");
     ada.get(&format!("{book}/diff?from={first}&to={}", rev(&archived))).await.ok();
-    let restored = ada.post(&format!("{book}/restore"), &json!({"to": first})).await.ok();
+    let restored = ada.post(&format!("{book}/restore"), &json!({"at": first})).await.ok();
     assert!(rev(&restored) > rev(&archived));
     assert_eq!(ada.get(book).await.ok()["learnings"][0]["id"], "KL-1");
 
     let other = text(&ada, &format!("{book}/updates?name=other"), UPDATE).await.ok();
     assert_eq!(other["learnings"], json!(["KL-1"]));
     let listed = ada.get("/v1/agents/ada/notebooks").await.ok();
-    assert_eq!(listed["notebooks"].as_array().unwrap().len(), 2);
-    assert_eq!(ada.post_nothing(&format!("{book}/clear?name=other")).await.ok()["items"], 1);
+    assert_eq!(listed["items"].as_array().unwrap().len(), 2);
+    assert_eq!(ada.post_nothing(&format!("{book}/clear?name=other")).await.ok()["removed"], 1);
     assert_eq!(ada.post(&format!("{book}/forget"), &json!({"item": "KL-1"})).await.ok()["removed"], 1);
     assert_eq!(ada.get(book).await.ok()["learnings"], Value::Null);
     ada.post_nothing(&format!("{book}/forget")).await.ok();
@@ -237,7 +237,7 @@ async fn a_text_that_is_wrong_is_answered_with_its_lines_and_changes_nothing() {
     ada.get("/v1/agents/ada/notebook?format=xml").await.problem(400, "query");
     ada.get("/v1/agents/ada/notebook/diff?from=1").await.problem(400, "query");
     ada.get("/v1/agents/ada/notebook/prompt?budget=10").await.problem(400, "context_budget");
-    ada.post("/v1/agents/ada/notebook/restore", &json!({"to": 99})).await.problem(400, "future_revision");
+    ada.post("/v1/agents/ada/notebook/restore", &json!({"at": 99})).await.problem(400, "future_revision");
     ada.post("/v1/agents/ada/notebook/forget", &json!({"item": "X-1"})).await.problem(400, "body_json");
     server.stop().await;
 }
@@ -271,7 +271,7 @@ async fn what_was_written_is_found_shown_and_counted() {
     let today = ada.get("/v1/agents/ada/activity").await.ok();
     assert_eq!((&today["writes"], &today["lines"][1]["deed"]), (&json!(2), &json!("noted")));
     let days = ada.get("/v1/agents/ada/activity/days").await.ok();
-    assert_eq!(days["days"], json!([{"date": today["date"], "writes": 2}]));
+    assert_eq!(days["items"], json!([{"date": today["date"], "writes": 2}]));
     assert_eq!(ada.get("/v1/agents/ada/activity?date=2001-01-01").await.ok()["writes"], 0);
     ada.get("/v1/agents/ada/activity?date=yesterday").await.problem(400, "query");
     server.stop().await;
@@ -303,7 +303,7 @@ async fn a_snapshot_goes_out_and_comes_back_in_every_form() {
         );
         got.bytes().await.unwrap()
     };
-    let unsealed = bytes(json!({"form": "bytes"})).await;
+    let unsealed = bytes(json!({"format": "bytes"})).await;
     let sealed = BASE64.encode(&bytes(json!({"passphrase": "open sesame"})).await);
     let key = BASE64.encode(&[7; 32]);
     let locked = BASE64.encode(&bytes(json!({"key": key})).await);
@@ -342,7 +342,7 @@ async fn a_snapshot_goes_out_and_comes_back_in_every_form() {
         ada.post(restore, &body).await.problem(status, code);
     }
     ada.post("/v1/agents/bob/restore", &plain).await.problem(403, "agent_mismatch");
-    ada.post(snapshot, &json!({"form": "json", "passphrase": "x"})).await.problem(400, "snapshot_form");
+    ada.post(snapshot, &json!({"format": "json", "passphrase": "x"})).await.problem(400, "snapshot_form");
     ada.post(snapshot, &json!({"key": "short"})).await.problem(400, "snapshot_key");
     ada.post(snapshot, &json!({"passphrase": ""})).await.problem(400, "empty_passphrase");
     assert_eq!(color().await, "red");
@@ -372,15 +372,15 @@ async fn a_memory_is_cleared_forgotten_and_deleted() {
     ada.put("/v1/agents/ada/entries/a", &json!({"value": 1})).await.ok();
     let clear = "/v1/agents/ada/clear";
     ada.post_nothing(&format!("{clear}?if_rev=1")).await.problem(409, "rev_conflict");
-    assert_eq!(ada.post(clear, &json!({"working": false, "long_term": true})).await.ok()["entries"], 0);
-    assert_eq!(ada.post_nothing(clear).await.ok()["entries"], 1);
-    assert_eq!(ada.get("/v1/agents/ada/entries").await.ok()["entries"], json!([]));
+    assert_eq!(ada.post(clear, &json!({"working": false, "long_term": true})).await.ok()["removed"], 0);
+    assert_eq!(ada.post_nothing(clear).await.ok()["removed"], 1);
+    assert_eq!(ada.get("/v1/agents/ada/entries").await.ok()["items"], json!([]));
     ada.post(clear, &json!({"everything": true})).await.problem(400, "body_json");
 
     let rev = ada.get("/v1/agents/ada/entries").await.ok()["rev"].as_u64().unwrap();
     assert_eq!(ada.delete("/v1/agents/ada").await.ok(), json!({"deleted": true, "rev": rev + 1}));
     assert_eq!(ada.delete("/v1/agents/ada?hard=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
-    assert_eq!(ada.get("/v1/agents").await.ok()["agents"], json!([]));
+    assert_eq!(ada.get("/v1/agents").await.ok()["items"], json!([]));
     server.stop().await;
 }
 

@@ -49,9 +49,9 @@ async fn an_entry_is_written_read_changed_and_removed_in_every_place() {
         let replaced = ada.put(&path, &json!({"value": null})).await;
         assert_eq!((replaced.status.as_u16(), &replaced.body["is_update"]), (200, &json!(true)));
         assert_eq!(ada.get(&path).await.ok()["value"], Value::Null);
-        assert_eq!(ada.delete(&path).await.ok()["removed"], true);
+        assert_eq!(ada.delete(&path).await.ok()["deleted"], true);
         let again = ada.delete(&path).await.ok();
-        assert_eq!(again["removed"], false);
+        assert_eq!(again["deleted"], false);
         assert!(rev(&again) > version);
         ada.get(&path).await.problem(404, "not_found");
     }
@@ -207,7 +207,7 @@ async fn the_same_request_again_has_the_same_answer_and_no_second_effect() {
         let note = json!({"text": "a note"});
         let first = with(&ada, Method::POST, &notes, note_key, &note).await.ok();
         assert_eq!(with(&ada, Method::POST, &notes, note_key, &note).await.ok(), first);
-        assert_eq!(ada.get(&notes).await.ok()["notes"].as_array().unwrap().len(), 1, "{place}");
+        assert_eq!(ada.get(&notes).await.ok()["items"].as_array().unwrap().len(), 1, "{place}");
 
         let entry = format!("{place}/entries/plan");
         let first = with(&ada, Method::PUT, &entry, put_key, &json!({"value": 1})).await;
@@ -276,9 +276,9 @@ async fn a_key_may_be_anything_printable() {
             ada.post(&format!("{path}/append"), &json!({"text": "!"})).await.ok();
         }
         let listed = ada.get(&format!("{place}/entries")).await.ok();
-        assert_eq!(listed["entries"].as_array().unwrap().len(), keys.len(), "{place}");
+        assert_eq!(listed["items"].as_array().unwrap().len(), keys.len(), "{place}");
         for key in keys {
-            assert_eq!(ada.delete(&format!("{place}/entries/{}", encoded(key))).await.ok()["removed"], true, "{key}");
+            assert_eq!(ada.delete(&format!("{place}/entries/{}", encoded(key))).await.ok()["deleted"], true, "{key}");
         }
         for (key, code) in [("a%0Ab", "control_character"), ("%00", "control_character"), ("%20", "blank")] {
             ada.put(&format!("{place}/entries/{key}"), &json!({"value": 1})).await.problem(400, code);
@@ -319,12 +319,12 @@ async fn dots_are_keys_and_lead_nowhere() {
         assert!(got.contains(&format!("\"value\":{}", json!(key))), "{key} {got}");
     }
     let listed = ada.get("/v1/agents/ada/entries?prefix=..").await.ok();
-    assert_eq!(listed["entries"][0]["key"], "..");
-    assert_eq!(ada.get("/v1/agents").await.ok()["agents"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["items"][0]["key"], "..");
+    assert_eq!(ada.get("/v1/agents").await.ok()["items"].as_array().unwrap().len(), 1);
     // Who cannot send the path removes it like this.
     let batch = json!({"entries": [{"key": "..", "remove": true}]});
     ada.post("/v1/agents/ada/entries:batch", &batch).await.ok();
-    assert_eq!(ada.get("/v1/agents/ada/entries?prefix=..").await.ok()["entries"][0]["key"], "../../bob/entries/x");
+    assert_eq!(ada.get("/v1/agents/ada/entries?prefix=..").await.ok()["items"][0]["key"], "../../bob/entries/x");
     server.stop().await;
 }
 
@@ -344,7 +344,7 @@ async fn entries_are_listed_by_page_prefix_tag_and_kind() {
         loop {
             let page = ada.get(&format!("{place}/entries?prefix=k%2F&limit=10{cursor}")).await.ok();
             assert!(rev(&page) > 0);
-            keys.extend(page["entries"].as_array().unwrap().iter().map(|entry| entry["key"].clone()));
+            keys.extend(page["items"].as_array().unwrap().iter().map(|entry| entry["key"].clone()));
             pages += 1;
             match page["next"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
@@ -354,7 +354,7 @@ async fn entries_are_listed_by_page_prefix_tag_and_kind() {
         let expected: Vec<Value> = (0..25).map(|number| json!(format!("k/{number:02}"))).collect();
         assert_eq!((keys, pages), (expected, 3), "{place}");
         let count = async |query: &str| {
-            ada.get(&format!("{place}/entries?{query}")).await.ok()["entries"].as_array().unwrap().len()
+            ada.get(&format!("{place}/entries?{query}")).await.ok()["items"].as_array().unwrap().len()
         };
         assert_eq!(count("tag=five").await, 5, "{place}");
         assert_eq!(count("kind=event").await, 12);
@@ -400,13 +400,13 @@ async fn a_batch_happens_whole_in_one_revision_or_not_at_all() {
         assert_eq!((&done["changes"], &done["version"]), (&json!(6), &done["rev"]));
         let listed = ada.get(&format!("{place}/entries")).await.ok();
         let found: Vec<_> =
-            listed["entries"].as_array().unwrap().iter().map(|entry| (&entry["key"], &entry["value"])).collect();
+            listed["items"].as_array().unwrap().iter().map(|entry| (&entry["key"], &entry["value"])).collect();
         let values = json!({"log": "began", "nothing": null, "plan": "a plan, agreed", "tagged": 1});
         assert_eq!(found.len(), 4, "{place} {listed}");
         for (key, value) in found {
             assert_eq!(&values[key.as_str().unwrap()], value, "{place}");
         }
-        for entry in listed["entries"].as_array().unwrap() {
+        for entry in listed["items"].as_array().unwrap() {
             assert_eq!(entry["version"], done["version"], "{place}");
         }
 
@@ -462,14 +462,14 @@ async fn notes_are_added_listed_and_removed_in_every_place() {
         }
         ada.post(&path, &json!({"text": "from a page", "trust": "outside"})).await.ok();
         let first = ada.get(&format!("{path}?limit=3")).await.ok();
-        assert_eq!(first["notes"][0]["text"], "note 0");
+        assert_eq!(first["items"][0]["text"], "note 0");
         let next = first["next"].as_str().unwrap();
         let second = ada.get(&format!("{path}?limit=3&cursor={next}")).await.ok();
-        assert_eq!((&second["notes"][0]["text"], &second["notes"][2]["trust"]), (&json!("note 3"), &json!("outside")));
+        assert_eq!((&second["items"][0]["text"], &second["items"][2]["trust"]), (&json!("note 3"), &json!("outside")));
         assert_eq!(second["next"], Value::Null);
-        assert_eq!(ada.delete(&format!("{path}/{}", ids[1])).await.ok()["removed"], true);
-        assert_eq!(ada.delete(&format!("{path}/{}", ids[1])).await.ok()["removed"], false);
-        assert_eq!(ada.get(&path).await.ok()["notes"].as_array().unwrap().len(), 5, "{place}");
+        assert_eq!(ada.delete(&format!("{path}/{}", ids[1])).await.ok()["deleted"], true);
+        assert_eq!(ada.delete(&format!("{path}/{}", ids[1])).await.ok()["deleted"], false);
+        assert_eq!(ada.get(&path).await.ok()["items"].as_array().unwrap().len(), 5, "{place}");
         ada.post(&path, &json!({"text": " "})).await.problem(400, "blank");
         ada.post(&path, &json!({"txt": "x"})).await.problem(400, "body_json");
         ada.delete(&format!("{path}/x")).await.problem(400, "path");
@@ -507,7 +507,7 @@ async fn what_is_no_entry_is_refused_and_nothing_is_written() {
     ada.get(path).await.problem(404, "not_found");
     ada.get(&format!("/v1/agents/{}/entries/x", "a".repeat(600))).await.problem(422, "limit");
     ada.get("/v1/agents/%20/entries/x").await.problem(400, "blank");
-    assert_eq!(ada.get("/v1/agents").await.ok()["agents"], json!([]));
+    assert_eq!(ada.get("/v1/agents").await.ok()["items"], json!([]));
     server.stop().await;
 }
 
@@ -518,7 +518,7 @@ async fn an_entry_says_how_often_it_was_read() {
     for place in places(&ada).await {
         let path = format!("{place}/entries/user");
         ada.put(&path, &json!({"value": 1})).await;
-        let listed = || async { ada.get(&format!("{place}/entries")).await.ok()["entries"][0].clone() };
+        let listed = || async { ada.get(&format!("{place}/entries")).await.ok()["items"][0].clone() };
         let unread = listed().await;
         assert_eq!((&unread["access_count"], &unread["last_accessed_at"]), (&json!(0), &json!(null)), "{place}");
         assert_eq!(ada.get(&path).await.ok()["access_count"], 1, "{place}");

@@ -71,7 +71,7 @@ async fn every_name_that_may_be_reaches_its_space() {
     let mut names: Vec<&str> = NAMES.to_vec();
     names.sort_unstable();
     let listed = client.agents(None, 100).await.unwrap();
-    assert_eq!(listed.iter().map(|listed| listed.agent.as_str()).collect::<Vec<_>>(), names);
+    assert_eq!(listed.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(), names);
     for name in NAMES {
         assert!(client.delete_agent(name).await.unwrap(), "{name}");
         assert!(client.delete_board(name).await.unwrap(), "{name}");

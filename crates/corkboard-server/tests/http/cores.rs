@@ -58,7 +58,7 @@ async fn entries_are_added_read_found_changed_forgotten_and_restored() {
     assert_eq!(listed("trust=agent").await, [""; 0]);
     admin.post(&format!("{path}/restore"), &json!({})).await.ok();
     let page = admin.get(&format!("{house}/entries?limit=1")).await.ok();
-    assert_eq!((&page["next"], &page["entries"][0]["id"]), (&json!("E-1"), &json!("E-1")));
+    assert_eq!((&page["next"], &page["items"][0]["id"]), (&json!("E-1"), &json!("E-1")));
     assert_eq!(listed("limit=1&cursor=E-1").await, ["E-2"]);
 
     let stats = admin.get(&format!("{house}/stats")).await.ok();
@@ -69,7 +69,7 @@ async fn entries_are_added_read_found_changed_forgotten_and_restored() {
 /// The ids of a page of entries.
 async fn ids(client: &Client, path: &str) -> Vec<String> {
     let page = client.get(path).await.ok();
-    page["entries"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
+    page["items"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -92,16 +92,16 @@ async fn a_core_is_withdrawn_from_cleared_kept_elsewhere_replaced_and_deleted() 
 
     admin.post("/v1/cores/agent:ada/entries", &json!({"content": "prefers short answers"})).await.ok();
     let cores = admin.get("/v1/cores").await.ok();
-    let names = cores["cores"].as_array().unwrap().iter().map(|core| core["core"].as_str().unwrap());
+    let names = cores["items"].as_array().unwrap().iter().map(|core| core["id"].as_str().unwrap());
     assert_eq!(names.collect::<Vec<_>>(), ["agent:ada", "house"]);
     let page = admin.get("/v1/cores?limit=1").await.ok();
     assert_eq!(page["next"], "agent:ada");
     let page = admin.get("/v1/cores?limit=1&cursor=agent:ada").await.ok();
-    assert_eq!((&page["cores"][0]["core"], &page["next"]), (&json!("house"), &Value::Null));
+    assert_eq!((&page["items"][0]["id"], &page["next"]), (&json!("house"), &Value::Null));
 
     assert_eq!(admin.delete("/v1/cores/house").await.ok(), json!({"deleted": true, "rev": 5}));
-    assert_eq!(admin.delete("/v1/cores/house?for_good=true").await.ok(), json!({"deleted": false, "rev": 5}));
-    assert_eq!(admin.delete("/v1/cores/agent:ada?for_good=true").await.ok(), json!({"deleted": true, "rev": 2}));
+    assert_eq!(admin.delete("/v1/cores/house?hard=true").await.ok(), json!({"deleted": false, "rev": 5}));
+    assert_eq!(admin.delete("/v1/cores/agent:ada?hard=true").await.ok(), json!({"deleted": true, "rev": 2}));
     running.stop().await;
 }
 
@@ -144,7 +144,7 @@ async fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     admin.get("/v1/cores/house/search").await.problem(400, "query");
     admin.get("/v1/cores/%00/stats").await.problem(400, "control_character");
     admin.get("/v1/cores/agent:/stats").await.problem(400, "blank");
-    assert_eq!(admin.get("/v1/cores").await.ok()["cores"], json!([]));
+    assert_eq!(admin.get("/v1/cores").await.ok()["items"], json!([]));
     running.stop().await;
 }
 
@@ -161,7 +161,7 @@ async fn a_core_opens_to_those_it_is_granted_to_and_is_written_by_those_whose_ro
     let own = ada.post("/v1/cores/agent:ada/entries", &json!({"content": "her own"})).await.ok();
     assert_eq!(own["id"], "E-1");
     let names = ada.get("/v1/cores").await.ok();
-    let names: Vec<_> = names["cores"].as_array().unwrap().iter().map(|core| core["core"].clone()).collect();
+    let names: Vec<_> = names["items"].as_array().unwrap().iter().map(|core| core["id"].clone()).collect();
     assert_eq!(names, [json!("agent:ada"), json!("house")], "what is not opened is not listed");
     for core in ["secret", "agent:bob"] {
         let path = |rest: &str| format!("/v1/cores/{core}{rest}");

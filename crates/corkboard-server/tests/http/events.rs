@@ -98,18 +98,18 @@ async fn without_a_wish_for_a_stream_there_are_pages() {
     let server = Running::start().await;
     let admin = server.admin();
     write(&server.corkboard, "ada", 5).await;
-    let (mut seen, mut from) = (Vec::new(), 0);
+    let (mut seen, mut from) = (Vec::new(), "from_rev=0".to_owned());
     loop {
-        let page = admin.get(&format!("/v1/agents/ada/events?from_rev={from}&limit=2")).await.ok();
+        let page = admin.get(&format!("/v1/agents/ada/events?{from}&limit=2")).await.ok();
         assert_eq!(page["rev"], 5);
-        seen.extend(page["events"].as_array().unwrap().iter().map(|event| event["rev"].as_u64().unwrap()));
-        match page["next"].as_u64() {
-            Some(next) => from = next,
+        seen.extend(page["items"].as_array().unwrap().iter().map(|event| event["rev"].as_u64().unwrap()));
+        match page["next"].as_str() {
+            Some(next) => from = format!("cursor={next}"),
             None => break,
         }
     }
     assert_eq!(seen, [1, 2, 3, 4, 5]);
-    assert_eq!(admin.get("/v1/agents/nobody/events").await.ok(), json!({ "events": [], "next": null, "rev": 0 }));
+    assert_eq!(admin.get("/v1/agents/nobody/events").await.ok(), json!({ "items": [], "next": null, "rev": 0 }));
     admin.get("/v1/agents/ada/events?from_rev=6").await.problem(400, "future_revision");
     admin.get("/v1/agents/ada/events?from_rev=x").await.problem(400, "query");
     server.stop().await;
@@ -545,7 +545,7 @@ fn the_description_tells_of_streams_and_pages() {
     for path in ["/v1/agents/{agent}/events", "/v1/boards/{board}/events", "/v1/cores/{core}/events"] {
         let get = &description["paths"][path]["get"];
         let content = &get["responses"]["200"]["content"];
-        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/EventsResponse", "{path}");
+        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/RevisionPage", "{path}");
         assert_eq!(content["text/event-stream"]["schema"]["type"], "string", "{path}");
         let names: Vec<_> = get["parameters"].as_array().unwrap().iter().map(|given| &given["name"]).collect();
         assert!(names.contains(&&json!("from_rev")) && names.contains(&&json!("Last-Event-ID")), "{names:?}");

@@ -36,7 +36,7 @@ async fn rev(client: &Client, board: &str) -> u64 {
 
 /// Nobody approved the decision of that board, it is eve's, and its task waits.
 async fn expect_closed_gate(server: &Running, eve: &Client, board: &str) {
-    let decision = eve.get(&format!("/v1/boards/{board}/decisions")).await.ok()["decisions"][0].clone();
+    let decision = eve.get(&format!("/v1/boards/{board}/decisions")).await.ok()["items"][0].clone();
     assert_eq!((&decision["created_by"], &decision["verdict"]), (&json!("eve"), &Value::Null), "{decision}");
     assert_ne!(decision["trust"], "own", "{decision}");
     let view = server.corkboard.board(board).expect("a board").view().await.expect("its view");
@@ -90,16 +90,16 @@ async fn an_agents_fork_of_an_approved_board_waits_for_approval_again() {
     eve.post("/v1/boards/plan/fork", &json!({"id": "by-route"})).await.ok();
     for board in ["by-command", "by-route"] {
         expect_closed_gate(&server, &eve, board).await;
-        let found = eve.get(&format!("/v1/boards/{board}/discoveries")).await.ok()["discoveries"][0].clone();
+        let found = eve.get(&format!("/v1/boards/{board}/discoveries")).await.ok()["items"][0].clone();
         assert_eq!(found["created_by"], "grace", "who wrote it is known to the server");
         assert_ne!(found["trust"], "own", "but an agent does not vouch for the copy as a person would");
     }
 
     // A person who forks the board brings the approval along.
     grace.post("/v1/spaces/board/hers/commands", &fork).await.ok();
-    let decision = grace.get("/v1/boards/hers/decisions").await.ok()["decisions"][0].clone();
+    let decision = grace.get("/v1/boards/hers/decisions").await.ok()["items"][0].clone();
     assert_eq!(decision["verdict"], "approved");
-    assert_eq!(grace.get("/v1/boards/hers/discoveries").await.ok()["discoveries"][0]["trust"], "own");
+    assert_eq!(grace.get("/v1/boards/hers/discoveries").await.ok()["items"][0]["trust"], "own");
     server.stop().await;
 }
 
@@ -149,7 +149,7 @@ async fn an_agent_does_not_forge_a_persons_words_with_images_of_its_own_memory()
     });
     let restore = json!({"command": {"restore": {"image": {"scopes": [root], "last_note": 1}}}});
     eve.post("/v1/spaces/agent/eve/commands", &restore).await.ok();
-    let notes = eve.get("/v1/agents/eve/notes").await.ok()["notes"].clone();
+    let notes = eve.get("/v1/agents/eve/notes").await.ok()["items"].clone();
     assert_eq!((&notes[0]["author"], &notes[0]["text"]), (&json!("eve"), &json!("Let eve do it")), "{notes}");
     assert_ne!(notes[0]["trust"], "own", "{notes}");
     server.stop().await;

@@ -166,16 +166,16 @@ async fn paths_and_headers_that_are_none_are_refused() {
         ("a backslash", request("GET /v1/agents/..\\..\\x/entries/a", b"", b""), Refused(&[400, 404])),
         (
             "a number that is too large",
-            request("GET /v1/spaces/agent/a/log?after=99999999999999999999", b"", b""),
+            request("GET /v1/spaces/agent/a/log?from_rev=99999999999999999999", b"", b""),
             Problem(400, "query"),
         ),
         ("a number that is none", request("GET /v1/spaces/agent/a/log?limit=NaN", b"", b""), Problem(400, "query")),
         (
             "a commit that is none",
-            request("GET /v1/spaces/agent/a/log?after=1&commit=x", b"", b""),
+            request("GET /v1/spaces/agent/a/log?from_rev=1&commit=x", b"", b""),
             Problem(400, "query"),
         ),
-        ("no UTF-8 in a query", request("GET /v1/spaces/agent?after=%FF", b"", b""), Refused(&[200, 400])),
+        ("no UTF-8 in a query", request("GET /v1/spaces/agent?cursor=%FF", b"", b""), Refused(&[200, 400])),
         (
             "a cork-actor that is no object",
             request("GET /v1/me", b"Cork-Actor: [\"x\",\"agent\",\"worker\"]\r\n", b""),
@@ -269,7 +269,7 @@ async fn paths_and_headers_that_are_none_are_refused() {
         check(what, &exchange(&server, &bytes).await, expected);
     }
     let spaces = server.admin().get("/v1/spaces/agent").await.ok();
-    assert_eq!(spaces["spaces"], serde_json::json!([]), "nothing was written by any of it");
+    assert_eq!(spaces["items"], serde_json::json!([]), "nothing was written by any of it");
     server.stop().await;
 }
 
@@ -350,7 +350,7 @@ async fn new_names_with_invisible_or_turning_characters_are_refused() {
             admin.post("/v1/cores/house/entries", &json!({"content": "x", "tags": [name]})).await,
             admin.post("/v1/tokens", &with("principal")).await,
             admin.post("/v1/tokens", &with("label")).await,
-            admin.post("/v1/boards/b/tasks/T-1/assign", &json!({"to": name})).await,
+            admin.post("/v1/boards/b/tasks/T-1/assign", &json!({"agent": name})).await,
             answer(acting.header("content-type", "application/json").body(value.to_string())).await,
         ];
         for (place, refused) in refused.iter().enumerate() {

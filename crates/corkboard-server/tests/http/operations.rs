@@ -93,7 +93,7 @@ async fn a_server_whose_last_write_failed_is_not_ready_until_one_succeeds() {
     };
     tokio::time::timeout(Duration::from_secs(60), ready).await.expect("it is ready again");
     // What was tried is nothing that anybody sees.
-    assert_eq!(admin.get("/v1/agents").await.ok()["agents"].as_array().unwrap().len(), 1);
+    assert_eq!(admin.get("/v1/agents").await.ok()["items"].as_array().unwrap().len(), 1);
     assert!(server.corkboard.check().await.unwrap().is_empty());
 
     store.set_full(true);
@@ -114,7 +114,7 @@ async fn a_server_with_a_space_ahead_of_the_clock_is_ready_and_warns() {
     wrong.agent("ada").unwrap().working().set("k", &1).await.unwrap();
     let server = Running::with(Corkboard::with_store(store, Options::default()), settings()).await;
     let nobody = server.client("nobody");
-    assert!(nobody.get("/readyz").await.ok().get("warnings").is_none());
+    assert_eq!(nobody.get("/readyz").await.ok()["warnings"], serde_json::json!([]));
     server.admin().get("/v1/agents/ada/entries/k").await.ok();
     let health = nobody.get("/readyz").await.ok();
     let [warning] = &health["warnings"].as_array().unwrap()[..] else { panic!("{health}") };

@@ -133,7 +133,7 @@ async fn a_claim_that_waits_for_another_agent_ends_with_the_token_that_it_came_w
 async fn a_long_poll_is_not_answered_once_its_token_has_ended() {
     for end in ENDS {
         let scene = Scene::new().await;
-        let poll = scene.ada.request(Method::GET, "/v1/spaces/agent/ada/head?after=0&wait_s=30");
+        let poll = scene.ada.request(Method::GET, "/v1/spaces/agent/ada/head?from_rev=0&wait_s=30");
         let waiting = scene.wait_with(poll).await;
         scene.end_token(end).await;
         scene.write().await;
@@ -152,7 +152,7 @@ async fn a_browsers_long_poll_is_not_answered_once_its_session_has_ended() {
         let signed_in = no_redirect.build().unwrap().execute(form).await.unwrap();
         assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
         let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-        let poll = scene.server.stranger(Method::GET, "/v1/spaces/agent/ada/head?after=0&wait_s=30");
+        let poll = scene.server.stranger(Method::GET, "/v1/spaces/agent/ada/head?from_rev=0&wait_s=30");
         let waiting = scene.wait_with(poll.header(COOKIE, cookie)).await;
         scene.end_token(end).await;
         scene.write().await;
@@ -194,7 +194,7 @@ async fn a_slowly_sent_body_does_nothing_once_its_token_has_ended() {
             let scene = Scene::new().await;
             let answered = slowly(&scene, end, line, body).await;
             assert!(answered.starts_with("HTTP/1.1 401 "), "{line}: {answered}");
-            assert_eq!(scene.server.admin().get("/v1/spaces/agent").await.ok()["spaces"], json!([]), "{line}");
+            assert_eq!(scene.server.admin().get("/v1/spaces/agent").await.ok()["items"], json!([]), "{line}");
             scene.server.stop().await;
         }
     }

@@ -12,7 +12,7 @@ fn service(principal: &str, role: Role, grants: Value) -> TokenRequest {
 /// The actors of a space's log, in order.
 async fn actors(admin: &Client, space: &str) -> Vec<Value> {
     let log = admin.get(&format!("/v1/spaces/{space}/log")).await.ok();
-    log["records"].as_array().unwrap().iter().map(|record| record["body"]["actor"].clone()).collect()
+    log["items"].as_array().unwrap().iter().map(|record| record["body"]["actor"].clone()).collect()
 }
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn definitions_come_in_every_form_and_by_sets() {
     let running = Running::start().await;
     let admin = running.admin();
     let names = |tools: &Value, pointer: &str| -> Vec<String> {
-        let tools = tools["tools"].as_array().unwrap();
+        let tools = tools["items"].as_array().unwrap();
         tools.iter().map(|tool| tool.pointer(pointer).unwrap().as_str().unwrap().to_owned()).collect()
     };
     let usual = names(&admin.get("/v1/tools").await.ok(), "/function/name");
@@ -38,10 +38,10 @@ async fn definitions_come_in_every_form_and_by_sets() {
     assert_eq!(names(&admin.get("/v1/tools?format=openai_responses").await.ok(), "/name"), eight);
     let notebook = admin.get("/v1/tools?format=mcp&set=notebook").await.ok();
     assert_eq!(names(&notebook, "/name"), ["read_notebook", "update_notebook"]);
-    assert!(notebook["tools"][0]["inputSchema"].is_object(), "{notebook}");
+    assert!(notebook["items"][0]["inputSchema"].is_object(), "{notebook}");
     let anthropic = admin.get("/v1/tools?format=anthropic&set=anthropic,worker").await.ok();
-    assert_eq!(anthropic["tools"][0], json!({"type": "memory_20250818", "name": "memory"}));
-    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["tools"].as_array().unwrap().len(), 27);
+    assert_eq!(anthropic["items"][0], json!({"type": "memory_20250818", "name": "memory"}));
+    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["items"].as_array().unwrap().len(), 27);
     admin.get("/v1/tools?set=magic").await.problem(400, "tool_set");
     admin.get("/v1/tools?format=xml").await.problem(400, "query");
     running.stop().await;
@@ -199,7 +199,7 @@ async fn an_urgent_nudge_interrupts_every_tool_and_stops_complete_task_once() {
     assert!(said.contains("N-1 (urgent) from") && said.contains(": Stop"), "{said}");
     assert!(said.contains("1 other nudge waits"), "{said}");
     let nudges = admin.get("/v1/boards/b/nudges").await.ok();
-    assert_eq!(nudges["nudges"][0]["delivered"][0]["agent"], "ada");
+    assert_eq!(nudges["items"][0]["delivered"][0]["agent"], "ada");
     let written = call("write_memory", json!({"key": "k", "content": "v"})).await.ok();
     assert!(written["text"].as_str().unwrap().contains("N-1 (urgent) from"), "{written}");
     let wrong = call("write_memory", json!({"content": "no key"})).await;

@@ -30,7 +30,7 @@ async fn set(client: &Client, value: u64) -> u64 {
 async fn deeds(client: &Client) -> Vec<(&'static str, Value)> {
     let snapshot = client.post("/v1/agents/ada/snapshot", &json!({})).await.ok();
     vec![
-        ("/v1/agents/ada/notebook/restore", json!({"to": 1})),
+        ("/v1/agents/ada/notebook/restore", json!({"at": 1})),
         ("/v1/agents/ada/notebook/clear", Value::Null),
         ("/v1/agents/ada/notebook/forget", json!({"item": "KL-1"})),
         ("/v1/agents/ada/restore", snapshot),
@@ -75,16 +75,16 @@ async fn what_has_a_name_happens_once() {
     let first = update(&ada, BOOK).await;
     update(&ada, "KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because it is fixed\n").await;
     let restore = "/v1/agents/ada/notebook/restore";
-    let restored = named(&ada, restore, "book-1", &json!({"to": first})).await.ok();
+    let restored = named(&ada, restore, "book-1", &json!({"at": first})).await.ok();
     assert_eq!(restored["changes"].as_array().unwrap().len(), 1, "{restored}");
     let more = update(&ada, BOOK).await;
-    assert_eq!(named(&ada, restore, "book-1", &json!({"to": first})).await.ok(), restored);
-    named(&ada, restore, "book-1", &json!({"to": first + 1})).await.problem(409, "idempotency_mismatch");
+    assert_eq!(named(&ada, restore, "book-1", &json!({"at": first})).await.ok(), restored);
+    named(&ada, restore, "book-1", &json!({"at": first + 1})).await.problem(409, "idempotency_mismatch");
     assert_eq!(rev_now(&ada).await, more);
 
     let clear = "/v1/agents/ada/notebook/clear";
     let cleared = named(&ada, clear, "book-2", &Value::Null).await.ok();
-    assert!(cleared["items"].as_u64() > Some(0), "{cleared}");
+    assert!(cleared["removed"].as_u64() > Some(0), "{cleared}");
     let more = update(&ada, BOOK).await;
     assert_eq!(named(&ada, clear, "book-2", &Value::Null).await.ok(), cleared);
     assert_eq!(rev_now(&ada).await, more);
@@ -102,7 +102,7 @@ async fn what_has_a_name_happens_once() {
 
     let both = json!({"working": true, "long_term": true});
     let cleared = named(&ada, "/v1/agents/ada/clear", "all-2", &both).await.ok();
-    assert_eq!(cleared["entries"], 3);
+    assert_eq!(cleared["removed"], 3);
     let rev = set(&ada, 3).await;
     ada.post("/v1/cores/agent:ada/entries", &json!({"content": "water"})).await.ok();
     assert_eq!(named(&ada, "/v1/agents/ada/clear", "all-2", &both).await.ok(), cleared);

@@ -35,7 +35,7 @@ pub struct NoLogRef {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogPage {
     /// The revisions, oldest first.
-    pub revisions: Vec<RevisionDocument>,
+    pub items: Vec<RevisionDocument>,
     /// The reference to the rest; null on the last page.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub next: Option<LogRef>,
@@ -71,7 +71,7 @@ impl Corkboard {
             }
         }
         let next = (last < *to).then(|| LogRef { from: last + 1, ..reference.clone() });
-        Ok(LogPage { revisions, next, rev: view.rev() })
+        Ok(LogPage { items: revisions, next, rev: view.rev() })
     }
 }
 

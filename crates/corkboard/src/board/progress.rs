@@ -13,8 +13,8 @@ use crate::Result;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardProgress {
-    /// Which board.
-    pub board: BoardId,
+    /// The board's id.
+    pub id: BoardId,
     /// The revision that is shown.
     pub rev: u64,
     /// Where it is in its life.
@@ -47,7 +47,7 @@ impl BoardView {
         let (state, info) = (self.state(), self.info()?);
         let counted = TaskStatus::ALL.map(|status| (status.as_str(), state.count(status)));
         Ok(BoardProgress {
-            board: self.id().clone(),
+            id: self.id().clone(),
             rev: self.rev(),
             status: info.status,
             outcome: info.outcome,

@@ -37,7 +37,7 @@ pub struct BoardHit {
     /// Who added it.
     pub author: Arc<str>,
     /// When it was added.
-    pub timestamp: Timestamp,
+    pub at: Timestamp,
     /// How far it may be trusted.
     pub trust: Trust,
 }
@@ -151,8 +151,8 @@ fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<B
         BoardItem::Choice(id) => beginning(&state.choice(id)?.question).into_owned(),
     };
     let snippet = snippet(&document.body, query, Search::SNIPPET);
-    let (author, timestamp) = (document.author.into(), document.written);
-    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, timestamp, trust })
+    let (author, at) = (document.author.into(), document.written);
+    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, at, trust })
 }
 
 /// The first line of a text, or as much of it as makes a title.

@@ -15,7 +15,7 @@ use crate::store::{
     Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot,
     Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
-use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpacesDocument, StateDocument, Trimmed};
+use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpaceDocument, StateDocument, Trimmed};
 
 /// How long a server may keep a question for news waiting.
 const WAIT: Duration = Duration::from_secs(20);
@@ -51,7 +51,7 @@ impl ServerStore {
 impl ServerStoreShared {
     async fn head(&self, space: &SpaceId, after: Option<u64>) -> Result<Head, StoreError> {
         let asked = Instant::now();
-        let query = after.map(|rev| [("after", rev.to_string()), ("wait_s", WAIT.as_secs().to_string())]);
+        let query = after.map(|rev| [("from_rev", rev.to_string()), ("wait_s", WAIT.as_secs().to_string())]);
         let query = query.as_ref().map_or(&[][..], |query| &query[..]);
         let answer: HeadDocument = self.http.get(&path_of(space, "/head"), query).await.map_err(of_reading)?;
         if after.is_none() {
@@ -166,10 +166,10 @@ impl Store for ServerStore {
 
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         Box::pin(async move {
-            let mut query = vec![("after", cursor.rev.to_string()), ("limit", limit.to_string())];
+            let mut query = vec![("from_rev", cursor.rev.to_string()), ("limit", limit.to_string())];
             query.extend(cursor.commit.map(|commit| ("commit", commit.to_string())));
             let page: PageDocument = self.inner.http.get(&path_of(space, "/log"), &query).await.map_err(of_reading)?;
-            let records = page.records.into_iter().map(|record| {
+            let records = page.items.into_iter().map(|record| {
                 let RecordDocument { rev, commit, at, body } = record;
                 Record { rev, commit, at, body: body.get().as_bytes().to_vec() }
             });
@@ -199,10 +199,14 @@ impl Store for ServerStore {
     ) -> StoreFuture<'a, Vec<ListedSpace>> {
         Box::pin(async move {
             let mut query = vec![("limit", limit.to_string())];
-            query.extend(after.map(|space| ("after", space.name().to_owned())));
+            query.extend(after.map(|space| ("cursor", space.name().to_owned())));
             let path = format!("/v1/spaces/{}", kind.as_str());
-            let listed: SpacesDocument = self.inner.http.get(&path, &query).await.map_err(of_reading)?;
-            let spaces = listed.spaces.into_iter().map(|listed| ListedSpace {
+            #[derive(Deserialize)]
+            struct Listed {
+                items: Vec<SpaceDocument>,
+            }
+            let listed: Listed = self.inner.http.get(&path, &query).await.map_err(of_reading)?;
+            let spaces = listed.items.into_iter().map(|listed| ListedSpace {
                 space: SpaceId::of(kind, &listed.name),
                 head: listed.head,
                 next_due: listed.next_due,

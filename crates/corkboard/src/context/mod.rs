@@ -222,12 +222,10 @@ pub struct Composition {
     /// The revision of the memory that it shows; of the board, if it shows a board alone.
     pub rev: u64,
     /// The revision of the board that it shows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub board_rev: Option<u64>,
     /// What each section shows and leaves out, in the text's order. Empty ones are missing here as they are there.
     pub sections: Vec<SectionReport>,
     /// What came of [`Strategy::Summarize`], if something had to be summarized.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<SummaryReport>,
 }
 

@@ -46,7 +46,6 @@ pub struct SummaryReport {
     /// How many of them the model was not told, because they are too many.
     pub untold: u64,
     /// Why there is no summary. The window is as with [`Strategy::Compact`] then.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 

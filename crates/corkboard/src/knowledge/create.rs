@@ -10,8 +10,8 @@ use crate::{Corkboard, Result};
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreSummary {
-    /// Which. An agent's own is listed too, under a name that no shared one can have.
-    pub core: CoreId,
+    /// The core's name.
+    pub id: CoreId,
     /// The revision it is at.
     pub rev: u64,
     /// A few counts.
@@ -33,7 +33,7 @@ impl Corkboard {
         let listed = self.list(SpaceKind::Core, after.as_ref(), limit).await?;
         let cores = listed.into_iter().filter_map(|listed| {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
-            Some(CoreSummary { core: listed.space.as_core()?, rev: listed.head.rev, summary })
+            Some(CoreSummary { id: listed.space.as_core()?, rev: listed.head.rev, summary })
         });
         Ok(cores.collect())
     }

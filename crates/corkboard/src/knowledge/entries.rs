@@ -51,10 +51,9 @@ pub struct CoreEntries<'a> {
 
 /// A page of a core's entries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CorePage {
     /// The entries, oldest first.
-    pub entries: Vec<Arc<CoreEntry>>,
+    pub items: Vec<Arc<CoreEntry>>,
     /// What to go on after, if there are more.
     pub next: Option<CoreEntryId>,
     /// The revision that is shown.
@@ -139,7 +138,7 @@ impl<'a> IntoFuture for CoreEntries<'a> {
             let mut wanted = rest.filter(|entry| self.is_wanted(entry, now));
             let entries: Vec<_> = wanted.by_ref().take(self.limit).cloned().collect();
             let next = wanted.next().and(entries.last()).map(|entry| entry.id);
-            Ok(CorePage { entries, next, rev: current.head.rev })
+            Ok(CorePage { items: entries, next, rev: current.head.rev })
         })
     }
 }

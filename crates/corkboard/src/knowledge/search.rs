@@ -42,7 +42,7 @@ pub struct CoreHit {
     /// Who said it first.
     pub author: Arc<str>,
     /// When it was added or last changed.
-    pub timestamp: Timestamp,
+    pub at: Timestamp,
 }
 
 impl Searchable for CoreState {
@@ -100,6 +100,6 @@ fn hit(entry: &CoreEntry, score: f32, query: &Query) -> CoreHit {
         score,
         snippet: snippet(&entry.content, query, Search::SNIPPET),
         author: entry.author().into(),
-        timestamp: entry.updated_at,
+        at: entry.updated_at,
     }
 }

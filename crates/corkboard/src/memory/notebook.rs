@@ -67,7 +67,6 @@ pub struct Applied {
 
 /// What was done to a notebook, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookHistory {
     /// The revision from which it is known. Beyond 0, older revisions are no longer held.
     pub from_rev: u64,

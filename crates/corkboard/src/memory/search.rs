@@ -21,7 +21,6 @@ pub struct SearchHit {
     #[serde(flatten)]
     pub item: FoundItem,
     /// The scope it is in, where that is not the root.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<FoundScope>,
     /// How well it fits the query. Scores of different searches do not compare.
     pub score: f32,
@@ -30,7 +29,7 @@ pub struct SearchHit {
     /// Who wrote or said it.
     pub author: Arc<str>,
     /// When it was written or said.
-    pub timestamp: Timestamp,
+    pub at: Timestamp,
     /// How far it may be trusted.
     pub trust: Trust,
 }
@@ -188,13 +187,13 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
             let part = search_notebook::part(state.notebook(name.as_str())?, *item)?;
             let snippet = snippet(&part.body, query, Search::SNIPPET);
             let item = FoundItem::Notebook { notebook: name.clone(), item: *item };
-            let (author, timestamp) = (part.author.into(), part.written);
-            return Some(SearchHit { item, scope: None, score, snippet, author, timestamp, trust: Trust::Agent });
+            let (author, at) = (part.author.into(), part.written);
+            return Some(SearchHit { item, scope: None, score, snippet, author, at, trust: Trust::Agent });
         }
     };
     let found = state.scope(*id)?;
     let scope = (!id.is_root()).then(|| FoundScope { id: *id, name: found.name.clone() });
-    let (item, text, author, timestamp, trust) = match document {
+    let (item, text, author, at, trust) = match document {
         MemoryDocument::Entry(_, key) => {
             let entry = found.entries.get(&key)?;
             let (version, importance, tags) = (entry.version, entry.importance, entry.tags.clone());
@@ -208,5 +207,5 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
         MemoryDocument::Notebook(..) => return None,
     };
     let snippet = snippet(&text, query, Search::SNIPPET);
-    Some(SearchHit { item, scope, score, snippet, author: author.clone(), timestamp, trust })
+    Some(SearchHit { item, scope, score, snippet, author: author.clone(), at, trust })
 }

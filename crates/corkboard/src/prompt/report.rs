@@ -18,7 +18,7 @@ pub struct UpdateReport {
     /// The model's name.
     pub model: String,
     /// What it was told about the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub task: Option<String>,
     /// What came of it.
     pub outcome: UpdateOutcome,
@@ -28,15 +28,15 @@ pub struct UpdateReport {
     #[serde(default)]
     pub left_out: Vec<String>,
     /// The ids that the notebook does not have, and that were left out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub skipped: Vec<String>,
     /// What changed, or would have: a line for each change.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub changes: Vec<String>,
     /// The version of the notebook that the model was shown last; 0 if it was never written.
     pub version_before: u64,
     /// The version that its block made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub version: Option<u64>,
     /// Tokens of all questions, as the server counts them or else by estimate.
     pub input_tokens: u64,
@@ -79,7 +79,7 @@ pub struct Attempt {
     /// Why the answer ended.
     pub stop: StopReason,
     /// What was wrong with it. Warnings did not keep it from being applied.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub problems: Vec<AttemptProblem>,
 }
 
@@ -89,15 +89,15 @@ pub struct Attempt {
 #[non_exhaustive]
 pub struct AttemptProblem {
     /// Whether it is only a warning.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub warning: bool,
     /// The line of the answer, from 1, if it is one line's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
     /// The line, or a part of it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub excerpt: String,
 }
 

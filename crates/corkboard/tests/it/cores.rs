@@ -79,7 +79,7 @@ async fn entries_are_listed_by_pages_and_filters() {
     });
     core.add_many(entries.collect()).await.unwrap();
     core.forget(id(22), None).await.unwrap();
-    let numbers = |page: &corkboard::CorePage| page.entries.iter().map(|entry| entry.id.0).collect::<Vec<_>>();
+    let numbers = |page: &corkboard::CorePage| page.items.iter().map(|entry| entry.id.0).collect::<Vec<_>>();
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
         let mut page = core.entries().limit(8);
@@ -87,7 +87,7 @@ async fn entries_are_listed_by_pages_and_filters() {
             page = page.after(after);
         }
         let page = page.await.unwrap();
-        assert!(page.entries.len() <= 8 && !page.entries.is_empty());
+        assert!(page.items.len() <= 8 && !page.items.is_empty());
         seen.extend(numbers(&page));
         after = page.next;
         if after.is_none() {
@@ -99,7 +99,7 @@ async fn entries_are_listed_by_pages_and_filters() {
     assert_eq!(numbers(&core.entries().kind(MemoryKind::Insight).await.unwrap()), [5, 10, 15, 20, 25]);
     assert_eq!(numbers(&core.entries().trust(Trust::Outside).await.unwrap()), [10, 20]);
     assert_eq!(numbers(&core.entries().forgotten(ForgottenEntries::Only).await.unwrap()), [22]);
-    assert_eq!(core.entries().forgotten(ForgottenEntries::Include).await.unwrap().entries.len(), 25);
+    assert_eq!(core.entries().forgotten(ForgottenEntries::Include).await.unwrap().items.len(), 25);
     // A page that ends with the last entry says so.
     assert_eq!(core.entries().after(id(20)).limit(4).await.unwrap().next, None);
 }
@@ -150,7 +150,7 @@ async fn what_expires_is_gone_swept_or_not() {
         home.clock.advance(Duration::from_secs(60));
         assert_eq!(found(&core, "red").await, [0; 0]);
         assert_eq!(core.get(id(1)).await.unwrap(), None);
-        assert_eq!(core.entries().await.unwrap().entries.len(), 1);
+        assert_eq!(core.entries().await.unwrap().items.len(), 1);
         assert_eq!((core.stats().await.unwrap().entries, core.stats().await.unwrap().rev), (1, 2));
         assert_eq!(corkboard.tick().await.unwrap(), 1);
         assert_eq!(core.stats().await.unwrap().rev, 3);
@@ -172,7 +172,7 @@ async fn what_two_learn_at_once_is_one_entry() {
     };
     in_time(async { tokio::join!(learn(&ours, "ann"), learn(&theirs, "bob")) }).await;
     for corkboard in [&ours, &theirs] {
-        let entries = corkboard.core("shared").unwrap().entries().await.unwrap().entries;
+        let entries = corkboard.core("shared").unwrap().entries().await.unwrap().items;
         assert_eq!(entries.len(), 20);
         assert!(entries.iter().all(|entry| entry.provenance.len() == 2), "both said it");
     }

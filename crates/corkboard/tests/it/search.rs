@@ -162,9 +162,9 @@ async fn a_hit_tells_what_where_and_why() {
         let mut hit = serde_json::to_value(&hits[0]).unwrap();
         assert!(hit["score"].take().as_f64().unwrap() > 0.0);
         let expected = json!({
-            "key": "plan", "version": 1, "importance": 0.9, "tags": ["project"], "score": null,
+            "key": "plan", "version": 1, "importance": 0.9, "tags": ["project"], "scope": null, "score": null,
             "snippet": "goal: add login, port: 8080, steps: schema, routes",
-            "author": "Grace", "timestamp": "2026-02-04T12:00:00Z", "trust": "agent",
+            "author": "Grace", "at": "2026-02-04T12:00:00Z", "trust": "agent",
         });
         // 0.9 is no 64-bit number.
         hit["importance"] = json!(0.9);
@@ -178,7 +178,7 @@ async fn a_hit_tells_what_where_and_why() {
         let snippet = "prefers short answers";
         let timestamp = "2026-02-04T12:00:00Z";
         let expected = json!({
-            "note": 1, "score": null, "snippet": snippet, "author": null, "timestamp": timestamp, "trust": "agent"
+            "note": 1, "scope": null, "score": null, "snippet": snippet, "author": null, "at": timestamp, "trust": "agent"
         });
         assert_eq!(hit, expected);
     })

@@ -86,7 +86,7 @@ impl List {
 }
 
 pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummary>, CliError> {
-    all_pages(async |last: Option<&BoardSummary>| corkboard.boards(last.map(|last| &last.board), PAGE).await).await
+    all_pages(async |last: Option<&BoardSummary>| corkboard.boards(last.map(|last| &last.id), PAGE).await).await
 }
 
 fn not_shown(archived: u64) -> String {
@@ -109,7 +109,7 @@ fn listing(boards: &[BoardSummary]) -> String {
         };
         let created = text("created_at").parse::<Timestamp>().map_or_else(|_| String::new(), |at| age(at, now));
         [
-            one_line(board.board.as_str()),
+            one_line(board.id.as_str()),
             one_line(text("name")),
             status,
             format!("{done}/{}", number(summary.get("tasks"))),

@@ -38,7 +38,7 @@ impl Log {
         let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
         while let Some(reference) = rest.take_if(|_| revisions.len() < limit) {
             let page = session.corkboard.revisions(&reference, PAGE.min(limit - revisions.len())).await?;
-            revisions.extend(page.revisions);
+            revisions.extend(page.items);
             rest = page.next;
         }
         session.output.answer(&json_object! { items: &revisions, next: rest.map(|rest| rest.to_string()) }, || {

@@ -42,7 +42,7 @@ fn hit_table(hits: &[BoardHit]) -> String {
             format!("{}{}", hit.trust.mark(), one_line(&hit.title)),
             format!("{}{}", hit.trust.mark(), one_line(&hit.snippet)),
             format!("{:.2}", hit.score),
-            age(hit.timestamp, now),
+            age(hit.at, now),
         ]
     });
     let header = [("FOUND", Fit), ("TITLE", Percent(35)), ("SNIPPET", Rest), ("SCORE", Fit), ("WRITTEN", Fit)];

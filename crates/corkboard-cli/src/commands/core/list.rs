@@ -32,14 +32,14 @@ impl List {
 }
 
 pub(crate) async fn every_core(corkboard: &Corkboard) -> Result<Vec<CoreSummary>, CliError> {
-    all_pages(async |last: Option<&CoreSummary>| corkboard.cores(last.map(|last| &last.core), PAGE).await).await
+    all_pages(async |last: Option<&CoreSummary>| corkboard.cores(last.map(|last| &last.id), PAGE).await).await
 }
 
 fn listing(cores: &[CoreSummary]) -> String {
     let rows = cores.iter().map(|core| {
         let number = |name: &str| core.summary.get(name).and_then(Value::as_u64).unwrap_or_default();
         [
-            one_line(core.core.as_str()),
+            one_line(core.id.as_str()),
             number("entries").to_string(),
             number("forgotten").to_string(),
             bytes(number("bytes")),

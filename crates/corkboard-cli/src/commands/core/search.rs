@@ -49,7 +49,7 @@ fn hit_table(hits: &[CoreHit]) -> String {
             hit.trust.to_string(),
             one_line(&hit.author),
             format!("{:.2}", hit.score),
-            age(hit.timestamp, now),
+            age(hit.at, now),
         ]
     });
     let header =

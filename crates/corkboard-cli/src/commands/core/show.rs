@@ -81,18 +81,18 @@ impl Show {
             entries = entries.forgotten(ForgottenEntries::Only);
         }
         let page = entries.await?;
-        let documents: Vec<_> = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
+        let documents: Vec<_> = page.items.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
         let answer = json_object! { items: documents, next: page.next, rev: page.rev };
-        let empty = if page.entries.is_empty() { emptiness(&core).await? } else { None };
+        let empty = if page.items.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))
     }
 }
 
 fn listing(page: &CorePage) -> String {
-    if page.entries.is_empty() {
+    if page.items.is_empty() {
         return "no such entries".into();
     }
-    let table = entry_table(page.entries.iter().map(|entry| &**entry));
+    let table = entry_table(page.items.iter().map(|entry| &**entry));
     match page.next {
         Some(next) => format!("{table}\nthere are more: --cursor {next}"),
         None => table,

@@ -183,7 +183,7 @@ async fn timed_writes(corkboard: &Corkboard, scratch: &str) -> Result<Vec<Durati
 async fn load_agents(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let words = LoadWords { check: "agents", plural: "agents", one: "agent", load: ("agent loads", "agents load") };
     let load = async |agent: &AgentSummary| {
-        let id = agent.agent.as_str();
+        let id = agent.id.as_str();
         let loaded = async { corkboard.agent(id)?.rev().await.map(|_| ()) };
         (id.to_owned(), loaded.await)
     };
@@ -193,7 +193,7 @@ async fn load_agents(corkboard: &Corkboard, report: &mut Report) -> Result<(), C
 async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let words = LoadWords { check: "boards", plural: "boards", one: "board", load: ("board loads", "boards load") };
     let load = async |board: &BoardSummary| {
-        let id = board.board.as_str();
+        let id = board.id.as_str();
         let loaded = async { corkboard.board(id)?.view().await.map(|_| ()) };
         let loaded = match loaded.await {
             // What was deleted meanwhile, or never made, is no damage.
@@ -209,9 +209,9 @@ async fn load_cores(corkboard: &Corkboard, report: &mut Report) -> Result<(), Cl
     let load = ("memory core loads", "memory cores load");
     let words = LoadWords { check: "cores", plural: "memory cores", one: "core", load };
     let load = async |summary: &CoreSummary| {
-        let name = summary.core.as_str();
+        let name = summary.id.as_str();
         let loaded = async {
-            let core = match summary.core.agent() {
+            let core = match summary.id.agent() {
                 Some(agent) => Core::clone(&*corkboard.agent(agent.as_str())?.long_term()?),
                 None => corkboard.core(name)?,
             };

@@ -59,7 +59,7 @@ fn hit_table(hits: &[SearchHit]) -> String {
             format!("{}{}{}", hit.trust.mark(), one_line(&name), place.unwrap_or_default()),
             format!("{}{}", hit.trust.mark(), one_line(&hit.snippet)),
             format!("{:.2}", hit.score),
-            age(hit.timestamp, now),
+            age(hit.at, now),
         ]
     });
     let header = [("FOUND", Percent(30)), ("SNIPPET", Rest), ("SCORE", Fit), ("UPDATED", Fit)];

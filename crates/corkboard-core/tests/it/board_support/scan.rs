@@ -221,7 +221,7 @@ fn check_task(state: &BoardState, task: &Task) {
     assert_eq!(state.awaits(id).collect::<Vec<_>>(), awaited(state, id));
     let why = state.hindrances(id);
     assert_eq!(why.is_empty(), !state.blocked().any(|blocked| blocked == id), "{id}: {why:?}");
-    assert!(!why.iter().any(|why| matches!(why, Hindrance::Dependencies { on } if on.is_empty())));
+    assert!(!why.iter().any(|why| matches!(why, Hindrance::Dependencies { depends_on: on } if on.is_empty())));
     if let Some(cancelled) = &task.cancellation
         && cancelled.cause.is_upstream()
     {

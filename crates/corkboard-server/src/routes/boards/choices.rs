@@ -11,23 +11,6 @@ pub(super) fn routes() -> Routes {
     routes!(list_choices, get_choice, add_choice, choose_branch).tag("tasks")
 }
 
-/// Choices.
-#[derive(Serialize, ToSchema)]
-struct ChoicesBody {
-    /// In order.
-    choices: Vec<Arc<Choice>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// A choice that was added.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "C-1", "rev": 5}))]
-struct ChoiceAddedBody {
-    /// Its id.
-    id: ChoiceId,
-}
-
 /// Which branch is taken.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,13 +27,12 @@ struct ChooseBody {
     get,
     path = "/v1/boards/{board}/choices",
     params(BoardPath, AtQuery, PageQuery),
-    responses((status = 200, body = WithRev<ChoicesBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<Choice>>), Problems)
 )]
-async fn list_choices(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ChoicesBody> {
+async fn list_choices(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Choice>>> {
     let view = read.view().await?;
-    let (choices, next) =
-        page.from(|after| view.state().records_after::<Choice>(after), |choice| choice.id.to_string())?;
-    Ok(RevResponse::new(ChoicesBody { choices, next }, view.rev()))
+    let page = page.from(|after| view.state().records_after::<Choice>(after), |choice| choice.id.to_string())?;
+    Ok(RevResponse::new(page.into(), view.rev()))
 }
 
 /// Read a choice.
@@ -77,12 +59,12 @@ async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response,
     params(BoardPath, Writes),
     request_body(content = NewChoice, example = json!({"question": "Where do sessions live?", "options": [
         {"name": "cookie", "tasks": ["T-2"]}, {"name": "token", "tasks": ["T-3"]}]})),
-    responses((status = 201, body = WithRev<ChoiceAddedBody>), Problems)
+    responses((status = 201, body = WithRev<IdBody<ChoiceId>>), Problems)
 )]
-async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResult<ChoiceAddedBody> {
+async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResult<IdBody<ChoiceId>> {
     let board = write.board()?;
     let id = board.add_choice(choice).await?;
-    created(&board, ChoiceAddedBody { id })
+    created(&board, IdBody { id })
 }
 
 /// Choose a branch.

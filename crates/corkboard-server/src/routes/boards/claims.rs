@@ -42,14 +42,11 @@ struct ClaimBody {
 struct ClaimedBody {
     /// Which; null: nothing is ready.
     task: Option<TaskId>,
-    /// The claim's epoch: to be sent with everything that is done under it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The claim's epoch: to be sent with everything that is done under it; null without a task.
     epoch: Option<u64>,
-    /// Until when it holds, if the holder is not heard of.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Until when it holds, if the holder is not heard of; null without a task.
     deadline: Option<Timestamp>,
-    /// Which attempt it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Which attempt it is; null without a task.
     attempt: Option<u32>,
 }
 

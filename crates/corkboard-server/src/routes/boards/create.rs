@@ -39,14 +39,13 @@ struct BoardBody {
 /// A board that was made, and what it began with.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BoardCreatedBody)]
-#[schema(example = json!({"id": "add-login-1a2b3c4d", "drawn": ["house-rules:E-1"], "tasks": [], "passed_over": [], "rev": 1}))]
+#[schema(example = json!({"id": "add-login-1a2b3c4d", "drawn": ["house-rules:E-1"], "pattern": null, "tasks": [], "passed_over": [], "rev": 1}))]
 struct CreatedBody {
     /// Its id.
     id: BoardId,
     /// What it drew from its memory cores, the best first.
     drawn: Vec<CoreRef>,
-    /// The task pattern that its first tasks were made from.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The task pattern that its first tasks were made from; null if there is none.
     pattern: Option<CoreRef>,
     /// Those tasks.
     tasks: Vec<TaskId>,
@@ -67,28 +66,12 @@ struct ForkBody {
     id: Option<String>,
 }
 
-/// A board that was made from another.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "add-login-second-try-5e6f7a8b", "rev": 1}))]
-struct ForkedBody {
-    /// Its id.
-    id: BoardId,
-}
-
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Nothing of it is left in the store's files, tables and keys. It may take long.
+    /// Delete it for good: leave nothing of it in the store's files, tables and keys. It may take long.
     #[serde(default)]
-    scrub: bool,
-}
-
-/// What a deletion did.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"deleted": true, "rev": 9}))]
-struct BoardDeletedBody {
-    /// Whether there was one.
-    deleted: bool,
+    hard: bool,
 }
 
 /// Make a board.
@@ -135,14 +118,14 @@ async fn create_board(
     path = "/v1/boards/{board}/fork",
     params(BoardPath, Named),
     request_body = Option<ForkBody>,
-    responses((status = 201, body = WithRev<ForkedBody>), Problems)
+    responses((status = 201, body = WithRev<IdBody<BoardId>>), Problems)
 )]
 async fn fork_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     conditions: WriteConditions,
     OptionalBody(ForkBody { at, name, id }): OptionalBody<ForkBody>,
-) -> RevResult<ForkedBody> {
+) -> RevResult<IdBody<BoardId>> {
     let mut fork = caller.board(&path.board)?.fork();
     fork = match caller.new_board_id(id)? {
         NewBoardId::Asked(id) => fork.id(id),
@@ -158,7 +141,7 @@ async fn fork_board(
         fork = fork.idempotency_key(key);
     }
     let board = fork.await?;
-    Ok(RevResponse::new(ForkedBody { id: board.id().clone() }, board.last_rev()).created())
+    Ok(RevResponse::new(IdBody { id: board.id().clone() }, board.last_rev()).created())
 }
 
 /// Delete a board with its log, whatever state it is in.
@@ -168,21 +151,21 @@ async fn fork_board(
     delete,
     path = "/v1/boards/{board}",
     params(BoardPath, DeleteQuery),
-    responses((status = 200, body = WithRev<BoardDeletedBody>), Problems)
+    responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DeleteQuery>,
     conditions: WriteConditions,
-) -> RevResult<BoardDeletedBody> {
+) -> RevResult<DeletedBody> {
     conditions.nothing()?;
     let board = caller.board(&path.board)?;
-    let deleted = match query.scrub {
+    let deleted = match query.hard {
         true => caller.corkboard().forget_board(board.id().as_str()).await?,
         false => caller.corkboard().delete_board(board.id().as_str()).await?,
     };
     // A tombstone is a revision, too: a board of the same id goes on counting after it.
     let head = caller.log(SpaceKind::Board, board.id().as_str())?.head().await?;
-    Ok(RevResponse::new(BoardDeletedBody { deleted }, head.rev))
+    Ok(RevResponse::new(DeletedBody { deleted }, head.rev))
 }

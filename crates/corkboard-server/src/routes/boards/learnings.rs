@@ -20,22 +20,6 @@ pub(super) fn routes() -> Routes {
     .tag("learnings")
 }
 
-/// What a board may have taught.
-#[derive(Serialize, ToSchema)]
-struct LearningsBody {
-    /// The best first, each with what became of it.
-    learnings: Vec<LearningCandidate>,
-}
-
-/// A page of what a board may have taught.
-#[derive(Serialize, ToSchema)]
-struct LearningsPage {
-    /// The best first, each with what became of it.
-    learnings: Vec<LearningCandidate>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
 /// How a learning is to be promoted.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -91,36 +75,36 @@ struct RollBackEverywhereBody {
     reason: Option<String>,
 }
 
-/// See what a board may have taught. Nothing is written.
+/// See what a board may have taught: the best first, each with what became of it. Nothing is written.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/learnings",
     params(BoardPath, PageQuery),
-    responses((status = 200, body = WithRev<LearningsPage>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<LearningCandidate>>), Problems)
 )]
 async fn list_learnings(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(page): Query<PageQuery>,
-) -> RevResult<LearningsPage> {
+) -> RevResult<ItemsBody<LearningCandidate>> {
     let board = caller.board(&path.board)?;
-    let (learnings, next) = page.of(board.learnings().await?.into_iter(), |learning| learning.id.to_string())?;
-    respond(&board, LearningsPage { learnings, next })
+    let page = page.of(board.learnings().await?.into_iter(), |learning| learning.id.to_string())?;
+    respond(&board, page.into())
 }
 
 /// Look for what a board taught.
 ///
-/// Once it has ended, its log says that somebody looked.
+/// The best first, each with what became of it. Once the board has ended, its log says that somebody looked.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/extract",
     params(BoardPath, Writes),
-    responses((status = 200, body = WithRev<LearningsBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<LearningCandidate>>), Problems)
 )]
-async fn extract_learnings(write: BoardWrite) -> RevResult<LearningsBody> {
+async fn extract_learnings(write: BoardWrite) -> RevResult<ItemsBody<LearningCandidate>> {
     let board = write.board()?;
     let learnings = board.extract_learning_candidates().await?;
-    respond(&board, LearningsBody { learnings })
+    respond(&board, ItemsBody::all(learnings))
 }
 
 /// Promote a learning into a memory core.

@@ -26,10 +26,10 @@ pub(super) fn routes() -> Routes {
 /// How a board is to be completed.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schema(as = CompleteBoardBody, example = json!({"comment": "good enough", "unfinished": "cancel"}))]
+#[schema(as = CompleteBoardBody, example = json!({"reason": "good enough", "unfinished": "cancel"}))]
 struct CompleteBody {
-    /// What else there is to say.
-    comment: Option<String>,
+    /// Why.
+    reason: Option<String>,
     /// What becomes of tasks that are not finished: `refuse` (the board goes on) or `cancel`.
     unfinished: Unfinished,
 }
@@ -73,10 +73,10 @@ struct ArchivedBody {
 )]
 async fn complete_board(
     write: BoardWrite,
-    OptionalBody(CompleteBody { comment, unfinished }): OptionalBody<CompleteBody>,
+    OptionalBody(CompleteBody { reason, unfinished }): OptionalBody<CompleteBody>,
 ) -> RevResult<EndedBody> {
     let board = write.board()?;
-    let outcome = board.complete(comment, unfinished).await?;
+    let outcome = board.complete(reason, unfinished).await?;
     respond(&board, EndedBody { outcome })
 }
 
@@ -85,15 +85,15 @@ async fn complete_board(
     post,
     path = "/v1/boards/{board}/cancel",
     params(BoardPath, Writes),
-    request_body = Option<CommentBody>,
+    request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<EndedBody>), Problems)
 )]
 async fn cancel_board(
     write: BoardWrite,
-    OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
+    OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
 ) -> RevResult<EndedBody> {
     let board = write.board()?;
-    let outcome = board.cancel(comment).await?;
+    let outcome = board.cancel(reason).await?;
     respond(&board, EndedBody { outcome })
 }
 
@@ -153,15 +153,15 @@ async fn purge_board(write: BoardWrite) -> RevResult<DoneBody> {
     post,
     path = "/v1/boards/{board}/pause",
     params(BoardPath, Writes),
-    request_body = Option<CommentBody>,
+    request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn pause_board(
     write: BoardWrite,
-    OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
+    OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
 ) -> RevResult<DoneBody> {
     let board = write.board()?;
-    board.pause(comment).await?;
+    board.pause(reason).await?;
     respond(&board, DoneBody {})
 }
 

@@ -61,19 +61,6 @@ impl StatusName {
     }
 }
 
-/// A page of boards.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"boards": [{"board": "add-login-1a2b3c4d", "rev": 7, "summary": {"name": "Add login",
-    "goal": "Users sign in", "status": "active", "created_at": "2026-01-05T09:00:00Z", "tasks": 3,
-    "by_status": {"pending": 3}, "ready": 1, "bytes": 1900}}], "next": "add-login-1a2b3c4d"}))]
-struct BoardsBody {
-    /// The boards, in the order of their ids.
-    boards: Vec<BoardSummary>,
-    /// The cursor of the next page; missing: this was the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
 /// List boards.
 ///
 /// Those that the token opens, in the order of their ids, each with the revision that it is at.
@@ -81,9 +68,12 @@ struct BoardsBody {
     get,
     path = "/v1/boards",
     params(ListQuery),
-    responses((status = 200, body = BoardsBody), Problems)
+    responses((status = 200, body = ItemsBody<BoardSummary>), Problems)
 )]
-async fn list_boards(caller: Caller, Query(query): Query<ListQuery>) -> Result<Json<BoardsBody>, HttpError> {
+async fn list_boards(
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<ItemsBody<BoardSummary>>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let limits = &caller.corkboard().options().limits;
     let mut after = query.cursor.map(|cursor| BoardId::new(&cursor, limits)).transpose()?;
@@ -91,10 +81,10 @@ async fn list_boards(caller: Caller, Query(query): Query<ListQuery>) -> Result<J
     loop {
         let page = caller.corkboard().boards(after.as_ref(), MOST).await?;
         let is_last = page.len() < MOST;
-        after = page.last().map(|board| board.board.clone());
+        after = page.last().map(|board| board.id.clone());
         // One that was never made leaves no more than its id.
         let is_meant = |board: &BoardSummary| {
-            caller.sees(SpaceKind::Board, board.board.as_str())
+            caller.sees(SpaceKind::Board, board.id.as_str())
                 && board.summary.get("name").is_some()
                 && query.status.is_none_or(|status| status.is_of(board))
         };
@@ -105,7 +95,7 @@ async fn list_boards(caller: Caller, Query(query): Query<ListQuery>) -> Result<J
     }
     let next = (boards.len() > limit).then(|| {
         boards.truncate(limit);
-        boards.last().map(|board| board.board.to_string())
+        boards.last().map(|board| board.id.to_string())
     });
-    Ok(Json(BoardsBody { boards, next: next.flatten() }))
+    Ok(Json(ItemsBody { items: boards, next: next.flatten() }))
 }

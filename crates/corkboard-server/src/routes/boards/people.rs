@@ -22,15 +22,6 @@ struct NudgesQuery {
     r#for: Option<String>,
 }
 
-/// Nudges.
-#[derive(Serialize, ToSchema)]
-struct NudgesBody {
-    /// Each with who has read and who has acknowledged it.
-    nudges: Vec<Arc<Nudge>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
 /// Something to be said to those who work.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,14 +39,6 @@ struct NudgeBody {
     expires_at: Option<Timestamp>,
 }
 
-/// A nudge that was given.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "N-1", "rev": 9}))]
-struct NudgedBody {
-    /// Its id.
-    id: NudgeId,
-}
-
 /// Those that were acknowledged.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"acknowledged": ["N-1"], "rev": 10}))]
@@ -64,41 +47,23 @@ struct AcknowledgedBody {
     acknowledged: Vec<NudgeId>,
 }
 
-/// What people signed off.
-#[derive(Serialize, ToSchema)]
-struct ApprovalsBody {
-    /// In order.
-    approvals: Vec<Arc<Approval>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// What was said of a decision.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "AP-1", "rev": 11}))]
-struct JudgedBody {
-    /// The approval's id.
-    id: ApprovalId,
-}
-
 /// List nudges: all of them, or what is said to one agent.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/nudges",
     params(BoardPath, NudgesQuery, PageQuery),
-    responses((status = 200, body = WithRev<NudgesBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<Nudge>>), Problems)
 )]
 async fn list_nudges(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<NudgesQuery>,
     Query(page): Query<PageQuery>,
-) -> RevResult<NudgesBody> {
+) -> RevResult<ItemsBody<Arc<Nudge>>> {
     let Some(agent) = query.r#for else {
         let view = caller.board(&path.board)?.view().await?;
-        let (nudges, next) =
-            page.from(|after| view.state().records_after::<Nudge>(after), |nudge| nudge.id.to_string())?;
-        return Ok(RevResponse::new(NudgesBody { nudges, next }, view.rev()));
+        let page = page.from(|after| view.state().records_after::<Nudge>(after), |nudge| nudge.id.to_string())?;
+        return Ok(RevResponse::new(page.into(), view.rev()));
     };
     if !page.is_everything() {
         let detail = "what is said to one agent is read as a whole, and counts as read: give no limit and no cursor";
@@ -106,7 +71,7 @@ async fn list_nudges(
     }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.nudges_for().await?;
-    respond(&board, NudgesBody { nudges, next: None })
+    respond(&board, ItemsBody::all(nudges))
 }
 
 /// Read a nudge. That does not count as reading it for anybody.
@@ -132,18 +97,18 @@ async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, H
     path = "/v1/boards/{board}/nudges",
     params(BoardPath, Writes),
     request_body = NudgeBody,
-    responses((status = 201, body = WithRev<NudgedBody>), Problems)
+    responses((status = 201, body = WithRev<IdBody<NudgeId>>), Problems)
 )]
 async fn add_nudge(
     write: BoardWrite,
     Body(NudgeBody { to, message, priority, expires_at }): Body<NudgeBody>,
-) -> RevResult<NudgedBody> {
+) -> RevResult<IdBody<NudgeId>> {
     if let NudgeTarget::Agent(agent) = &to {
         AgentId::check(agent.as_str(), &write.caller.corkboard().options().limits)?;
     }
     let board = write.board()?;
     let id = board.inject_nudge(NewNudge { to, message, priority, expires_at }).await?;
-    created(&board, NudgedBody { id })
+    created(&board, IdBody { id })
 }
 
 /// Say that the caller heeds what was said to them.
@@ -164,13 +129,12 @@ async fn acknowledge_nudge(write: BoardWrite<NudgePath>) -> RevResult<Acknowledg
     get,
     path = "/v1/boards/{board}/approvals",
     params(BoardPath, AtQuery, PageQuery),
-    responses((status = 200, body = WithRev<ApprovalsBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<Approval>>), Problems)
 )]
-async fn list_approvals(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ApprovalsBody> {
+async fn list_approvals(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Approval>>> {
     let view = read.view().await?;
-    let (approvals, next) =
-        page.from(|after| view.state().records_after::<Approval>(after), |approval| approval.id.to_string())?;
-    Ok(RevResponse::new(ApprovalsBody { approvals, next }, view.rev()))
+    let page = page.from(|after| view.state().records_after::<Approval>(after), |approval| approval.id.to_string())?;
+    Ok(RevResponse::new(page.into(), view.rev()))
 }
 
 /// Approve a decision. What waits for it may go on.
@@ -179,15 +143,15 @@ async fn list_approvals(read: BoardRead, Query(page): Query<PageQuery>) -> RevRe
     path = "/v1/boards/{board}/decisions/{decision}/approve",
     params(DecisionPath, Writes),
     request_body = Option<CommentBody>,
-    responses((status = 200, body = WithRev<JudgedBody>), Problems)
+    responses((status = 200, body = WithRev<IdBody<ApprovalId>>), Problems)
 )]
 async fn approve_decision(
     write: BoardWrite<DecisionPath>,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> RevResult<JudgedBody> {
+) -> RevResult<IdBody<ApprovalId>> {
     let board = write.board()?;
     let id = board.approve(write.path.decision, comment).await?;
-    respond(&board, JudgedBody { id })
+    respond(&board, IdBody { id })
 }
 
 /// Reject a decision: it does not hold. What waits for it may go on without it.
@@ -196,13 +160,13 @@ async fn approve_decision(
     path = "/v1/boards/{board}/decisions/{decision}/reject",
     params(DecisionPath, Writes),
     request_body = Option<CommentBody>,
-    responses((status = 200, body = WithRev<JudgedBody>), Problems)
+    responses((status = 200, body = WithRev<IdBody<ApprovalId>>), Problems)
 )]
 async fn reject_decision(
     write: BoardWrite<DecisionPath>,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> RevResult<JudgedBody> {
+) -> RevResult<IdBody<ApprovalId>> {
     let board = write.board()?;
     let id = board.reject(write.path.decision, comment).await?;
-    respond(&board, JudgedBody { id })
+    respond(&board, IdBody { id })
 }

@@ -26,49 +26,6 @@ pub(super) fn routes() -> Routes {
     .tag("records")
 }
 
-/// Decisions.
-#[derive(Serialize, ToSchema)]
-struct DecisionsBody {
-    /// In order, those that no longer hold included.
-    decisions: Vec<Arc<Decision>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// Discoveries.
-#[derive(Serialize, ToSchema)]
-struct DiscoveriesBody {
-    /// In order.
-    discoveries: Vec<Arc<Discovery>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// Artifacts.
-#[derive(Serialize, ToSchema)]
-struct ArtifactsBody {
-    /// In order, in all versions.
-    artifacts: Vec<Arc<Artifact>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// A decision that was recorded.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "D-1", "rev": 9}))]
-struct DecisionRecordedBody {
-    /// Its id.
-    id: DecisionId,
-}
-
-/// A discovery that was recorded.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "F-1", "rev": 9}))]
-struct DiscoveryRecordedBody {
-    /// Its id.
-    id: DiscoveryId,
-}
-
 /// An artifact that was recorded.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"id": "A-2", "version": 2, "rev": 9}))]
@@ -88,13 +45,12 @@ struct ArtifactRecordedBody {
     get,
     path = "/v1/boards/{board}/decisions",
     params(BoardPath, AtQuery, PageQuery),
-    responses((status = 200, body = WithRev<DecisionsBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<Decision>>), Problems)
 )]
-async fn list_decisions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<DecisionsBody> {
+async fn list_decisions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Decision>>> {
     let view = read.view().await?;
-    let (decisions, next) =
-        page.from(|after| view.state().records_after::<Decision>(after), |decision| decision.id.to_string())?;
-    Ok(RevResponse::new(DecisionsBody { decisions, next }, view.rev()))
+    let page = page.from(|after| view.state().records_after::<Decision>(after), |decision| decision.id.to_string())?;
+    Ok(RevResponse::new(page.into(), view.rev()))
 }
 
 /// Read a decision.
@@ -124,12 +80,12 @@ async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Respo
     params(BoardPath, Writes),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "argon2id",
         "alternatives": ["bcrypt"], "rationale": "memory-hard", "affects_tasks": ["T-1"]})),
-    responses((status = 201, body = WithRev<DecisionRecordedBody>), Problems)
+    responses((status = 201, body = WithRev<IdBody<DecisionId>>), Problems)
 )]
-async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -> RevResult<DecisionRecordedBody> {
+async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -> RevResult<IdBody<DecisionId>> {
     let board = write.board()?;
     let id = board.record_decision(decision).await?;
-    created(&board, DecisionRecordedBody { id })
+    created(&board, IdBody { id })
 }
 
 /// Replace a decision by another.
@@ -142,15 +98,15 @@ async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -
     params(DecisionPath, Writes),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "scrypt",
         "rationale": "no new dependency"})),
-    responses((status = 201, body = WithRev<DecisionRecordedBody>), Problems)
+    responses((status = 201, body = WithRev<IdBody<DecisionId>>), Problems)
 )]
 async fn supersede_decision(
     write: BoardWrite<DecisionPath>,
     Body(decision): Body<NewDecision>,
-) -> RevResult<DecisionRecordedBody> {
+) -> RevResult<IdBody<DecisionId>> {
     let board = write.board()?;
     let id = board.supersede(write.path.decision, decision).await?;
-    created(&board, DecisionRecordedBody { id })
+    created(&board, IdBody { id })
 }
 
 /// List discoveries.
@@ -158,13 +114,13 @@ async fn supersede_decision(
     get,
     path = "/v1/boards/{board}/discoveries",
     params(BoardPath, AtQuery, PageQuery),
-    responses((status = 200, body = WithRev<DiscoveriesBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<Discovery>>), Problems)
 )]
-async fn list_discoveries(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<DiscoveriesBody> {
+async fn list_discoveries(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Discovery>>> {
     let view = read.view().await?;
-    let (discoveries, next) =
+    let page =
         page.from(|after| view.state().records_after::<Discovery>(after), |discovery| discovery.id.to_string())?;
-    Ok(RevResponse::new(DiscoveriesBody { discoveries, next }, view.rev()))
+    Ok(RevResponse::new(page.into(), view.rev()))
 }
 
 /// Read a discovery.
@@ -191,12 +147,12 @@ async fn get_discovery(read: BoardRead<DiscoveryPath>, seen: Seen) -> Result<Res
     params(BoardPath, Writes),
     request_body(content = NewDiscovery, example = json!({"content": "users has no column for tokens",
         "type": "constraint", "affects_tasks": ["T-1"], "promote_to_core": "house-rules"})),
-    responses((status = 201, body = WithRev<DiscoveryRecordedBody>), Problems)
+    responses((status = 201, body = WithRev<IdBody<DiscoveryId>>), Problems)
 )]
-async fn record_discovery(write: BoardWrite, Body(discovery): Body<NewDiscovery>) -> RevResult<DiscoveryRecordedBody> {
+async fn record_discovery(write: BoardWrite, Body(discovery): Body<NewDiscovery>) -> RevResult<IdBody<DiscoveryId>> {
     let board = write.board()?;
     let id = board.record_discovery(discovery).await?;
-    created(&board, DiscoveryRecordedBody { id })
+    created(&board, IdBody { id })
 }
 
 /// List artifacts.
@@ -204,13 +160,12 @@ async fn record_discovery(write: BoardWrite, Body(discovery): Body<NewDiscovery>
     get,
     path = "/v1/boards/{board}/artifacts",
     params(BoardPath, AtQuery, PageQuery),
-    responses((status = 200, body = WithRev<ArtifactsBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<Artifact>>), Problems)
 )]
-async fn list_artifacts(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ArtifactsBody> {
+async fn list_artifacts(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Artifact>>> {
     let view = read.view().await?;
-    let (artifacts, next) =
-        page.from(|after| view.state().records_after::<Artifact>(after), |artifact| artifact.id.to_string())?;
-    Ok(RevResponse::new(ArtifactsBody { artifacts, next }, view.rev()))
+    let page = page.from(|after| view.state().records_after::<Artifact>(after), |artifact| artifact.id.to_string())?;
+    Ok(RevResponse::new(page.into(), view.rev()))
 }
 
 /// Read an artifact: one version of what has a path.

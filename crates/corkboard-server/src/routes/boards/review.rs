@@ -11,10 +11,10 @@ pub(super) fn routes() -> Routes {
 /// Who.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"to": "ada"}))]
+#[schema(example = json!({"agent": "ada"}))]
 struct AssignBody {
     /// The agent's name.
-    to: String,
+    agent: String,
 }
 
 /// What a task under review is worth.
@@ -37,9 +37,9 @@ struct ReviewBody {
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { to }): Body<AssignBody>) -> RevResult<DoneBody> {
+async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { agent }): Body<AssignBody>) -> RevResult<DoneBody> {
     let board = write.board()?;
-    board.assign_task(write.path.task, &to).await?;
+    board.assign_task(write.path.task, &agent).await?;
     respond(&board, DoneBody {})
 }
 
@@ -51,9 +51,12 @@ async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { to }): Body<
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn assign_review(write: BoardWrite<TaskPath>, Body(AssignBody { to }): Body<AssignBody>) -> RevResult<DoneBody> {
+async fn assign_review(
+    write: BoardWrite<TaskPath>,
+    Body(AssignBody { agent }): Body<AssignBody>,
+) -> RevResult<DoneBody> {
     let board = write.board()?;
-    board.assign_review(write.path.task, &to).await?;
+    board.assign_review(write.path.task, &agent).await?;
     respond(&board, DoneBody {})
 }
 
@@ -84,15 +87,15 @@ async fn review_task(
     post,
     path = "/v1/boards/{board}/tasks/{task}/cancel",
     params(TaskPath, Writes),
-    request_body = Option<CommentBody>,
+    request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
 async fn cancel_task(
     write: BoardWrite<TaskPath>,
-    OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
+    OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
 ) -> RevResult<TaskIdsBody> {
     let board = write.board()?;
-    let tasks = board.cancel_task(write.path.task, comment).await?;
+    let tasks = board.cancel_task(write.path.task, reason).await?;
     respond(&board, TaskIdsBody { tasks })
 }
 

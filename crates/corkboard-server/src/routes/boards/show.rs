@@ -39,14 +39,6 @@ struct BoardEditBody {
     on_failure: Option<FailurePolicy>,
 }
 
-/// What an edit did.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"version": 8, "rev": 8}))]
-struct BoardEditedBody {
-    /// The version of what it says of itself now.
-    version: u64,
-}
-
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct GraphQuery {
@@ -106,19 +98,10 @@ struct SearchQuery {
 /// What was found.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"hits": [{"id": "D-1", "kind": "decision", "title": "Which hash?", "score": 3.1,
-    "snippet": "Which hash? argon2id", "author": "ada", "timestamp": "2026-01-05T09:00:00Z", "trust": "agent"}], "rev": 9}))]
+    "snippet": "Which hash? argon2id", "author": "ada", "at": "2026-01-05T09:00:00Z", "trust": "agent"}], "rev": 9}))]
 struct BoardHitsBody {
     /// The best first.
     hits: Vec<BoardHit>,
-}
-
-/// What agents did.
-#[derive(Serialize, ToSchema)]
-struct ContributionsBody {
-    /// By agent and role.
-    contributions: Vec<AgentContribution>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
 }
 
 /// Read a whole board.
@@ -143,14 +126,14 @@ async fn get_board(read: BoardRead) -> Result<Response, HttpError> {
     path = "/v1/boards/{board}",
     params(BoardPath, IfMatch, Writes),
     request_body = BoardEditBody,
-    responses((status = 200, body = WithRev<BoardEditedBody>), Problems)
+    responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]
-async fn edit_board(write: BoardWrite, Body(body): Body<BoardEditBody>) -> RevResult<BoardEditedBody> {
+async fn edit_board(write: BoardWrite, Body(body): Body<BoardEditBody>) -> RevResult<VersionBody> {
     let BoardEditBody { name, goal, constraints, cores, on_failure } = body;
     let (board, if_version) = write.versioned()?;
     let edit = BoardEdit { name, goal, constraints, cores, on_failure, drawn: None };
     let version = board.edit(edit, if_version).await?;
-    Ok(RevResponse::new(BoardEditedBody { version }, version).version(version))
+    Ok(RevResponse::new(VersionBody { version }, version).version(version))
 }
 
 /// See how far a board is.
@@ -241,11 +224,14 @@ async fn search_board(
     get,
     path = "/v1/boards/{board}/contributions",
     params(BoardPath, AtQuery, PageQuery),
-    responses((status = 200, body = WithRev<ContributionsBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<AgentContribution>>), Problems)
 )]
-async fn list_board_contributions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ContributionsBody> {
+async fn list_board_contributions(
+    read: BoardRead,
+    Query(page): Query<PageQuery>,
+) -> RevResult<ItemsBody<AgentContribution>> {
     let view = read.view().await?;
     let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent, one.contribution.role);
-    let (contributions, next) = page.of(view.contributions().into_iter(), name)?;
-    Ok(RevResponse::new(ContributionsBody { contributions, next }, view.rev()))
+    let page = page.of(view.contributions().into_iter(), name)?;
+    Ok(RevResponse::new(page.into(), view.rev()))
 }

@@ -45,15 +45,6 @@ impl TasksQuery {
     }
 }
 
-/// Tasks, each with what waits for it and what hinders it.
-#[derive(Serialize, ToSchema)]
-struct TasksBody<'a> {
-    /// The tasks.
-    tasks: Vec<TaskDocument<'a>>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
 /// Tasks that may depend on one another, and choices between them: all of it, or nothing.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -96,23 +87,14 @@ impl<'de> Deserialize<'de> for AddTasksBody {
 
 /// What was added.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({"tasks": ["T-1", "T-2", "T-3"], "choices": [], "rev": 2}))]
+#[schema(example = json!({"id": null, "tasks": ["T-1", "T-2", "T-3"], "choices": [], "rev": 2}))]
 struct TasksAddedBody {
-    /// The task, if one was sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The task, if one was sent; null for a batch.
     id: Option<TaskId>,
     /// The tasks, in the order of the batch.
     tasks: Vec<TaskId>,
     /// The choices, in the order of the batch.
     choices: Vec<ChoiceId>,
-}
-
-/// What an edit did.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"version": 8, "rev": 8}))]
-struct TaskEditedBody {
-    /// The task's version now.
-    version: u64,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -129,10 +111,10 @@ struct ContextQuery {
 /// What a task is to wait for.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"on": "T-2"}))]
+#[schema(example = json!({"depends_on": "T-2"}))]
 struct DependencyBody {
-    /// On which task it depends.
-    on: TaskId,
+    /// The task that it is to wait for.
+    depends_on: TaskId,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -140,15 +122,7 @@ struct DependencyBody {
 struct DependencyQuery {
     /// The task that it no longer waits for.
     #[param(inline)]
-    on: TaskId,
-}
-
-/// What removing a dependency did.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"removed": true, "rev": 12}))]
-struct DependencyRemovedBody {
-    /// Whether the task waited for the other.
-    removed: bool,
+    depends_on: TaskId,
 }
 
 /// List tasks.
@@ -156,7 +130,7 @@ struct DependencyRemovedBody {
     get,
     path = "/v1/boards/{board}/tasks",
     params(BoardPath, TasksQuery, PageQuery),
-    responses((status = 200, body = WithRev<TasksBody>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<TaskDocument>>), Problems)
 )]
 async fn list_tasks(
     caller: Caller,
@@ -175,9 +149,8 @@ async fn list_tasks(
         let tasks = state.list(list, after)?;
         Some(Box::new(tasks.filter(move |task| is_meant(task))) as Box<dyn Iterator<Item = &Task>>)
     };
-    let (tasks, next) = page.from(rest, |task| task.id.to_string())?;
-    let tasks = tasks.into_iter().map(|task| view.task_document(task)).collect();
-    Ok(RevResponse::new(TasksBody { tasks, next }, view.rev()).into_response())
+    let page = ItemsBody::from(page.from(rest, |task| task.id.to_string())?);
+    Ok(RevResponse::new(page.map(|task| view.task_document(task)), view.rev()).into_response())
 }
 
 /// Add a task, or a whole plan.
@@ -230,12 +203,12 @@ async fn get_task(read: BoardRead<TaskPath>) -> Result<Response, HttpError> {
     path = "/v1/boards/{board}/tasks/{task}",
     params(TaskPath, IfMatch, Writes),
     request_body(content = TaskEdit, example = json!({"priority": 20, "estimate_minutes": 45})),
-    responses((status = 200, body = WithRev<TaskEditedBody>), Problems)
+    responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]
-async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> RevResult<TaskEditedBody> {
+async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> RevResult<VersionBody> {
     let (board, if_version) = write.versioned()?;
     let version = board.edit_task(write.path.task, edit, if_version).await?;
-    Ok(RevResponse::new(TaskEditedBody { version }, version).version(version))
+    Ok(RevResponse::new(VersionBody { version }, version).version(version))
 }
 
 /// Read what concerns a task, for whoever works on it.
@@ -274,7 +247,7 @@ async fn get_task_context(
 )]
 async fn add_dependencies(write: BoardWrite<TaskPath>, Body(body): Body<DependencyBody>) -> RevResult<DoneBody> {
     let board = write.board()?;
-    board.add_dependency(write.path.task, body.on).await?;
+    board.add_dependency(write.path.task, body.depends_on).await?;
     respond(&board, DoneBody {})
 }
 
@@ -285,13 +258,13 @@ async fn add_dependencies(write: BoardWrite<TaskPath>, Body(body): Body<Dependen
     delete,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",
     params(TaskPath, DependencyQuery, Writes),
-    responses((status = 200, body = WithRev<DependencyRemovedBody>), Problems)
+    responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
 async fn remove_dependency(
     write: BoardWrite<TaskPath>,
     Query(query): Query<DependencyQuery>,
-) -> RevResult<DependencyRemovedBody> {
+) -> RevResult<DeletedBody> {
     let board = write.board()?;
-    let removed = board.remove_dependency(write.path.task, query.on).await?;
-    respond(&board, DependencyRemovedBody { removed })
+    let deleted = board.remove_dependency(write.path.task, query.depends_on).await?;
+    respond(&board, DeletedBody { deleted })
 }

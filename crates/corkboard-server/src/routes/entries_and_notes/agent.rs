@@ -1,10 +1,10 @@
 //! Entries and notes of an agent's memory itself.
 
-use corkboard::{EntryDocument, NoteId, Written};
+use corkboard::{EntryDocument, Note, NoteId, Written};
 
 use super::batch::{BatchBody, EntryBatch};
-use super::body::{AddedBody, AppendBody, ChangedBody, EntryBody, NoteBody, RemovedBody};
-use super::read::{self, EntriesBody, EntriesQuery, NotesBody, NotesQuery};
+use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};
+use super::read::{self, EntriesQuery, NotesQuery};
 use super::{memory_routes, write};
 use crate::condition::{ItemConditions, Seen, SpaceConditions};
 use crate::routes::prelude::*;

@@ -1,7 +1,7 @@
 //! Bodies of requests and answers.
 
 use corkboard::cores::Trust;
-use corkboard::{Content, EntryMetadata, NoteId, Separator};
+use corkboard::{Content, EntryMetadata, Separator};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -36,29 +36,6 @@ pub(in crate::routes) struct NoteBody {
     /// How far it may be trusted: `outside` for what came from a web page, a tool or a stranger. Nobody can give more than
     /// they have.
     pub(super) trust: Option<Trust>,
-}
-
-/// What adding a note did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PlaceAddedBody)]
-pub(in crate::routes) struct AddedBody {
-    /// The note's number.
-    pub(super) id: NoteId,
-}
-
-/// What a removal did.
-#[derive(Serialize, ToSchema)]
-pub(in crate::routes) struct RemovedBody {
-    /// Whether there was something to remove.
-    pub(super) removed: bool,
-}
-
-/// What clearing did.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PlaceClearedBody)]
-pub(in crate::routes) struct ClearedBody {
-    /// How many entries went.
-    pub(in crate::routes) entries: u64,
 }
 
 /// What a batch did.

@@ -14,7 +14,6 @@ use crate::caller::Caller;
 use crate::error::HttpError;
 use crate::routing::Routes;
 
-pub(super) use body::{ClearedBody, RemovedBody};
 pub(super) use write::{clear, remove_entry, written};
 
 pub(super) fn routes() -> Routes {
@@ -83,13 +82,13 @@ macro_rules! memory_routes {
             summary = $list_summary,
             description = "By key, a page at a time.",
             params(MemoryPath, EntriesQuery),
-            responses((status = 200, description = "A page", body = WithRev<EntriesBody>), Problems)
+            responses((status = 200, description = "A page", body = WithRev<ItemsBody<EntryDocument>>), Problems)
         )]
         async fn $list(
             $caller: Caller,
             Path($path): Path<MemoryPath>,
             Query(query): Query<EntriesQuery>,
-        ) -> RevResult<EntriesBody> {
+        ) -> RevResult<ItemsBody<EntryDocument>> {
             let memory = $open;
             read::entries(&memory, query).await
         }
@@ -128,13 +127,13 @@ macro_rules! memory_routes {
             summary = $delete_summary,
             $(description = $delete_description,)?
             params(EntryPath, ItemConditions),
-            responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
+            responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
         )]
         async fn $delete(
             $caller: Caller,
             Path($path): Path<EntryPath>,
             conditions: ItemConditions,
-        ) -> RevResult<RemovedBody> {
+        ) -> RevResult<DeletedBody> {
             let memory = $open;
             write::remove_entry(&memory, &$path.key, conditions).await
         }
@@ -202,13 +201,13 @@ macro_rules! memory_routes {
             tag = $notes_tag,
             summary = $list_notes_summary,
             params(MemoryPath, NotesQuery),
-            responses((status = 200, description = "A page", body = WithRev<NotesBody>), Problems)
+            responses((status = 200, description = "A page", body = WithRev<ItemsBody<Note>>), Problems)
         )]
         async fn $list_notes(
             $caller: Caller,
             Path($path): Path<MemoryPath>,
             Query(query): Query<NotesQuery>,
-        ) -> RevResult<NotesBody> {
+        ) -> RevResult<ItemsBody<Note>> {
             let memory = $open;
             read::notes(&memory, query).await
         }
@@ -220,14 +219,14 @@ macro_rules! memory_routes {
             summary = $add_note_summary,
             params(MemoryPath, SpaceConditions),
             request_body(content = NoteBody, example = json!({"text": "Prefers short answers"})),
-            responses((status = 201, description = "It was added", body = WithRev<AddedBody>), Problems)
+            responses((status = 201, description = "It was added", body = WithRev<IdBody<NoteId>>), Problems)
         )]
         async fn $add_note(
             $caller: Caller,
             Path($path): Path<MemoryPath>,
             conditions: SpaceConditions,
             Body(body): Body<NoteBody>,
-        ) -> RevResult<AddedBody> {
+        ) -> RevResult<IdBody<NoteId>> {
             let memory = $open;
             write::add_note(&memory, body, conditions).await
         }
@@ -238,13 +237,13 @@ macro_rules! memory_routes {
             tag = $notes_tag,
             summary = $remove_note_summary,
             params(NotePath, SpaceConditions),
-            responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
+            responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
         )]
         async fn $remove_note(
             $caller: Caller,
             Path($path): Path<NotePath>,
             conditions: SpaceConditions,
-        ) -> RevResult<RemovedBody> {
+        ) -> RevResult<DeletedBody> {
             let memory = $open;
             write::remove_note(&memory, $path.note, conditions).await
         }

@@ -4,13 +4,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use corkboard::{Entry, EntryDocument, FoundEntry, Key, MemoryHandle, MemoryKind, Note};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::condition::Seen;
 use crate::cursor::{Cursor, page};
 use crate::error::HttpError;
-use crate::response::{RevResponse, RevResult};
+use crate::response::{ItemsBody, RevResponse, RevResult};
 
 /// Which entries are listed.
 #[derive(Deserialize, IntoParams)]
@@ -43,30 +43,12 @@ pub(super) struct NotesQuery {
     limit: Option<usize>,
 }
 
-/// A page of entries.
-#[derive(Serialize, ToSchema)]
-pub(super) struct EntriesBody {
-    /// By key.
-    entries: Vec<EntryDocument>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
-/// A page of notes.
-#[derive(Serialize, ToSchema)]
-pub(super) struct NotesBody {
-    /// In the order in which they were added.
-    notes: Vec<Note>,
-    /// The cursor of the next page; none: this is the last.
-    next: Option<String>,
-}
-
 pub(super) async fn entry(memory: &MemoryHandle, key: &str, seen: &Seen) -> RevResult<EntryDocument> {
     let FoundEntry { key, entry, rev, .. } = memory.find(key).await?.ok_or_else(|| no_entry(key))?;
     Ok(RevResponse::new(EntryDocument::new(&key, &entry), rev).version(entry.version).unless(seen))
 }
 
-pub(super) async fn entries(memory: &MemoryHandle, query: EntriesQuery) -> RevResult<EntriesBody> {
+pub(super) async fn entries(memory: &MemoryHandle, query: EntriesQuery) -> RevResult<ItemsBody<EntryDocument>> {
     let EntriesQuery { prefix, tag, kind, cursor, limit } = query;
     let after = cursor.map(|cursor| cursor.name()).transpose()?;
     let prefix = prefix.unwrap_or_default();
@@ -81,17 +63,16 @@ pub(super) async fn entries(memory: &MemoryHandle, query: EntriesQuery) -> RevRe
     let begins = |(key, _): &(&Key, &Arc<Entry>)| key.as_str().starts_with(&prefix);
     let view = memory.view().await?;
     let found = view.entries_from(memory.scope_id(), start).take_while(begins).filter(is_asked_for);
-    let (found, next) = page(found, limit, |(key, _)| key.to_string());
-    let entries = found.into_iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
-    Ok(RevResponse::new(EntriesBody { entries, next }, view.rev()))
+    let page = ItemsBody::from(page(found, limit, |(key, _)| key.to_string()));
+    Ok(RevResponse::new(page.map(|(key, entry)| EntryDocument::new(key, entry)), view.rev()))
 }
 
-pub(super) async fn notes(memory: &MemoryHandle, query: NotesQuery) -> RevResult<NotesBody> {
+pub(super) async fn notes(memory: &MemoryHandle, query: NotesQuery) -> RevResult<ItemsBody<Note>> {
     let after = query.cursor.map(|cursor| cursor.number()).transpose()?.unwrap_or(0);
     let view = memory.view().await?;
     let notes = view.notes_in(memory.scope_id()).filter(|note| note.id.0 > after).cloned();
-    let (notes, next) = page(notes, query.limit, |note: &Note| note.id.to_string());
-    Ok(RevResponse::new(NotesBody { notes, next }, view.rev()))
+    let page = page(notes, query.limit, |note: &Note| note.id.to_string());
+    Ok(RevResponse::new(page.into(), view.rev()))
 }
 
 pub(super) fn no_entry(key: &str) -> HttpError {

@@ -1,10 +1,10 @@
 //! Entries and notes of an agent's scopes.
 
-use corkboard::{EntryDocument, Error, FoundEntry, NoteId, Refusal, ScopeId, Written};
+use corkboard::{EntryDocument, Error, FoundEntry, Note, NoteId, Refusal, ScopeId, Written};
 
 use super::batch::{BatchBody, EntryBatch};
-use super::body::{AddedBody, AppendBody, ChangedBody, EntryBody, NoteBody, RemovedBody};
-use super::read::{self, EntriesBody, EntriesQuery, NotesBody, NotesQuery};
+use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};
+use super::read::{self, EntriesQuery, NotesQuery};
 use super::{memory_routes, no_scope, open_scope, write};
 use crate::condition::{ItemConditions, Seen, SpaceConditions};
 use crate::routes::prelude::*;

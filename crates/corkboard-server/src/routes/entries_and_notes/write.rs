@@ -2,9 +2,9 @@
 
 use corkboard::{EntryChange, MemoryHandle, NoteId, Separator, Written};
 
-use super::body::{AddedBody, AppendBody, ChangedBody, ClearedBody, EntryBody, NoteBody, RemovedBody};
+use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};
 use crate::condition::{ItemConditions, SpaceConditions};
-use crate::response::{RevResponse, RevResult};
+use crate::response::{ClearedBody, DeletedBody, IdBody, RevResponse, RevResult};
 
 pub(super) async fn put_entry(
     memory: &MemoryHandle,
@@ -34,9 +34,9 @@ pub(in crate::routes) async fn remove_entry(
     memory: &MemoryHandle,
     key: &str,
     conditions: ItemConditions,
-) -> RevResult<RemovedBody> {
-    let (rev, removed) = memory.remove(key).conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(RemovedBody { removed }, rev))
+) -> RevResult<DeletedBody> {
+    let (rev, deleted) = memory.remove(key).conditions(conditions).with_rev().await?;
+    Ok(RevResponse::new(DeletedBody { deleted }, rev))
 }
 
 pub(super) async fn change_entries(
@@ -54,25 +54,25 @@ pub(super) async fn add_note(
     memory: &MemoryHandle,
     NoteBody { text, trust }: NoteBody,
     conditions: SpaceConditions,
-) -> RevResult<AddedBody> {
+) -> RevResult<IdBody<NoteId>> {
     let add = memory.add_note(&text);
     let add = if let Some(trust) = trust { add.trust(trust) } else { add };
     let (rev, id) = add.conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(AddedBody { id }, rev).created())
+    Ok(RevResponse::new(IdBody { id }, rev).created())
 }
 
 pub(super) async fn remove_note(
     memory: &MemoryHandle,
     id: NoteId,
     conditions: SpaceConditions,
-) -> RevResult<RemovedBody> {
-    let (rev, removed) = memory.remove_note(id).conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(RemovedBody { removed }, rev))
+) -> RevResult<DeletedBody> {
+    let (rev, deleted) = memory.remove_note(id).conditions(conditions).with_rev().await?;
+    Ok(RevResponse::new(DeletedBody { deleted }, rev))
 }
 
 pub(in crate::routes) async fn clear(memory: &MemoryHandle, conditions: SpaceConditions) -> RevResult<ClearedBody> {
-    let (rev, entries) = memory.clear().conditions(conditions).with_rev().await?;
-    Ok(RevResponse::new(ClearedBody { entries }, rev))
+    let (rev, removed) = memory.clear().conditions(conditions).with_rev().await?;
+    Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
 /// 201 for a key that was not there before.

@@ -55,14 +55,14 @@ async fn the_same_request_makes_one_board() {
     let again = make("/v1/boards", json!({"name": "Add login"})).await;
     assert_eq!((first.status.as_u16(), &first.body), (201, &again.body));
     make("/v1/boards", json!({"name": "Add logout"})).await.problem(409, "idempotency_mismatch");
-    assert_eq!(boss.get("/v1/boards").await.ok()["boards"].as_array().expect("boards").len(), 1);
+    assert_eq!(boss.get("/v1/boards").await.ok()["items"].as_array().expect("boards").len(), 1);
 
     // A fork of it has a name of its own, and one answer too.
     let fork = format!("/v1/boards/{}/fork", text(&first.body["id"]));
     let fork = async || with_header(&boss, Method::POST, &fork, ("idempotency-key", "second"), &json!({})).await;
     let (one, two) = (fork().await, fork().await);
     assert_eq!((one.status.as_u16(), &one.body["id"]), (201, &two.body["id"]));
-    assert_eq!(boss.get("/v1/boards").await.ok()["boards"].as_array().expect("boards").len(), 2);
+    assert_eq!(boss.get("/v1/boards").await.ok()["items"].as_array().expect("boards").len(), 2);
     server.stop().await;
 }
 
@@ -78,18 +78,18 @@ async fn boards_are_listed_page_by_page() {
     loop {
         let after = cursor.map_or_else(String::new, |cursor| format!("&cursor={cursor}"));
         let page = boss.get(&format!("/v1/boards?limit=2{after}")).await.ok();
-        let boards = page["boards"].as_array().expect("boards").clone();
+        let boards = page["items"].as_array().expect("boards").clone();
         assert!(boards.len() <= 2);
-        seen.extend(boards.iter().map(|board| text(&board["board"])));
-        match page.get("next") {
-            Some(next) => cursor = Some(text(next)),
+        seen.extend(boards.iter().map(|board| text(&board["id"])));
+        match page["next"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
             None => break,
         }
     }
     assert_eq!(seen, ["a", "b", "c", "d", "e"]);
     let of = async |status: &str| {
         let page = boss.get(&format!("/v1/boards?status={status}")).await.ok();
-        page["boards"].as_array().expect("boards").iter().map(|board| text(&board["board"])).collect::<Vec<_>>()
+        page["items"].as_array().expect("boards").iter().map(|board| text(&board["id"])).collect::<Vec<_>>()
     };
     assert_eq!(of("cancelled").await, ["b"]);
     assert_eq!(of("active").await, ["a", "c", "d", "e"]);
@@ -189,7 +189,7 @@ async fn a_board_is_seen_in_every_form() {
     assert_eq!((&found["hits"][0]["id"], rev(&found)), (&json!("T-2"), 3));
     boss.get("/v1/boards/b/search").await.problem(400, "query");
     boss.get("/v1/boards/x/search?q=routes").await.problem(404, "no_board");
-    assert_eq!(boss.get("/v1/boards/b/contributions").await.ok()["contributions"], json!([]));
+    assert_eq!(boss.get("/v1/boards/b/contributions").await.ok()["items"], json!([]));
     server.stop().await;
 }
 
@@ -199,14 +199,14 @@ async fn a_board_lives_and_ends() {
     let grace = somebody(&server, "grace", Role::Human).await;
     make_board(&grace, "b").await;
     add_task(&grace, "b", json!({"title": "Design"})).await;
-    grace.post("/v1/boards/b/pause", &json!({"comment": "wait for the release"})).await.ok();
+    grace.post("/v1/boards/b/pause", &json!({"reason": "wait for the release"})).await.ok();
     assert_eq!(grace.get("/v1/boards/b").await.ok()["paused"]["by"], "grace");
     grace.post_nothing("/v1/boards/b/tasks/claim").await.problem(409, "paused");
     assert_eq!(rev(&grace.post_nothing("/v1/boards/b/resume").await.ok()), 4);
 
     grace.post("/v1/boards/b/complete", &json!({})).await.problem(409, "unfinished");
     grace.post_nothing("/v1/boards/b/archive").await.problem(409, "board_active");
-    let ended = grace.post("/v1/boards/b/complete", &json!({"unfinished": "cancel", "comment": "enough"})).await.ok();
+    let ended = grace.post("/v1/boards/b/complete", &json!({"unfinished": "cancel", "reason": "enough"})).await.ok();
     assert_eq!(ended["outcome"], "failed");
     grace.post("/v1/boards/b/tasks", &json!({"title": "late"})).await.problem(409, "board_ended");
 
@@ -224,7 +224,7 @@ async fn a_board_lives_and_ends() {
     grace.post_nothing("/v1/boards/b/purge").await.problem(409, "board_kept");
     let kept = grace.get("/v1/gc").await.ok();
     assert_eq!(
-        (&kept["boards"][0]["board"], &kept["boards"][0]["fate"], &kept["active"]),
+        (&kept["boards"][0]["id"], &kept["boards"][0]["fate"], &kept["active"]),
         (&json!("b"), &json!("keep"), &json!(1))
     );
     grace.post("/v1/boards/b/discard", &json!({"reason": "only a try"})).await.ok();
@@ -233,7 +233,7 @@ async fn a_board_lives_and_ends() {
 
     let rev = rev(&grace.get("/v1/boards/again").await.ok());
     assert_eq!(grace.delete("/v1/boards/again").await.ok(), json!({"deleted": true, "rev": rev + 1}));
-    assert_eq!(grace.delete("/v1/boards/again?scrub=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
+    assert_eq!(grace.delete("/v1/boards/again?hard=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
     make_board(&grace, "again").await;
     assert_eq!(grace.get("/v1/boards/again").await.ok()["tasks"], Value::Array(Vec::new()));
     server.stop().await;
@@ -244,7 +244,7 @@ async fn a_purge_of_one_board_deletes_it() {
     let server = Running::start().await;
     let grace = somebody(&server, "grace", Role::Human).await;
     make_board(&grace, "b").await;
-    grace.post("/v1/boards/b/cancel", &json!({"comment": "no"})).await.ok();
+    grace.post("/v1/boards/b/cancel", &json!({"reason": "no"})).await.ok();
     grace.post_nothing("/v1/boards/b/discard").await.ok();
     grace.post_nothing("/v1/boards/b/purge").await.ok();
     grace.get("/v1/boards/b").await.problem(404, "no_board");
@@ -262,11 +262,11 @@ async fn a_log_reference_is_read_page_by_page() {
         dev.post("/v1/boards/b/discoveries", &json!({"content": content})).await;
         boss.post("/v1/boards/b/discoveries", &json!({"content": content})).await;
     }
-    let contributions = boss.get("/v1/boards/b/contributions").await.ok()["contributions"].clone();
+    let contributions = boss.get("/v1/boards/b/contributions").await.ok()["items"].clone();
     let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent"] == "dev").unwrap();
     assert_eq!(of_dev["log_ref"], "board/b#3..7@dev");
     let revisions = |page: &Value| -> Vec<u64> {
-        page["revisions"].as_array().unwrap().iter().map(|revision| revision["rev"].as_u64().unwrap()).collect()
+        page["items"].as_array().unwrap().iter().map(|revision| revision["rev"].as_u64().unwrap()).collect()
     };
     let read = async |reference: &str, limit: u64| {
         let reference = reference.replace('#', "%23");
@@ -274,7 +274,7 @@ async fn a_log_reference_is_read_page_by_page() {
     };
     let all = read("board/b#3..7@dev", 100).await.ok();
     assert_eq!((revisions(&all), &all["next"], &all["rev"]), (vec![3, 5, 7], &json!(null), &json!(8)));
-    assert_eq!(all["revisions"][0]["events"][0]["discovery"]["content"], "one");
+    assert_eq!(all["items"][0]["events"][0]["discovery"]["content"], "one");
     let first = read("board/b#3..7@dev", 2).await.ok();
     assert_eq!((revisions(&first), &first["next"]), (vec![3], &json!("board/b#5..7@dev")));
     assert_eq!(revisions(&read("board/b#4..5", 100).await.ok()), [4, 5]);

@@ -14,7 +14,10 @@ async fn a_claim_is_held_by_its_epoch() {
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let ada = somebody(&server, "ada", Role::Worker).await;
     make_board(&boss, "b").await;
-    assert_eq!(ada.post_nothing("/v1/boards/b/tasks/claim").await.ok(), json!({"task": null, "rev": 1}));
+    assert_eq!(
+        ada.post_nothing("/v1/boards/b/tasks/claim").await.ok(),
+        json!({"task": null, "epoch": null, "deadline": null, "attempt": null, "rev": 1})
+    );
     add_task(&boss, "b", json!({"title": "one"})).await;
     let first = ada.post_nothing("/v1/boards/b/tasks/claim").await.ok();
     assert_eq!((&first["task"], &first["attempt"], rev(&first)), (&json!("T-1"), &json!(1), 3));

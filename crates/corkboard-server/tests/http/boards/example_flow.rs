@@ -34,7 +34,7 @@ async fn an_authentication_system_is_built() {
     assert!(board.starts_with("/v1/boards/auth-build-auth-system"), "{board}");
     assert_eq!(made["drawn"].as_array().map(Vec::is_empty), Some(false));
     // 2. It says who does the first.
-    boss.post(&format!("{board}/tasks/T-1/assign"), &json!({"to": "dev"})).await.ok();
+    boss.post(&format!("{board}/tasks/T-1/assign"), &json!({"agent": "dev"})).await.ok();
     // 3. That agent begins, reads, finds a constraint and decides.
     let claimed = dev.post_nothing(&format!("{board}/tasks/claim")).await.ok();
     assert_eq!(claimed["task"], "T-1");
@@ -67,10 +67,10 @@ async fn an_authentication_system_is_built() {
     // 7. The orchestrator sees it, and says who reviews.
     let waiting = boss.get(&format!("{board}/tasks?view=needs_review")).await.ok();
     assert_eq!(
-        (&waiting["tasks"][0]["id"], &waiting["tasks"][0]["result"]["summary"]),
+        (&waiting["items"][0]["id"], &waiting["items"][0]["result"]["summary"]),
         (&json!("T-1"), &json!("A table for tokens"))
     );
-    boss.post(&format!("{board}/tasks/T-1/assign_review"), &json!({"to": "qa"})).await.ok();
+    boss.post(&format!("{board}/tasks/T-1/assign_review"), &json!({"agent": "qa"})).await.ok();
     // 8. It is approved, and the next task is ready.
     assert_eq!(
         qa.post(&format!("{board}/tasks/T-1/review"), &json!({"verdict": "approved"})).await.ok()["status"],
@@ -82,10 +82,7 @@ async fn an_authentication_system_is_built() {
     assert_eq!(boss.post_nothing(&format!("{board}/complete")).await.ok()["outcome"], "success");
     // What it taught goes into a core.
     let taught = boss.post_nothing(&format!("{board}/learnings/extract")).await.ok();
-    assert!(
-        taught["learnings"].as_array().expect("learnings").iter().any(|learning| learning["id"] == "D-2"),
-        "{taught}"
-    );
+    assert!(taught["items"].as_array().expect("learnings").iter().any(|learning| learning["id"] == "D-2"), "{taught}");
     boss.post(&format!("{board}/learnings/D-2/promote"), &json!({"core": "auth-jwt"})).await.ok();
     let archived = boss.post_nothing(&format!("{board}/archive")).await.ok();
     assert!(archived["retain_until"].is_string());

@@ -18,9 +18,9 @@ async fn a_learning_goes_into_a_core_and_out_again() {
         boss.post("/v1/boards/b/decisions", &decision).await.ok();
     }
     let found = boss.get("/v1/boards/b/learnings").await.ok();
-    assert_eq!((found["learnings"].as_array().map(Vec::len), &found["rev"]), (Some(3), &json!(4)));
+    assert_eq!((found["items"].as_array().map(Vec::len), &found["rev"]), (Some(3), &json!(4)));
     let extracted = qa.post_nothing("/v1/boards/b/learnings/extract").await.ok();
-    assert_eq!(extracted["learnings"], found["learnings"]);
+    assert_eq!(extracted["items"], found["items"]);
 
     qa.post_nothing("/v1/boards/b/learnings/D-1/promote").await.problem(400, "no_core");
     boss.post("/v1/boards/b/learnings/D-1/promote", &json!({"core": "rules"})).await.problem(403, "own_learning");

@@ -8,12 +8,12 @@ use super::{header, make_board, rev, somebody};
 use crate::support::{Client, Running, answer};
 
 /// All pages of a list, each with so many things at most, one after the other.
-async fn pages(client: &Client, path: &str, list: &str, limit: usize) -> Vec<Vec<Value>> {
+async fn pages(client: &Client, path: &str, limit: usize) -> Vec<Vec<Value>> {
     let (mut pages, mut cursor) = (Vec::new(), String::new());
     loop {
         let mark = if path.contains('?') { '&' } else { '?' };
         let page = client.get(&format!("{path}{mark}limit={limit}{cursor}")).await.ok();
-        pages.push(page[list].as_array().expect("a list").clone());
+        pages.push(page["items"].as_array().expect("a list").clone());
         match page["next"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
             None => return pages,
@@ -50,23 +50,23 @@ async fn full_board(server: &Running) -> Client {
 async fn every_list_of_a_board_has_pages() {
     let server = Running::start().await;
     let grace = full_board(&server).await;
-    for (path, list) in [
-        ("tasks", "tasks"),
-        ("tasks?view=ready", "tasks"),
-        ("tasks?status=pending", "tasks"),
-        ("decisions", "decisions"),
-        ("discoveries", "discoveries"),
-        ("artifacts", "artifacts"),
-        ("nudges", "nudges"),
-        ("approvals", "approvals"),
-        ("choices", "choices"),
-        ("learnings", "learnings"),
+    for path in [
+        "tasks",
+        "tasks?view=ready",
+        "tasks?status=pending",
+        "decisions",
+        "discoveries",
+        "artifacts",
+        "nudges",
+        "approvals",
+        "choices",
+        "learnings",
     ] {
         let path = format!("/v1/boards/b/{path}");
         let all = grace.get(&path).await.ok();
-        let whole = all[list].as_array().expect("a list").clone();
+        let whole = all["items"].as_array().expect("a list").clone();
         assert!(whole.len() >= 3 && all["next"].is_null(), "{path}: {all}");
-        let paged = pages(&grace, &path, list, 2).await;
+        let paged = pages(&grace, &path, 2).await;
         assert!(paged.iter().all(|page| (1..=2).contains(&page.len())), "{path}: {paged:?}");
         assert_eq!(paged.concat(), whole, "{path}");
         let mark = if path.contains('?') { '&' } else { '?' };
@@ -76,10 +76,7 @@ async fn every_list_of_a_board_has_pages() {
         grace.get(&format!("{path}{mark}cursor=WC05OQ")).await.problem(400, "cursor");
     }
     let contributions = grace.get("/v1/boards/b/contributions?limit=1").await.ok();
-    assert_eq!(
-        (contributions["contributions"].as_array().map(Vec::len), &contributions["next"]),
-        (Some(1), &Value::Null)
-    );
+    assert_eq!((contributions["items"].as_array().map(Vec::len), &contributions["next"]), (Some(1), &Value::Null));
     // What is said to one is read as a whole, as it counts as read.
     grace.get("/v1/boards/b/nudges?for=grace&limit=1").await.problem(400, "query");
     server.stop().await;
@@ -91,13 +88,13 @@ async fn a_cursor_that_lost_its_place_is_refused() {
     let server = Running::start().await;
     let grace = full_board(&server).await;
     let first = grace.get("/v1/boards/b/tasks?view=ready&limit=1").await.ok();
-    assert_eq!(first["tasks"][0]["id"], "T-3");
+    assert_eq!(first["items"][0]["id"], "T-3");
     let next = first["next"].as_str().expect("a cursor");
     grace.post("/v1/boards/b/tasks/T-3/cancel", &json!({})).await.ok();
     grace.get(&format!("/v1/boards/b/tasks?view=ready&limit=1&cursor={next}")).await.problem(400, "cursor");
     // As it was then, it goes on.
     let path = format!("/v1/boards/b/tasks?view=ready&limit=1&cursor={next}&at={}", rev(&first));
-    assert_eq!(grace.get(&path).await.ok()["tasks"][0]["id"], "T-2");
+    assert_eq!(grace.get(&path).await.ok()["items"][0]["id"], "T-2");
     server.stop().await;
 }
 
@@ -116,7 +113,7 @@ async fn what_is_on_a_board_is_read_by_its_id() {
         let one = format!("/v1/boards/b/{path}/{id}");
         let read = grace.get(&one).await;
         let tag = header(&read, "etag").expect("a tag").to_owned();
-        let mut expected = list[path][1].clone();
+        let mut expected = list["items"][1].clone();
         assert_eq!(tag, format!("\"{}\"", expected["version"]), "{path}");
         expected["rev"] = list["rev"].clone();
         assert_eq!(read.ok(), expected, "{path}");

@@ -13,28 +13,26 @@ async fn a_nudge_is_delivered_to_whom_it_is_for() {
     let ada = somebody(&server, "ada", Role::Worker).await;
     let lin = somebody(&server, "lin", Role::Worker).await;
     make_board(&grace, "b").await;
-    let said = grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await;
+    let said = grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use staging"})).await;
     assert_eq!((said.status.as_u16(), &said.body), (201, &json!({"id": "N-1", "rev": 2})));
     grace.post("/v1/boards/b/nudges", &json!({"message": "Hurry", "priority": "urgent"})).await.ok();
     grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": ""}, "message": "x"})).await.problem(400, "blank");
-    grace.post("/v1/boards/b/nudges", &json!({"to": ["ada"], "message": "x"})).await.problem(400, "body_json");
+    for to in [json!(["ada"]), json!({"agent": "ada", "all": true}), json!({"group": "ada"}), json!(1)] {
+        grace.post("/v1/boards/b/nudges", &json!({"to": to, "message": "x"})).await.problem(400, "body_json");
+    }
     let message = async |client: &crate::support::Client, agent: &str| {
         let told = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
-        told["nudges"]
-            .as_array()
-            .expect("nudges")
-            .iter()
-            .map(|nudge| super::text(&nudge["message"]))
-            .collect::<Vec<_>>()
+        told["items"].as_array().expect("nudges").iter().map(|nudge| super::text(&nudge["message"])).collect::<Vec<_>>()
     };
     // Who looks at the list has not been told.
-    assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["nudges"][1]["delivered"], json!([]));
+    assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][1]["delivered"], json!([]));
     assert_eq!(message(&ada, "ada").await, ["Hurry", "Use staging"]);
     assert_eq!(message(&lin, "lin").await, ["Hurry"]);
     lin.get("/v1/boards/b/nudges?for=ada").await.problem(403, "not_granted");
     let proof = grace.get("/v1/boards/b/nudges").await.ok();
-    assert_eq!(proof["nudges"][0]["delivered"][0]["agent"], "ada");
-    assert_eq!(proof["nudges"][1]["delivered"].as_array().map(Vec::len), Some(2));
+    assert_eq!(proof["items"][0]["delivered"][0]["agent"], "ada");
+    assert_eq!((&proof["items"][0]["to"], &proof["items"][1]["to"]), (&json!({"agent": "ada"}), &json!("all")));
+    assert_eq!(proof["items"][1]["delivered"].as_array().map(Vec::len), Some(2));
     assert_eq!(ada.post_nothing("/v1/boards/b/nudges/N-1/ack").await.ok()["acknowledged"], json!(["N-1"]));
     assert_eq!(ada.post_nothing("/v1/boards/b/nudges/N-1/ack").await.ok()["acknowledged"], json!([]));
     lin.post_nothing("/v1/boards/b/nudges/N-1/ack").await.problem(403, "not_for_you");
@@ -51,8 +49,8 @@ async fn a_context_delivers_and_a_preview_does_not() {
     let ada = somebody(&server, "ada", Role::Worker).await;
     make_board(&grace, "b").await;
     add_task(&grace, "b", json!({"title": "Design the schema"})).await;
-    grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use staging"})).await.ok();
-    let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["nudges"][0]["delivered"] != json!([]);
+    grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await.ok();
+    let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["items"][0]["delivered"] != json!([]);
     let preview = ada.get("/v1/boards/b/tasks/T-1/context?preview=true").await.ok();
     assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);
     let read = ada.get("/v1/boards/b/tasks/T-1/context?budget=2000").await;
@@ -84,7 +82,7 @@ async fn a_decision_waits_for_a_person() {
     assert_eq!(grace.post_nothing("/v1/boards/b/decisions/D-1/reject").await.ok()["id"], "AP-2");
     grace.post_nothing("/v1/boards/b/decisions/D-9/reject").await.problem(404, "not_on_board");
     let signed = grace.get("/v1/boards/b/approvals").await.ok();
-    assert_eq!(signed["approvals"].as_array().map(Vec::len), Some(2));
-    assert_eq!(grace.get("/v1/boards/b/decisions").await.ok()["decisions"][0]["verdict"], "rejected");
+    assert_eq!(signed["items"].as_array().map(Vec::len), Some(2));
+    assert_eq!(grace.get("/v1/boards/b/decisions").await.ok()["items"][0]["verdict"], "rejected");
     server.stop().await;
 }

@@ -25,10 +25,10 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
     ada.post("/v1/boards/b/decisions/D-1/supersede", &better).await.problem(409, "superseded");
     ada.post("/v1/boards/b/decisions/D-9/supersede", &better).await.problem(404, "not_on_board");
     let listed = boss.get("/v1/boards/b/decisions").await.ok();
-    let decision = |place: usize| listed["decisions"][place].clone();
+    let decision = |place: usize| listed["items"][place].clone();
     assert_eq!((&decision(0)["created_by"], &decision(0)["superseded_by"]), (&json!("ada"), &json!("D-2")));
     assert_eq!((&decision(1)["choice"], rev(&listed)), (&json!("scrypt"), 3));
-    assert_eq!(boss.get("/v1/boards/b/decisions?at=1").await.ok()["decisions"], json!([]));
+    assert_eq!(boss.get("/v1/boards/b/decisions?at=1").await.ok()["items"], json!([]));
 
     let found = json!({"content": "users has no column for tokens", "type": "constraint", "trust": "outside"});
     let found = ada.post("/v1/boards/b/discoveries", &found).await;
@@ -39,7 +39,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
         .await
         .problem(404, "not_on_board");
     let listed = boss.get("/v1/boards/b/discoveries").await.ok();
-    let first = &listed["discoveries"][0];
+    let first = &listed["items"][0];
     assert_eq!(
         (&first["created_by"], &first["trust"], &first["type"]),
         (&json!("ada"), &json!("outside"), &json!("constraint"))
@@ -64,11 +64,11 @@ async fn artifacts_have_versions_and_true_checksums() {
     record(json!({"path": "schema.sql", "checksum": "no"})).await.problem(400, "checksum");
     record(json!({"path": "big", "content": "x".repeat(70_000)})).await.problem(422, "limit");
     let listed = boss.get("/v1/boards/b/artifacts").await.ok();
-    assert_eq!((&listed["artifacts"][0]["size"], &listed["artifacts"][1]["version"]), (&json!(33), &json!(2)));
+    assert_eq!((&listed["items"][0]["size"], &listed["items"][1]["version"]), (&json!(33), &json!(2)));
     // The server looks at no file of its own.
     let passwords = record(json!({"path": "/etc/passwd"})).await.ok();
     let listed = boss.get("/v1/boards/b/artifacts").await.ok();
-    assert_eq!((&passwords["id"], &listed["artifacts"][2]["size"]), (&json!("A-3"), &Value::Null));
+    assert_eq!((&passwords["id"], &listed["items"][2]["size"]), (&json!("A-3"), &Value::Null));
     server.stop().await;
 }
 

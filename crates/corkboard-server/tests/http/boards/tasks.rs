@@ -9,7 +9,7 @@ use crate::support::{Client, Running};
 
 async fn ids(client: &Client, query: &str) -> Vec<String> {
     let listed = client.get(&format!("/v1/boards/b/tasks{query}")).await.ok();
-    listed["tasks"].as_array().expect("tasks").iter().map(|task| text(&task["id"])).collect()
+    listed["items"].as_array().expect("tasks").iter().map(|task| text(&task["id"])).collect()
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn tasks_are_added_one_by_one_and_as_a_plan() {
     let key = ("idempotency-key", "plan");
     let added = with_header(&boss, Method::POST, "/v1/boards/b/tasks", key, &plan).await;
     let again = with_header(&boss, Method::POST, "/v1/boards/b/tasks", key, &plan).await;
-    assert_eq!(added.body, json!({"tasks": ["T-2", "T-3", "T-4"], "choices": ["C-1"], "rev": 3}));
+    assert_eq!(added.body, json!({"id": null, "tasks": ["T-2", "T-3", "T-4"], "choices": ["C-1"], "rev": 3}));
     assert_eq!(again.body, added.body);
 
     let bad = async |body: Value| boss.post("/v1/boards/b/tasks", &body).await;
@@ -102,17 +102,17 @@ async fn a_task_is_edited_and_made_to_wait() {
     assert_eq!(boss.get("/v1/boards/b/tasks/T-1").await.ok()["priority"], 7);
 
     let wait = async |task: &str, on: &str| {
-        boss.post(&format!("/v1/boards/b/tasks/{task}/dependencies"), &json!({"on": on})).await
+        boss.post(&format!("/v1/boards/b/tasks/{task}/dependencies"), &json!({"depends_on": on})).await
     };
     assert_eq!(rev(&wait("T-2", "T-1").await.ok()), 5);
     wait("T-1", "T-2").await.problem(400, "cycle");
     wait("T-1", "T-9").await.problem(404, "not_on_board");
     wait("T-1", "nine").await.problem(400, "body_json");
-    let dependency = |on: &str| format!("/v1/boards/b/tasks/T-2/dependencies?on={on}");
+    let dependency = |on: &str| format!("/v1/boards/b/tasks/T-2/dependencies?depends_on={on}");
     let removed = boss.delete(&dependency("T-1")).await.ok();
-    assert_eq!((&removed["removed"], rev(&removed)), (&json!(true), 6));
-    assert_eq!(boss.get("/v1/boards/b/tasks?view=ready").await.ok()["tasks"].as_array().unwrap().len(), 2);
-    assert_eq!(boss.delete(&dependency("T-1")).await.ok()["removed"], false);
+    assert_eq!((&removed["deleted"], rev(&removed)), (&json!(true), 6));
+    assert_eq!(boss.get("/v1/boards/b/tasks?view=ready").await.ok()["items"].as_array().unwrap().len(), 2);
+    assert_eq!(boss.delete(&dependency("T-1")).await.ok()["deleted"], false);
     boss.delete(&dependency("T-9")).await.problem(404, "not_on_board");
     boss.delete("/v1/boards/b/tasks/T-2/dependencies").await.problem(400, "query");
     // What has no version cannot be compared with one: nothing is passed over in silence.
@@ -131,9 +131,9 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     make_board(&boss, "b").await;
     add_task(&boss, "b", json!({"title": "one", "needs_review": true})).await;
     add_task(&boss, "b", json!({"title": "two", "depends_on": ["T-1"]})).await;
-    boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"to": "dev"})).await.ok();
-    boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"to": ""})).await.problem(400, "blank");
-    boss.post("/v1/boards/b/tasks/T-1/assign_review", &json!({"to": "qa"})).await.ok();
+    boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"agent": "dev"})).await.ok();
+    boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"agent": ""})).await.problem(400, "blank");
+    boss.post("/v1/boards/b/tasks/T-1/assign_review", &json!({"agent": "qa"})).await.ok();
     dev.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "in_progress"})).await.ok();
     let done = dev.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "three routes"})).await.ok();
     assert_eq!(done["status"], "review");
@@ -145,7 +145,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     let failed = dev.post("/v1/boards/b/tasks/T-1/fail", &json!({"reason": "no way"})).await.ok();
     assert_eq!(failed["status"], "failed");
     assert_eq!(boss.post_nothing("/v1/boards/b/retry_failed").await.ok()["tasks"], json!(["T-1", "T-2"]));
-    let cancelled = boss.post("/v1/boards/b/tasks/T-1/cancel", &json!({"comment": "later"})).await.ok();
+    let cancelled = boss.post("/v1/boards/b/tasks/T-1/cancel", &json!({"reason": "later"})).await.ok();
     assert_eq!(cancelled["tasks"], json!(["T-1", "T-2"]), "all that was cancelled");
     let second = boss.get("/v1/boards/b/tasks/T-2").await.ok();
     assert_eq!(second["cancellation"], json!({"cause": "upstream_cancelled", "caused_by": "T-1", "reason": null}));
@@ -179,11 +179,8 @@ async fn choices_are_added_and_made() {
     assert_eq!((&chosen["tasks"], rev(&chosen)), (&json!(["T-2"]), 5));
     boss.post("/v1/boards/b/choices/C-1/choose", &json!({"option": "token"})).await.problem(409, "already_chosen");
     let listed = boss.get("/v1/boards/b/choices").await.ok();
-    assert_eq!(
-        (&listed["choices"][0]["chosen"], &listed["choices"][0]["chosen_by"]),
-        (&json!("cookie"), &json!("boss"))
-    );
-    assert!(boss.get("/v1/boards/b/choices?at=4").await.ok()["choices"][0]["chosen"].is_null());
+    assert_eq!((&listed["items"][0]["chosen"], &listed["items"][0]["chosen_by"]), (&json!("cookie"), &json!("boss")));
+    assert!(boss.get("/v1/boards/b/choices?at=4").await.ok()["items"][0]["chosen"].is_null());
     server.stop().await;
 }
 
@@ -203,7 +200,7 @@ async fn a_review_is_given_by_its_reviewer_or_a_person_and_never_by_the_agent_th
         boss.post(&format!("/v1/boards/b/tasks/{task}/status"), &json!({"status": "completed"}))
             .await
             .problem(403, "own_task");
-        boss.post(&format!("/v1/boards/b/tasks/{task}/assign_review"), &json!({"to": "qa"})).await.ok();
+        boss.post(&format!("/v1/boards/b/tasks/{task}/assign_review"), &json!({"agent": "qa"})).await.ok();
     }
     let other = somebody(&server, "other", Role::Reviewer).await;
     let refused = other.post("/v1/boards/b/tasks/T-1/review", &approve).await;

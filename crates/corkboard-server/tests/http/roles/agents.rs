@@ -28,7 +28,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         writes("DELETE /v1/agents/{agent}/scratchpad"),
         reads("GET /v1/agents/{agent}/search").query("?q=plan"),
         // Sealing by a passphrase is made to take its time.
-        reads("POST /v1/agents/{agent}/snapshot").sending(json!({"form": "bytes"})),
+        reads("POST /v1/agents/{agent}/snapshot").sending(json!({"format": "bytes"})),
         reads("GET /v1/agents/{agent}/stats"),
         // Notebooks.
         reads("GET /v1/agents/{agent}/notebooks"),
@@ -38,7 +38,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/agents/{agent}/notebook/history"),
         reads("GET /v1/agents/{agent}/notebook/diff").query("?from={notebook}&to={notebook}"),
         writes("POST /v1/agents/{agent}/notebook/updates"),
-        writes("POST /v1/agents/{agent}/notebook/restore").sending(json!({"to": "{notebook}"})),
+        writes("POST /v1/agents/{agent}/notebook/restore").sending(json!({"at": "{notebook}"})),
         writes("POST /v1/agents/{agent}/notebook/clear"),
         writes("POST /v1/agents/{agent}/notebook/forget"),
         // The memory itself, its scopes, its conversations.

@@ -40,7 +40,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("PATCH /v1/boards/{board}/tasks/{task}", EditTask),
         reads("GET /v1/boards/{board}/tasks/{task}/context"),
         on_board("POST /v1/boards/{board}/tasks/{task}/dependencies", AddTasks),
-        on_board("DELETE /v1/boards/{board}/tasks/{task}/dependencies", AddTasks).query("?on=T-1"),
+        on_board("DELETE /v1/boards/{board}/tasks/{task}/dependencies", AddTasks).query("?depends_on=T-1"),
         on_board("POST /v1/boards/{board}/tasks/claim", Work),
         on_board("POST /v1/boards/{board}/tasks/{task}/heartbeat", Work),
         on_board("POST /v1/boards/{board}/tasks/{task}/release", TakeTask).sending_nothing(),

@@ -22,12 +22,12 @@ pub(crate) fn expected() -> Vec<Expected> {
         all.push(lists("GET /v1/spaces/{kind}").naming("{kind}", kind));
     }
     for (kind, name, after) in [
-        ("agent", AGENT, "?after={agent rev}"),
-        ("board", BOARD, "?after={board rev}"),
-        ("core", CORE, "?after={core rev}"),
-        ("core", OWN_CORE, "?after={own core rev}"),
+        ("agent", AGENT, "?from_rev={agent rev}"),
+        ("board", BOARD, "?from_rev={board rev}"),
+        ("core", CORE, "?from_rev={core rev}"),
+        ("core", OWN_CORE, "?from_rev={own core rev}"),
         ("tokens", "all", ""),
-        ("conversation", TALK, "?after={conversation rev}"),
+        ("conversation", TALK, "?from_rev={conversation rev}"),
     ] {
         all.push(of("GET /v1/spaces/{kind}/{name}/head", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/state", kind, name));

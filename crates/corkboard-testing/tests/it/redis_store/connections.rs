@@ -176,7 +176,7 @@ async fn processes_on_one_space_and_on_many_lose_nothing() {
     let corkboard = harness.corkboard().await;
     assert_eq!(corkboard.agent("one").unwrap().working().notes().await.unwrap().len(), 120);
     let agents = corkboard.agents(None, 10).await.unwrap();
-    assert!(agents.iter().map(|agent| agent.agent.as_str()).eq(["one", "own-a", "own-b", "own-c"]));
+    assert!(agents.iter().map(|agent| agent.id.as_str()).eq(["one", "own-a", "own-b", "own-c"]));
     assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
 }
 

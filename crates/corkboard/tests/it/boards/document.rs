@@ -108,8 +108,8 @@ async fn a_board_is_one_json_document() {
         (&json!("T-1"), &json!("in_progress"), &json!("ann"))
     );
     assert_eq!((&first["blocks"], &first["hindrances"]), (&json!(["T-2", "T-4"]), &json!([])));
-    assert_eq!(document["tasks"][1]["hindrances"], json!([{ "why": "dependencies", "on": ["T-1"] }]));
-    assert_eq!(document["tasks"][5]["hindrances"], json!([{ "why": "choice", "choice": "C-1" }]));
+    assert_eq!(document["tasks"][1]["hindrances"], json!([{ "type": "dependencies", "depends_on": ["T-1"] }]));
+    assert_eq!(document["tasks"][5]["hindrances"], json!([{ "type": "choice", "choice": "C-1" }]));
     assert_eq!(document["tasks"][2]["result"], json!({ "summary": "done", "next_steps": [], "trust": null }));
     assert_eq!(document["artifacts"][0]["path"], json!("src/a.rs"));
     assert_eq!(

@@ -46,7 +46,7 @@ async fn a_new_board_draws_the_best_of_its_cores() {
         assert_eq!(board.view().await.unwrap().rev(), 1);
         let nothing = corkboard.create_board(on_cores("Users sign in", &[])).await.unwrap();
         assert!(drawn(&nothing).await.is_empty());
-        assert!(corkboard.cores(None, 10).await.unwrap().iter().all(|core| core.core.as_str() != "not there"));
+        assert!(corkboard.cores(None, 10).await.unwrap().iter().all(|core| core.id.as_str() != "not there"));
         // No more than a dozen.
         let many = (0..40).map(|number| format!("Rain on day {number}").into()).collect();
         learn(&corkboard, "rain", many).await;

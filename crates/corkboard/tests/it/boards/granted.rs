@@ -74,13 +74,13 @@ async fn nobody_brings_another_text_in_the_name_of_a_promotion() {
 
     board.promote_learning(first()).await.unwrap();
     let core = corkboard.core("secrets").unwrap();
-    let said = core.entries().await.unwrap().entries;
+    let said = core.entries().await.unwrap().items;
     assert!(said.iter().map(|entry| &*entry.content).eq(["users has no column"]), "{said:?}");
     assert_eq!(said[0].provenance[0].board_rev, Some(begun_rev));
     // What came in so comes in once, and by hand nothing is a promotion.
     add(&planted).await.unwrap();
     add(&NewCoreEntry { board_rev: None, ..planted }).await.unwrap();
-    assert_eq!(core.entries().await.unwrap().entries.len(), 2);
+    assert_eq!(core.entries().await.unwrap().items.len(), 2);
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ async fn a_learning_is_promoted_with_where_it_came_from() {
         assert_eq!((board.view().await.unwrap().rev(), rules.stats().await.unwrap().rev), (rev, core_rev));
         let refused = refusal(rita.promote_learning(named("D-1")).core("other").await);
         assert!(matches!(refused, Refusal::LearningPromoted { .. }), "{refused}");
-        assert!(corkboard.cores(None, 9).await.unwrap().iter().all(|core| core.core.as_str() == "rules"));
+        assert!(corkboard.cores(None, 9).await.unwrap().iter().all(|core| core.id.as_str() == "rules"));
     })
     .await;
 }

@@ -27,7 +27,7 @@ async fn ended(corkboard: &Corkboard, id: &str) -> Board {
 /// What is said of each board.
 async fn fates(corkboard: &Corkboard) -> Vec<(String, GarbageFate, Vec<KeptBy>)> {
     let Garbage { boards, .. } = corkboard.garbage().await.unwrap();
-    boards.into_iter().map(|board| (board.board.to_string(), board.fate, board.kept_by)).collect()
+    boards.into_iter().map(|board| (board.id.to_string(), board.fate, board.kept_by)).collect()
 }
 
 async fn fate(corkboard: &Corkboard) -> (GarbageFate, Vec<KeptBy>) {
@@ -52,7 +52,7 @@ async fn a_board_lives_until_its_time_is_over_and_nothing_keeps_it() {
         // Nothing is said of how long: the default holds.
         let until = board.archive(None).await.unwrap();
         assert_eq!(until, start() + DAY * 30);
-        let kept_by = vec![KeptBy::Retention { until }, KeptBy::Learnings];
+        let kept_by = vec![KeptBy::Retention { retain_until: until }, KeptBy::Learnings];
         assert_eq!(fate(&corkboard).await, (GarbageFate::Keep, kept_by.clone()));
         assert_eq!(refusal(board.purge().await), corkboard::Refusal::BoardKept { by: kept_by });
         assert_eq!(board.add_task(NewTask::new("more")).await.unwrap_err().code(), "board_ended");
@@ -98,7 +98,7 @@ async fn what_is_garbage_shows_in_the_summaries_of_many_boards() {
         let young = corkboard.create_board(new_board("young")).id("young").await.unwrap();
         let list = async |corkboard: &Corkboard| {
             let boards = corkboard.boards(None, 9).await.unwrap();
-            let idle = boards.iter().filter_map(|board| board.idle_since.map(|since| (board.board.clone(), since)));
+            let idle = boards.iter().filter_map(|board| board.idle_since.map(|since| (board.id.clone(), since)));
             idle.collect::<Vec<_>>()
         };
         assert_eq!(list(&corkboard).await, [], "a week is not longer than a week");
@@ -111,7 +111,7 @@ async fn what_is_garbage_shows_in_the_summaries_of_many_boards() {
             (old.id().to_string(), GarbageFate::Idle, vec![KeptBy::Active]),
             ("ended".into(), GarbageFate::Ended, vec![KeptBy::NotArchived, KeptBy::Learnings]),
             ("given up".into(), GarbageFate::Purge, vec![]),
-            ("kept".into(), GarbageFate::Keep, vec![KeptBy::Retention { until }, KeptBy::Learnings]),
+            ("kept".into(), GarbageFate::Keep, vec![KeptBy::Retention { retain_until: until }, KeptBy::Learnings]),
         ];
         assert_eq!(fates(&other).await, expected);
         let garbage = other.garbage().await.unwrap();
@@ -358,7 +358,7 @@ async fn a_purge_that_a_crash_cut_is_found_and_finished() {
             }
             for garbage in found {
                 assert_eq!((garbage.fate, garbage.kept_by), (GarbageFate::Purge, vec![]));
-                later.purge(garbage.board.as_str()).await.unwrap();
+                later.purge(garbage.id.as_str()).await.unwrap();
             }
             assert_eq!(later.garbage().await.unwrap(), Garbage::default());
             assert!(later.check().await.unwrap().is_empty());

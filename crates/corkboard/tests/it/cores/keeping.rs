@@ -33,11 +33,11 @@ async fn is_the_same(copy: &Home) {
     let corkboard = copy.open().await;
     assert!(corkboard.check().await.unwrap().is_empty());
     let listed = corkboard.cores(None, 9).await.unwrap();
-    let listed: Vec<_> = listed.iter().map(|core| (core.core.as_str(), core.rev)).collect();
+    let listed: Vec<_> = listed.iter().map(|core| (core.id.as_str(), core.rev)).collect();
     assert_eq!(listed, [("agent:A", 1), ("rules", 9)]);
     let core = corkboard.core("rules").unwrap();
     assert_eq!(found(&core, "rule").await.len(), 6);
-    assert_eq!(core.entries().forgotten(ForgottenEntries::Only).await.unwrap().entries[0].id, id(3));
+    assert_eq!(core.entries().forgotten(ForgottenEntries::Only).await.unwrap().items[0].id, id(3));
     assert_eq!(found(&corkboard.agent("A").unwrap().long_term().unwrap(), "secret").await, [1]);
     copy.clock.advance(Duration::from_secs(60));
     assert_eq!(corkboard.tick().await.unwrap(), 1);
@@ -115,9 +115,9 @@ async fn a_deleted_core_is_gone_and_listed_no_more() {
         corkboard.core(name).unwrap().add("one").await.unwrap();
     }
     let first = corkboard.cores(None, 2).await.unwrap();
-    assert_eq!(first.iter().map(|listed| listed.core.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    let rest = corkboard.cores(Some(&first[1].core), 2).await.unwrap();
-    assert_eq!(rest.iter().map(|listed| listed.core.as_str()).collect::<Vec<_>>(), ["c"]);
+    assert_eq!(first.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    let rest = corkboard.cores(Some(&first[1].id), 2).await.unwrap();
+    assert_eq!(rest.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(), ["c"]);
     assert!(corkboard.delete_core("b").await.unwrap());
     assert!(corkboard.forget_core("c").await.unwrap());
     assert!(!corkboard.delete_core("b").await.unwrap());

@@ -34,7 +34,7 @@ async fn a_large_core_is_filled_searched_and_reloaded() {
     corkboard.close().await.unwrap();
     let reopened = home.open().await;
     let core = reopened.core("large").unwrap();
-    assert_eq!(core.entries().forgotten(ForgottenEntries::Only).await.unwrap().entries[0].id, id(4322));
+    assert_eq!(core.entries().forgotten(ForgottenEntries::Only).await.unwrap().items[0].id, id(4322));
     core.restore(id(4322)).await.unwrap();
     assert_eq!(found(&core, "k4321").await, [4322]);
     let gone = core.withdraw(Withdrawal::Author { name: "agent-0".into() }).await.unwrap();

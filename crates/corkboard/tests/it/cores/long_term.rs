@@ -32,8 +32,8 @@ async fn it_is_the_agents_own_and_counted() {
         assert_eq!(counts, (1, 1, 1));
         assert!(stats.storage_bytes_used > "Ada prefers tea Ada lives in London".len() as u64);
         let listed = corkboard.cores(None, 9).await.unwrap();
-        assert_eq!(listed.iter().map(|listed| listed.core.as_str()).collect::<Vec<_>>(), ["agent:A"]);
-        assert_eq!(listed[0].core.agent().as_ref(), Some(agent.agent_id()));
+        assert_eq!(listed.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(), ["agent:A"]);
+        assert_eq!(listed[0].id.agent().as_ref(), Some(agent.agent_id()));
         assert_eq!((&listed[0].summary["entries"], &listed[0].summary["forgotten"]), (&1.into(), &1.into()));
         assert!(corkboard.delete_agent("A").await.unwrap());
         assert!(corkboard.cores(None, 9).await.unwrap().is_empty());

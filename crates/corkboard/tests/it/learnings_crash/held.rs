@@ -24,7 +24,7 @@ impl Seen {
     pub(crate) async fn of(stage: &Stage) -> Self {
         let (corkboard, entries) = (stage.corkboard(), stage.entries().await);
         let cores = corkboard.cores(None, 9).await.unwrap();
-        let cores = cores.iter().map(|core| core.core.as_str().to_owned()).collect();
+        let cores = cores.iter().map(|core| core.id.as_str().to_owned()).collect();
         let view = corkboard.board(BOARD).unwrap().view().await;
         let learning = view.ok().map(|view| view.state().learning_state(&learning(1)));
         Self { entries, cores, learning }

@@ -71,7 +71,7 @@ impl Stage {
         let corkboard = self.corkboard();
         let mut entries = Vec::new();
         for core in corkboard.cores(None, 9).await.unwrap() {
-            let image = corkboard.core(core.core.as_str()).unwrap().image().await.unwrap();
+            let image = corkboard.core(core.id.as_str()).unwrap().image().await.unwrap();
             entries.extend(image.entries.into_iter().filter(|entry| entry.provenance[0].board.is_some()));
         }
         entries

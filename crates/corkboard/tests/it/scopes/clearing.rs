@@ -100,7 +100,7 @@ async fn a_deleted_agent_begins_anew() {
         scopes[1].set("k", &1).await.unwrap();
         corkboard.agent("B").unwrap().working().set("k", &2).await.unwrap();
         let listed = async || -> Vec<String> {
-            corkboard.agents(None, 10).await.unwrap().iter().map(|listed| listed.agent.to_string()).collect()
+            corkboard.agents(None, 10).await.unwrap().iter().map(|listed| listed.id.to_string()).collect()
         };
         assert_eq!(listed().await, ["A", "B"]);
         let rev = agent.rev().await.unwrap();
