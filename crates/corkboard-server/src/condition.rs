@@ -1,45 +1,63 @@
-//! Conditions under which a request is to be answered. Those that a route does not take are refused, never passed over.
+//! Conditions under which a request is answered. The description says which ones a route takes; others are refused.
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+
 use axum::http::request::Parts;
-use corkboard::{Conditions, Core};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::response::Response;
+use corkboard::{Conditions, observe_replay};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
-use crate::error::HttpError;
+use crate::error::{HttpError, precondition_failed};
 use crate::extract::{Query, text};
 
 /// The parameter that names the revision that a space must be at.
 pub(crate) const IF_REV: &str = "if_rev";
+const MEMORY_REV: &str = "The revision that the memory must be at";
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Marks an answer that was given before to the same request.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// What the headers of a write ask of its answer.
+pub(crate) struct AnswerConditions {
+    compares_version: bool,
+    idempotency_key: Option<String>,
+}
+
+impl AnswerConditions {
+    pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Self {
+        if method.is_safe() {
+            return Self { compares_version: false, idempotency_key: None };
+        }
+        let compares_version = headers.contains_key(IF_MATCH) || headers.contains_key(IF_NONE_MATCH);
+        let key = headers.get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
+        Self { compares_version, idempotency_key: key.map(str::to_owned) }
+    }
+
+    /// The answer with 412 if a header names a version that the item does not have, and marked if it was given before.
+    pub(crate) async fn answer(self, answer: impl Future<Output = Response>) -> Response {
+        let response = match self.idempotency_key {
+            None => answer.await,
+            Some(key) => {
+                let (mut response, is_replayed) = observe_replay(key, answer).await;
+                if is_replayed && response.status().is_success() {
+                    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+                }
+                response
+            }
+        };
+        if self.compares_version { precondition_failed(response) } else { response }
+    }
+}
 
 /// Conditions of a write to a single item that has a version.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ItemConditions(pub(crate) Conditions);
-
-impl ItemConditions {
-    /// The conditions, for what is the same when it is done twice and so takes no `Idempotency-Key`.
-    pub(crate) fn without_key(self) -> Result<Conditions, HttpError> {
-        match self.0.idempotency_key {
-            None => Ok(self.0),
-            Some(_) => Err(not_taken("Idempotency-Key")),
-        }
-    }
-
-    /// The core as a whole, with these conditions on what is written to it.
-    pub(crate) fn on_whole_core(self, core: &Core) -> Result<Core, HttpError> {
-        match self.0.if_version {
-            Some(_) => {
-                Err(HttpError::invalid("if_match", "there is no one item whose version could be compared: give if_rev"))
-            }
-            None => Ok(core.conditions(self)),
-        }
-    }
-}
 
 impl From<ItemConditions> for Conditions {
     fn from(ItemConditions(conditions): ItemConditions) -> Self {
@@ -82,7 +100,7 @@ fn if_version(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
 
 impl IntoParams for ItemConditions {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev(), idempotency_key()]
+        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev(MEMORY_REV), idempotency_key()]
     }
 }
 
@@ -101,10 +119,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         let ItemConditions(conditions) = ItemConditions::from_request_parts(parts, state).await?;
-        match conditions.if_version {
-            None => Ok(Self(conditions)),
-            Some(_) => Err(not_taken("If-Match and If-None-Match")),
-        }
+        Ok(Self(conditions))
     }
 }
 
@@ -120,7 +135,7 @@ impl SpaceConditions {
 
 impl IntoParams for SpaceConditions {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_rev(), idempotency_key()]
+        vec![if_rev(MEMORY_REV), idempotency_key()]
     }
 }
 
@@ -129,7 +144,7 @@ pub(crate) struct PutConditions;
 
 impl IntoParams for PutConditions {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev()]
+        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev(MEMORY_REV)]
     }
 }
 
@@ -144,38 +159,15 @@ impl<S: Send + Sync> FromRequestParts<S> for RevCondition {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        let SpaceConditions(Conditions { if_rev, idempotency_key, .. }) =
-            SpaceConditions::from_request_parts(parts, state).await?;
-        match idempotency_key {
-            None => Ok(Self { if_rev }),
-            Some(_) => Err(not_taken("Idempotency-Key")),
-        }
+        let SpaceConditions(Conditions { if_rev, .. }) = SpaceConditions::from_request_parts(parts, state).await?;
+        Ok(Self { if_rev })
     }
 }
 
 impl IntoParams for RevCondition {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_rev()]
+        vec![if_rev(MEMORY_REV)]
     }
-}
-
-/// Nothing must hold for a write to happen; whoever names a condition is told so.
-pub(crate) struct Unconditional;
-
-impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
-    type Rejection = HttpError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        // A revision is refused where no parameter of that name is described.
-        match SpaceConditions::from_request_parts(parts, state).await?.0.idempotency_key {
-            None => Ok(Self),
-            Some(_) => Err(not_taken("Idempotency-Key")),
-        }
-    }
-}
-
-pub(crate) fn not_taken(what: &str) -> HttpError {
-    HttpError::invalid("condition", format!("this route takes no {what}: nothing was done"))
 }
 
 /// The versions that the caller has: `If-None-Match` of a read.
@@ -216,7 +208,7 @@ impl IntoParams for Seen {
     }
 }
 
-fn if_match() -> Parameter {
+pub(crate) fn if_match() -> Parameter {
     header("If-Match", "The version that it must be at, in quotes, as `ETag` gives it", "\"42\"")
 }
 
@@ -224,19 +216,19 @@ fn if_none_match(words: &str) -> Parameter {
     header("If-None-Match", words, "*")
 }
 
-fn idempotency_key() -> Parameter {
+pub(crate) fn idempotency_key() -> Parameter {
     let words = "Idempotency key; a repeat within 24 hours gets the same answer and has no further effect. A request that \
                  changed nothing is not remembered; a repeat of it is decided again";
     header("Idempotency-Key", words, "8e03978e-40d5-43dd-bc93-6894a57f9324")
 }
 
-fn if_rev() -> Parameter {
+pub(crate) fn if_rev(words: &str) -> Parameter {
     let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
     ParameterBuilder::new()
         .name(IF_REV)
         .parameter_in(ParameterIn::Query)
         .required(Required::False)
-        .description(Some("The revision that the memory must be at"))
+        .description(Some(words))
         .schema(Some(number))
         .build()
 }

@@ -17,7 +17,8 @@ const METHODS: &str = "GET, HEAD, PUT, POST, PATCH, DELETE";
 const HEADERS: &str = "authorization, content-type, if-match, if-none-match, idempotency-key, last-event-id, cork-actor, \
                        cork-claim, cork-orchestrator, x-request-id";
 /// What it may read besides what any page may.
-const EXPOSED: &str = "etag, cork-rev, x-request-id, retry-after, location";
+const EXPOSED: &str = "etag, cork-rev, x-request-id, idempotency-replayed, ratelimit-limit, ratelimit-remaining, \
+                       ratelimit-reset, retry-after, location";
 /// For how many seconds a browser need not ask again.
 const MAX_AGE: &str = "3600";
 

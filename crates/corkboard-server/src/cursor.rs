@@ -1,8 +1,14 @@
-//! Where a list goes on. Whoever asks for the rest passes it back as it is.
+//! Pages of lists: in which order, and where the next page begins.
+//!
+//! A cursor is a position in an order: the sort value and the id of the last item. The item need not be there any more when
+//! the next page is asked for.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use data_encoding::BASE64URL_NOPAD;
+use jiff::Timestamp;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -10,20 +16,28 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::error::HttpError;
 
-/// The most things of one page.
+/// The maximum number of items on a page.
 pub(crate) const MOST: usize = 1000;
 
-/// How many things there are on a page if nobody says.
+/// The default number of items on a page.
 const USUAL: usize = 100;
 
-/// The name or number after which the rest begins, as it was passed back.
+/// A cursor as it was passed back.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor(String);
 
+/// A position in a list: the value that it is sorted by, then the id.
+pub(crate) type Position<Id> = (i64, Id);
+
 impl Cursor {
-    /// A cursor that stands after this name.
+    /// A cursor after this name, in a list that is sorted by name.
     pub(crate) fn after(name: &str) -> String {
         BASE64URL_NOPAD.encode(name.as_bytes())
+    }
+
+    /// A cursor after this position in that order.
+    fn at<Id: Display>(order: &str, (value, id): &Position<Id>) -> String {
+        Self::after(&format!("{order};{value};{id}"))
     }
 
     pub(crate) fn name(&self) -> Result<String, HttpError> {
@@ -34,15 +48,21 @@ impl Cursor {
     pub(crate) fn number(&self) -> Result<u64, HttpError> {
         self.name()?.parse().map_err(|_| wrong())
     }
-}
 
-fn missing(last: &str) -> HttpError {
-    let detail = format!("{last:?}, which the page before ended with, is no longer in this list: begin anew");
-    HttpError::invalid("cursor", detail)
+    fn position<Id: FromStr>(&self, order: &str) -> Result<Position<Id>, HttpError> {
+        let text = self.name()?;
+        let mut parts = text.splitn(3, ';');
+        let (Some(of), Some(value), Some(id)) = (parts.next(), parts.next(), parts.next()) else { return Err(wrong()) };
+        if of != order {
+            let detail = "this cursor belongs to another view or sort order: repeat the first page's parameters, or begin without it";
+            return Err(HttpError::invalid("cursor", detail));
+        }
+        Ok((value.parse().map_err(|_| wrong())?, id.parse().map_err(|_| wrong())?))
+    }
 }
 
 fn wrong() -> HttpError {
-    HttpError::invalid("cursor", "that is no cursor of this list: pass back `next` as it came, or begin without one")
+    HttpError::invalid("cursor", "invalid cursor: pass back `next` of the page before as it is, or begin without one")
 }
 
 impl<'de> Deserialize<'de> for Cursor {
@@ -59,75 +79,137 @@ impl PartialSchema for Cursor {
 
 impl ToSchema for Cursor {}
 
+/// The fields by which a list can be sorted.
+pub(crate) trait SortField: Copy + 'static {
+    /// Each with its name.
+    const ALL: &'static [(&'static str, Self)];
+}
+
+/// `sort=`: a field's name, with a minus sign in front for descending order.
+#[derive(Debug, Clone)]
+pub(crate) struct Sort<F> {
+    text: String,
+    field: F,
+    is_descending: bool,
+}
+
+impl<F: SortField> Sort<F> {
+    /// All that `sort=` takes.
+    fn names() -> impl Iterator<Item = String> {
+        F::ALL.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("-{name}")])
+    }
+}
+
+impl<'de, F: SortField> Deserialize<'de> for Sort<F> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let name = text.strip_prefix('-').unwrap_or(&text);
+        let found = F::ALL.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
+        let unknown = || {
+            D::Error::custom(format!(
+                "unknown sort {text:?}: must be one of {}",
+                Self::names().collect::<Vec<_>>().join(", ")
+            ))
+        };
+        let field = found.ok_or_else(unknown)?;
+        Ok(Self { is_descending: name.len() < text.len(), field, text })
+    }
+}
+
+impl<F: SortField> PartialSchema for Sort<F> {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::names())).into()
+    }
+}
+
+impl<F: SortField> ToSchema for Sort<F> {}
+
+/// A time as a sort value.
+pub(crate) fn time(at: Timestamp) -> i64 {
+    at.as_microsecond()
+}
+
+/// A number from 0 to 1 as a sort value.
+pub(crate) fn share(share: f32) -> i64 {
+    // Of numbers that are not negative, the bits have the same order.
+    share.max(0.0).to_bits().into()
+}
+
 /// Which page of a list.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// Where to go on: `next` of the page before.
+    /// `next` of the page before; without it, the first page.
     #[param(value_type = Option<String>)]
     cursor: Option<Cursor>,
-    /// How many at most; 100 if it is not said.
+    /// The maximum number of items [default: 100].
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
 impl PageQuery {
-    /// The page of a list that has no index, and the cursor of the next one if there is more. Fails if the item that the cursor
-    /// names is no longer in the list: nothing tells what came after it.
-    pub(crate) fn of<T>(
-        &self,
-        mut items: impl Iterator<Item = T>,
-        name: impl Fn(&T) -> String,
-    ) -> Result<(Vec<T>, Option<String>), HttpError> {
-        if let Some(cursor) = &self.cursor {
-            let last = cursor.name()?;
-            if !items.any(|item| name(&item) == last) {
-                return Err(missing(&last));
-            }
-        }
-        Ok(page(items, self.limit, name))
+    /// The position after which the page begins.
+    pub(crate) fn position<Id: FromStr>(&self, order: &str) -> Result<Option<Position<Id>>, HttpError> {
+        self.cursor.as_ref().map(|cursor| cursor.position(order)).transpose()
     }
 
-    /// The page of a list that can start after any of its items: `rest` gives the items after that one, or None if it is not
-    /// in the list.
-    pub(crate) fn from<T, Id: FromStr + ToString, Items: Iterator<Item = T>>(
+    /// The page of a list with an index in this order: `rest` gives the items after a position, in their order.
+    pub(crate) fn indexed<T, Id: FromStr + Display, Items: Iterator<Item = T>>(
         &self,
-        rest: impl FnOnce(Option<Id>) -> Option<Items>,
-        name: impl Fn(&T) -> String,
+        order: &str,
+        rest: impl FnOnce(Option<Position<Id>>) -> Items,
+        position: impl Fn(&T) -> Position<Id>,
     ) -> Result<(Vec<T>, Option<String>), HttpError> {
-        let last = self.cursor.as_ref().map(Cursor::name).transpose()?;
-        let after = match &last {
-            Some(last) => {
-                let id = last.parse().ok().filter(|id: &Id| id.to_string() == *last);
-                Some(id.ok_or_else(|| missing(last))?)
-            }
-            None => None,
+        let after = self.position(order)?;
+        Ok(page(rest(after), self.limit, |last| Cursor::at(order, &position(last))))
+    }
+
+    /// The page of a list that no index has in this order: all of its items are looked at.
+    pub(crate) fn ordered<T, Id: FromStr + Display + Ord>(
+        &self,
+        order: &str,
+        items: impl Iterator<Item = T>,
+        position: impl Fn(&T) -> Position<Id>,
+    ) -> Result<(Vec<T>, Option<String>), HttpError> {
+        let after = self.position(order)?;
+        let placed = items.map(|item| (position(&item), item));
+        let mut rest: Vec<_> = placed.filter(|(at, _)| after.as_ref().is_none_or(|after| at > after)).collect();
+        rest.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let (rest, next) = page(rest.into_iter(), self.limit, |(last, _)| Cursor::at(order, last));
+        Ok((rest.into_iter().map(|(_, item)| item).collect(), next))
+    }
+
+    /// The page of a list in the order that was asked for: ascending, or descending by the same value.
+    pub(crate) fn sorted<T, Id: FromStr + Display + Ord, F: SortField>(
+        &self,
+        sort: &Sort<F>,
+        items: impl Iterator<Item = T>,
+        position: impl Fn(&T, F) -> Position<Id>,
+    ) -> Result<(Vec<T>, Option<String>), HttpError> {
+        let position = |item: &T| {
+            let (value, id) = position(item, sort.field);
+            (if sort.is_descending { -value } else { value }, id)
         };
-        let items = rest(after).ok_or_else(|| missing(last.as_deref().unwrap_or_default()))?;
-        Ok(page(items, self.limit, name))
-    }
-
-    pub(crate) fn is_everything(&self) -> bool {
-        self.cursor.is_none() && self.limit.is_none()
+        self.ordered(&sort.text, items, position)
     }
 }
 
-/// How many things a page has at most, if so many were asked for.
+/// The maximum number of items on a page, where `limit` was or was not given.
 pub(crate) fn size(limit: Option<usize>) -> usize {
-    limit.unwrap_or(USUAL).clamp(1, MOST)
+    limit.unwrap_or(USUAL)
 }
 
 /// What fits on a page, and the cursor of the next one if there is more.
 pub(crate) fn page<T>(
     items: impl Iterator<Item = T>,
     limit: Option<usize>,
-    name: impl Fn(&T) -> String,
+    cursor: impl Fn(&T) -> String,
 ) -> (Vec<T>, Option<String>) {
     let limit = size(limit);
     let mut items: Vec<T> = items.take(limit + 1).collect();
     let more = items.len() > limit;
     items.truncate(limit);
-    let next = items.last().filter(|_| more).map(|last| Cursor::after(&name(last)));
+    let next = items.last().filter(|_| more).map(cursor);
     (items, next)
 }
 
@@ -137,28 +219,46 @@ mod tests {
 
     use super::*;
 
-    /// A page of the numbers up to 20,000, and how many of them were visited.
-    fn numbers(cursor: Option<&str>) -> Result<(Vec<u64>, Option<String>, usize), HttpError> {
-        let (visited, limit) = (Cell::new(0), Some(10));
-        let page = PageQuery { cursor: cursor.map(|name| Cursor(Cursor::after(name))), limit };
-        let rest = |after: Option<u64>| {
-            let start = after.map_or(0, |after| after + 1);
-            (start <= 20_000).then(|| (start..20_000).inspect(|_| visited.set(visited.get() + 1)))
+    type Numbers = (Vec<u64>, Option<String>);
+
+    fn query(after: Option<(&str, i64)>) -> PageQuery {
+        let cursor = after.map(|(order, number)| Cursor(Cursor::at(order, &(number, number))));
+        PageQuery { cursor, limit: Some(10) }
+    }
+
+    /// A page of the even numbers up to 20,000, and how many of them were visited.
+    fn even(after: Option<(&str, i64)>) -> Result<(Numbers, usize), HttpError> {
+        let visited = Cell::new(0);
+        let rest = |after: Option<Position<u64>>| {
+            let start = after.map_or(0, |(_, number)| number + 1);
+            (start..20_000).filter(|number| number % 2 == 0).inspect(|_| visited.set(visited.get() + 1))
         };
-        let (items, next) = page.from(rest, u64::to_string)?;
-        Ok((items, next, visited.get()))
+        let page = query(after).indexed("", rest, |number| (i64::try_from(*number).unwrap(), *number))?;
+        Ok((page, visited.get()))
     }
 
     #[test]
     fn a_page_visits_its_own_items_and_one_more() {
-        for (cursor, first) in [(None, 0), (Some("9"), 10), (Some("19000"), 19_001)] {
-            let (items, next, visited) = numbers(cursor).map_err(drop).unwrap();
-            assert_eq!((items, visited), ((first..first + 10).collect(), 11));
-            assert_eq!(next, Some(Cursor::after(&(first + 9).to_string())));
+        // Odd numbers are not in the list: the page begins where they would be.
+        for (after, first) in [(None, 0), (Some(("", 8)), 10), (Some(("", 9)), 10), (Some(("", 19_001)), 19_002)] {
+            let ((items, next), visited) = even(after).map_err(drop).unwrap();
+            assert_eq!((items, visited), ((0..10).map(|step| first + 2 * step).collect(), 11));
+            let last = first + 18;
+            assert_eq!(next, Some(Cursor::at("", &(i64::try_from(last).unwrap(), last))));
         }
-        assert_eq!(numbers(Some("19989")).map_err(drop).unwrap().1, None, "the last page");
-        for gone in ["20000", "007", "x"] {
-            assert!(numbers(Some(gone)).is_err(), "{gone}");
-        }
+        assert_eq!(even(Some(("", 19_979))).map_err(drop).unwrap().0.1, None, "the last page");
+        assert!(even(Some(("ready", 8))).is_err(), "a cursor of another order");
+    }
+
+    #[test]
+    fn equal_values_are_ordered_by_id() {
+        let items = || [(1, "b"), (0, "c"), (1, "a")].into_iter();
+        let position = |(value, id): &(i64, &str)| (*value, (*id).to_owned());
+        let limit = Some(2);
+        let (first, next) = PageQuery { cursor: None, limit }.ordered("x", items(), position).map_err(drop).unwrap();
+        assert_eq!(first, [(0, "c"), (1, "a")]);
+        let cursor = next.map(Cursor);
+        let (second, next) = PageQuery { cursor, limit }.ordered("x", items(), position).map_err(drop).unwrap();
+        assert_eq!((second, next), (vec![(1, "b")], None));
     }
 }

@@ -2,12 +2,12 @@
 
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use corkboard::store::StoreError;
 use corkboard::tools::ToolError;
-use corkboard::{Error, ErrorKind, Problem};
+use corkboard::{Error, ErrorKind, Problem, Refusal};
 
 use crate::openapi;
 
@@ -25,11 +25,20 @@ pub(crate) struct ProblemCode(pub(crate) String);
 pub(crate) struct HttpError {
     problem: Box<Problem>,
     retry_after: Option<u64>,
+    /// The version that the item has, if it was to have another; 0: there is no such item.
+    found_version: Option<u64>,
+}
+
+/// That an item was to have another version than it has, with the answer that tells it.
+#[derive(Debug, Clone)]
+struct VersionConflict {
+    problem: Box<Problem>,
+    found: u64,
 }
 
 impl HttpError {
     pub(crate) fn new(code: &str, kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self { problem: Box::new(Problem::new(code, kind, detail)), retry_after: None }
+        Problem::new(code, kind, detail).into()
     }
 
     pub(crate) fn invalid(code: &str, detail: impl Into<String>) -> Self {
@@ -107,8 +116,12 @@ impl IntoResponse for HttpError {
         let status = StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let code = self.code();
         debug_assert!(openapi::has_code(&code.0), "{} is missing from openapi.json: run `make openapi`", code.0);
+        let conflict = self.found_version.map(|found| VersionConflict { problem: self.problem.clone(), found });
         let mut response = (status, Json(self.problem)).into_response();
         response.extensions_mut().insert(code);
+        if let Some(conflict) = conflict {
+            response.extensions_mut().insert(conflict);
+        }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::UNAUTHORIZED {
@@ -122,10 +135,42 @@ impl IntoResponse for HttpError {
     }
 }
 
+/// What is answered if a header was to compare the version: 412 instead of 409, with the version that is there.
+pub(crate) fn precondition_failed(response: Response) -> Response {
+    let Some(VersionConflict { problem, found }) = response.extensions().get().cloned() else { return response };
+    let error = HttpError::from(problem.with_status(StatusCode::PRECONDITION_FAILED.as_u16()));
+    let mut response = error.into_response();
+    if let Some(tag) = HeaderValue::try_from(format!("\"{found}\"")).ok().filter(|_| found > 0) {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    response
+}
+
+impl From<Problem> for HttpError {
+    fn from(problem: Problem) -> Self {
+        Self { problem: Box::new(problem), retry_after: None, found_version: None }
+    }
+}
+
 impl From<Error> for HttpError {
     fn from(error: Error) -> Self {
-        Self { problem: Box::new(discreet(Problem::from(&error), &error)), retry_after: None }
+        let found_version = match &error {
+            Error::Refused(refusal) => found_version(refusal),
+            _ => None,
+        };
+        Self { found_version, ..discreet(Problem::from(&error), &error).into() }
     }
+}
+
+fn found_version(refusal: &Refusal) -> Option<u64> {
+    Some(match refusal {
+        Refusal::Conflict { current, .. } => current.as_ref().map_or(0, |entry| entry.version),
+        Refusal::NotebookConflict { current, .. } => *current,
+        Refusal::TaskConflict { current, .. } => current.version,
+        Refusal::BoardConflict { current, .. } => current.version,
+        Refusal::CoreConflict { current, .. } => current.version,
+        _ => return None,
+    })
 }
 
 impl From<ToolError> for HttpError {
@@ -140,7 +185,7 @@ impl From<ToolError> for HttpError {
             ToolError::Memory(error) | ToolError::Advised { error, .. } => discreet(problem, error),
             _ => problem,
         };
-        Self { problem: Box::new(problem), retry_after: None }
+        problem.into()
     }
 }
 
@@ -165,8 +210,8 @@ fn discreet(problem: Problem, error: &Error) -> Problem {
     }
 }
 
-impl From<corkboard::Refusal> for HttpError {
-    fn from(refusal: corkboard::Refusal) -> Self {
+impl From<Refusal> for HttpError {
+    fn from(refusal: Refusal) -> Self {
         Error::from(refusal).into()
     }
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::caller::Caller;
 use crate::error::{BODY_JSON, HttpError};
+use crate::parameters::{BodyRanges, body_ranges};
 use crate::request_body::RequestBody;
 
 /// A JSON body.
@@ -19,8 +20,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
+        let ranges = body_ranges(&request);
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
-        Ok(Self(from_json(&bytes)?))
+        Ok(Self(in_range(from_json(&bytes), &bytes, ranges)?))
     }
 }
 
@@ -47,6 +49,12 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HttpErro
     read.map(|Strict(body)| body).map_err(|error| HttpError::invalid(BODY_JSON, error.to_string()))
 }
 
+/// What was read of a body, if its numbers are in range. A number that is not may be why it could not be read.
+fn in_range<T>(read: Result<T, HttpError>, json: &[u8], ranges: Option<&BodyRanges>) -> Result<T, HttpError> {
+    ranges.map_or(Ok(()), |ranges| ranges.check(json))?;
+    read
+}
+
 fn is_json(headers: &HeaderMap) -> Result<bool, HttpError> {
     let content_type = text(headers, CONTENT_TYPE.as_str())?.unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -65,11 +73,11 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalB
     type Rejection = HttpError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
-        let is_json = is_json(request.headers())?;
+        let (is_json, ranges) = (is_json(request.headers())?, body_ranges(&request));
         let Raw(bytes) = Raw::from_request(request, state).await?;
         match is_json {
             _ if bytes.is_empty() => Ok(Self(T::default())),
-            true => Ok(Self(from_json(&bytes)?)),
+            true => Ok(Self(in_range(from_json(&bytes), &bytes, ranges)?)),
             false => Err(no_json()),
         }
     }

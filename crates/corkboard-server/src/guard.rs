@@ -13,6 +13,7 @@ use corkboard::Strict;
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
+use crate::condition::AnswerConditions;
 use crate::error::HttpError;
 use crate::extract::{single, text};
 use crate::observe::Principal;
@@ -62,7 +63,10 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
         }
     };
     let principal: Arc<str> = own.actor().principal.as_str().into();
-    let admitted = admit(server, own, request.headers(), announced.unwrap_or_default());
+    let asked = server.requests().take(&principal, 1.0, Instant::now());
+    let left = asked.unwrap_or_default();
+    let asked = asked.map_err(|seconds| too_many(&principal, "asks too often", seconds));
+    let admitted = asked.and_then(|_| admit(server, own, request.headers(), announced.unwrap_or_default()));
     let mut response = match admitted.and_then(|caller| parameters::check(&request).map(|()| caller)) {
         Ok(caller) => {
             let reader = request.method().is_safe().then(|| caller.clone());
@@ -77,6 +81,7 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
         }
         Err(error) => error.into_response(),
     };
+    server.requests().show(left, &mut response);
     if response.status().is_client_error() || response.status().is_server_error() {
         response.extensions_mut().insert(Principal(principal));
     }
@@ -87,15 +92,15 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
 async fn answered(server: &Server, request_body: RequestBody, mut request: Request, next: Next) -> Response {
     let (is_safe, principal) = (request.method().is_safe(), request_body.principal().clone());
     request.extensions_mut().insert(request_body.clone());
-    let response = next.run(request).await;
+    let conditions = AnswerConditions::of(request.method(), request.headers());
+    let response = conditions.answer(next.run(request)).await;
     drop(request_body);
     hold(server.budget(), &principal, is_safe, response).await
 }
 
-/// Who asks, if they may ask now.
+/// Who asks, if they may send that much now.
 fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Result<Caller, HttpError> {
     let (who, now) = (&own.actor().principal, Instant::now());
-    server.requests().take(who, 1.0, now).map_err(|seconds| too_many(who, "asks too often", seconds))?;
     server.written().take(who, bytes as f64, now).map_err(|seconds| too_many(who, "sends too much", seconds))?;
     match single(headers, ACTOR.as_str())? {
         None => Ok(own),
@@ -225,7 +230,8 @@ pub(crate) async fn whose(server: &Server, peer: Peer, secret: &str) -> Result<O
 
 /// Counts a token, or the code of a link, that is wrong as far as anybody knows. Refuses if there were too many.
 pub(crate) fn count_wrong_token(server: &Server, peer: Peer) -> Result<(), HttpError> {
-    server.wrong_tokens().take(&peer.client(), 1.0, Instant::now()).map_err(|seconds| {
+    let counted = server.wrong_tokens().take(&peer.client(), 1.0, Instant::now());
+    counted.map(drop).map_err(|seconds| {
         HttpError::too_many(format!("too many wrong tokens from this address; try again in {seconds} s"), seconds)
     })
 }

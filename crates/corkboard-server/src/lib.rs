@@ -31,6 +31,7 @@ mod sign_in;
 mod sign_in_page;
 mod time_limit;
 mod write_timeout;
+mod wrong_route;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -33,12 +33,16 @@ pub(crate) fn has_code(code: &str) -> bool {
     CODES.iter().any(|known| known == code)
 }
 
-pub(crate) const PROBLEMS: [(&str, &str); 12] = [
+pub(crate) const PROBLEMS: [(&str, &str); 13] = [
     ("400", "The request makes no sense"),
     ("401", "No token, or one that is not valid"),
     ("403", "Not allowed"),
     ("404", "There is no such thing, or no more"),
     ("409", "Someone else was first, or it does not fit what is there"),
+    (
+        "412",
+        "`If-Match` or `If-None-Match` does not hold: the item has another version. `current` is what is there now, `ETag` its version",
+    ),
     ("413", "The body is too large"),
     ("415", "The body is not JSON"),
     ("422", "A limit is reached"),

@@ -1,71 +1,224 @@
-//! Parameters of queries: a route takes those that it is described with, and no others. So one that is mistyped is not
-//! passed over, and the description has all that there are.
+//! What a route takes, by its description: the names of its query parameters, its conditions, and the ranges of its numbers.
+//! Anything else is refused, so that nothing is ignored or changed silently, and the description is complete.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::LazyLock;
 
 use axum::extract::{MatchedPath, Query, Request};
-use axum::http::Method;
-use serde::Deserialize;
+use axum::http::{HeaderMap, Method};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
-use crate::condition::{IF_REV, not_taken};
+use crate::condition::IF_REV;
 use crate::error::HttpError;
 use crate::openapi;
 
-/// The names that each method of a path takes.
-type Taken = HashMap<String, HashMap<String, Vec<String>>>;
+/// The headers that are conditions of a write. One that a route does not take is refused: whoever sends it relies on it.
+const CONDITIONS: [&str; 5] = ["Idempotency-Key", "If-Match", "If-None-Match", "Cork-Orchestrator", "Cork-Claim"];
 
-/// Refuses a request that names a parameter which its route does not take.
+/// By path and method. Read from the description when the first request needs it.
+static ROUTES: LazyLock<HashMap<String, HashMap<String, RouteParameters>>> = LazyLock::new(described);
+
+/// What a route takes.
+struct RouteParameters {
+    query: Vec<(String, NumberRange)>,
+    headers: Vec<String>,
+    /// The numbers in its JSON body, by field.
+    body: BodyRanges,
+}
+
+/// The smallest and the largest value of a number, where the description says so.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct NumberRange {
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+}
+
+/// The numbers of a body that may be out of range.
+#[derive(Default)]
+pub(crate) struct BodyRanges(HashMap<String, NumberRange>);
+
+/// Refuses a request with a parameter or a condition that its route does not take, or with a number out of range.
 pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
-    // Read from the description when the first query comes.
-    static TAKEN: LazyLock<Taken> = LazyLock::new(taken);
-    if request.uri().query().is_none_or(str::is_empty) {
+    let has_query = request.uri().query().is_some_and(|query| !query.is_empty());
+    // Reads may have any header: clients send the same ones with every request.
+    let has_conditions = !request.method().is_safe() && conditions(request.headers()).next().is_some();
+    if !has_query && !has_conditions {
         return Ok(());
     }
-    let Some(path) = request.extensions().get::<MatchedPath>() else { return Ok(()) };
-    // Pages and files are not described, and take whatever comes.
-    let Some(methods) = TAKEN.get(path.as_str()) else { return Ok(()) };
-    // Whatever answers GET answers HEAD.
-    let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-    let Some(taken) = methods.get(method.as_str()) else { return Ok(()) };
-    let Query(given) = Query::<Vec<(String, String)>>::try_from_uri(request.uri())?;
-    match given.into_iter().find(|(name, _)| !taken.contains(name)) {
+    let Some(route) = RouteParameters::of(request) else { return Ok(()) };
+    if has_query {
+        let Query(given) = Query::<Vec<(String, String)>>::try_from_uri(request.uri())?;
+        for (name, value) in given {
+            route.check_query(&name, &value)?;
+        }
+    }
+    let is_taken = |header: &str| route.headers.iter().any(|taken| taken == header);
+    match conditions(request.headers()).find(|header| has_conditions && !is_taken(header)) {
+        Some(header) => Err(not_taken(&format!("header {header}"))),
         None => Ok(()),
-        Some((name, _)) if name == IF_REV => Err(not_taken(IF_REV)),
-        Some((name, _)) => Err(HttpError::invalid("query", unknown(&name, taken))),
     }
 }
 
-fn unknown(name: &str, taken: &[String]) -> String {
-    match taken {
-        [] => format!("unknown parameter `{name}`: this route takes none"),
-        taken => format!("unknown parameter `{name}`: this route takes `{}`", taken.join("`, `")),
+/// The ranges of the numbers in the body of a request.
+pub(crate) fn body_ranges(request: &Request) -> Option<&'static BodyRanges> {
+    RouteParameters::of(request).map(|route| &route.body).filter(|BodyRanges(ranges)| !ranges.is_empty())
+}
+
+/// The paths of all routes, as the description has them: with names in braces.
+pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
+    ROUTES.keys().map(String::as_str)
+}
+
+/// The methods that a path takes.
+pub(crate) fn methods(path: &str) -> Vec<&'static str> {
+    let mut methods: Vec<&str> = ROUTES.get(path).into_iter().flatten().map(|(method, _)| method.as_str()).collect();
+    methods.sort_unstable();
+    methods
+}
+
+fn conditions(headers: &HeaderMap) -> impl Iterator<Item = &'static str> {
+    CONDITIONS.into_iter().filter(|header| headers.contains_key(*header))
+}
+
+fn not_taken(what: &str) -> HttpError {
+    HttpError::invalid("condition", format!("this route does not take the {what}: nothing was done. Send it without"))
+}
+
+impl RouteParameters {
+    /// None for pages and files, which are not described and take anything.
+    fn of(request: &Request) -> Option<&'static Self> {
+        let path = request.extensions().get::<MatchedPath>()?;
+        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        ROUTES.get(path.as_str())?.get(method.as_str())
+    }
+
+    fn check_query(&self, name: &str, value: &str) -> Result<(), HttpError> {
+        let Some((_, range)) = self.query.iter().find(|(taken, _)| taken == name) else {
+            if name == IF_REV {
+                return Err(not_taken("parameter if_rev"));
+            }
+            let taken: Vec<&str> = self.query.iter().map(|(name, _)| name.as_str()).collect();
+            let detail = match taken.as_slice() {
+                [] => format!("unknown parameter `{name}`: this route takes none"),
+                taken => format!("unknown parameter `{name}`: this route takes `{}`", taken.join("`, `")),
+            };
+            return Err(HttpError::invalid("query", detail));
+        };
+        // The route refuses what is not a number.
+        value
+            .parse()
+            .ok()
+            .filter(|number| f64::is_finite(*number))
+            .map_or(Ok(()), |number| range.check(name, number, value))
     }
 }
 
-fn taken() -> Taken {
-    let described: Description = serde_json::from_slice(&openapi::description()).unwrap_or_default();
-    let names = |operation: DescribedOperation| {
-        let of_query = operation.parameters.into_iter().filter(|parameter| parameter.place == "query");
-        of_query.map(|parameter| parameter.name).collect()
+impl NumberRange {
+    fn check(self, name: &str, number: f64, given: &str) -> Result<(), HttpError> {
+        let is_within =
+            self.minimum.is_none_or(|minimum| number >= minimum) && self.maximum.is_none_or(|most| number <= most);
+        if is_within {
+            return Ok(());
+        }
+        let error = HttpError::invalid("out_of_range", format!("{name} is {given}: it must be {self}"));
+        let bound = |bound: Option<f64>| bound.and_then(|bound| serde_json::from_str(&bound.to_string()).ok());
+        let error = error.with("parameter", Some(name.into())).with("value", serde_json::from_str(given).ok());
+        Err(error.with("minimum", bound(self.minimum)).with("maximum", bound(self.maximum)))
+    }
+}
+
+impl fmt::Display for NumberRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.minimum, self.maximum) {
+            (Some(minimum), Some(maximum)) => write!(f, "from {minimum} to {maximum}"),
+            (Some(minimum), None) => write!(f, "{minimum} or more"),
+            (None, Some(maximum)) => write!(f, "{maximum} or less"),
+            (None, None) => write!(f, "a number"),
+        }
+    }
+}
+
+impl BodyRanges {
+    /// Refuses a JSON object with a number out of range.
+    pub(crate) fn check(&self, json: &[u8]) -> Result<(), HttpError> {
+        let mut wrong = Ok(());
+        // What is not a JSON object is somebody else's to refuse.
+        let _ = BodyNumbers { ranges: self, wrong: &mut wrong }
+            .deserialize(&mut serde_json::Deserializer::from_slice(json));
+        wrong
+    }
+}
+
+/// Reads the numbers of an object that have a range, and passes over the rest.
+struct BodyNumbers<'a> {
+    ranges: &'a BodyRanges,
+    wrong: &'a mut Result<(), HttpError>,
+}
+
+impl<'de> DeserializeSeed<'de> for BodyNumbers<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for BodyNumbers<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            let Some(range) = self.ranges.0.get(&name) else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let value = map.next_value::<&RawValue>()?.get();
+            if let (Ok(number), Ok(())) = (value.parse(), &self.wrong) {
+                *self.wrong = range.check(&name, number, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn described() -> HashMap<String, HashMap<String, RouteParameters>> {
+    let Description { paths, components } = serde_json::from_slice(&openapi::description()).unwrap_or_default();
+    let route = |DescribedOperation { parameters, request_body }: DescribedOperation| {
+        let of = |place: &'static str| parameters.iter().filter(move |parameter| parameter.place == place);
+        let body = request_body.content.get("application/json").map(|content| &content.schema);
+        RouteParameters {
+            query: of("query").map(|parameter| (parameter.name.clone(), parameter.schema.range)).collect(),
+            headers: of("header").map(|parameter| parameter.name.clone()).collect(),
+            body: BodyRanges(body.map(|schema| components.ranges(schema)).unwrap_or_default()),
+        }
     };
     let methods = |operations: HashMap<String, DescribedOperation>| {
-        let each = operations.into_iter().map(|(method, operation)| (method.to_uppercase(), names(operation)));
-        each.collect()
+        operations.into_iter().map(|(method, operation)| (method.to_uppercase(), route(operation))).collect()
     };
-    described.paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
+    paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
 }
 
 /// What is read of the description.
 #[derive(Default, Deserialize)]
 struct Description {
     paths: HashMap<String, HashMap<String, DescribedOperation>>,
+    components: DescribedComponents,
 }
 
 #[derive(Deserialize)]
 struct DescribedOperation {
     #[serde(default)]
     parameters: Vec<DescribedParameter>,
+    #[serde(default, rename = "requestBody")]
+    request_body: DescribedBody,
 }
 
 #[derive(Deserialize)]
@@ -73,4 +226,44 @@ struct DescribedParameter {
     name: String,
     #[serde(rename = "in")]
     place: String,
+    #[serde(default)]
+    schema: DescribedSchema,
+}
+
+#[derive(Default, Deserialize)]
+struct DescribedBody {
+    content: HashMap<String, DescribedContent>,
+}
+
+#[derive(Deserialize)]
+struct DescribedContent {
+    schema: DescribedSchema,
+}
+
+#[derive(Default, Deserialize)]
+struct DescribedComponents {
+    schemas: HashMap<String, DescribedSchema>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DescribedSchema {
+    #[serde(rename = "$ref")]
+    reference: Option<String>,
+    #[serde(alias = "oneOf", alias = "allOf")]
+    parts: Vec<Self>,
+    properties: HashMap<String, Self>,
+    #[serde(flatten)]
+    range: NumberRange,
+}
+
+impl DescribedComponents {
+    /// The ranges of the fields of a body itself. The library checks what is deeper.
+    fn ranges(&self, schema: &DescribedSchema) -> HashMap<String, NumberRange> {
+        let named = schema.reference.as_deref().and_then(|path| path.strip_prefix("#/components/schemas/"));
+        let parts = named.and_then(|name| self.schemas.get(name)).into_iter().chain(&schema.parts);
+        let own = schema.properties.iter().map(|(name, field)| (name.clone(), field.range));
+        let limited = own.filter(|(_, range)| *range != NumberRange::default());
+        parts.flat_map(|part| self.ranges(part)).chain(limited).collect()
+    }
 }

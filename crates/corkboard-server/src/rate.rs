@@ -4,7 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
 use parking_lot::Mutex;
+
+/// How many requests fit into one burst.
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+/// How many of them are left.
+const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+/// In how many seconds all of them are there again.
+const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// What each caller may use: so much at once, refilled steadily.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,10 +41,10 @@ impl Buckets {
         Self { rate, left: Mutex::default() }
     }
 
-    /// Takes so much from what a caller has left, or says in how many seconds there will be enough.
-    pub(crate) fn take(&self, caller: &str, amount: f64, now: Instant) -> Result<(), u64> {
+    /// Takes so much from what a caller has left and says how much that is then, or in how many seconds there will be enough.
+    pub(crate) fn take(&self, caller: &str, amount: f64, now: Instant) -> Result<f64, u64> {
         let mut buckets = self.left.lock();
-        let Some(bucket) = self.of(&mut buckets, caller, now) else { return Ok(()) };
+        let Some(bucket) = self.of(&mut buckets, caller, now) else { return Ok(self.rate.burst) };
         let left = bucket.refilled(self.rate, now);
         // Whoever asks for more than ever fits at once gets it when everything is there.
         let needed = amount.min(self.rate.burst);
@@ -43,7 +52,18 @@ impl Buckets {
             return Err(((needed - left) / self.rate.per_second).ceil().max(1.0) as u64);
         }
         *bucket = Bucket { left: left - amount, at: now };
-        Ok(())
+        Ok(left - amount)
+    }
+
+    /// Says in the headers of an answer how much is left to whoever asked.
+    pub(crate) fn show(&self, left: f64, response: &mut Response) {
+        let Rate { burst, per_second } = self.rate;
+        // More than ever fits at once may have been taken.
+        let left = left.max(0.0);
+        let values = [(LIMIT, burst), (REMAINING, left.floor()), (RESET, ((burst - left) / per_second).ceil())];
+        for (name, value) in values {
+            response.headers_mut().insert(name, HeaderValue::from(value as u64));
+        }
     }
 
     /// Takes so much, whether it is there or not: what was used already is paid for by whatever comes next. A negative amount
@@ -87,21 +107,21 @@ mod tests {
     fn a_burst_is_let_through_and_then_as_much_as_is_refilled() {
         let (buckets, start) = (Buckets::new(RATE), Instant::now());
         for _ in 0..3 {
-            assert_eq!(buckets.take("ada", 1.0, start), Ok(()));
+            assert!(buckets.take("ada", 1.0, start).is_ok());
         }
         assert_eq!(buckets.take("ada", 1.0, start), Err(1));
-        assert_eq!(buckets.take("bob", 1.0, start), Ok(()), "everybody has a bucket of their own");
+        assert_eq!(buckets.take("bob", 1.0, start), Ok(2.0), "everybody has a bucket of their own");
         let later = start + Duration::from_millis(500);
-        assert_eq!(buckets.take("ada", 1.0, later), Ok(()));
+        assert_eq!(buckets.take("ada", 1.0, later), Ok(0.0));
         assert_eq!(buckets.take("ada", 1.0, later), Err(1));
     }
 
     #[test]
     fn more_than_ever_fits_is_let_through_once_and_paid_for_later() {
         let (buckets, start) = (Buckets::new(RATE), Instant::now());
-        assert_eq!(buckets.take("ada", 9.0, start), Ok(()));
+        assert_eq!(buckets.take("ada", 9.0, start), Ok(-6.0));
         assert_eq!(buckets.take("ada", 1.0, start), Err(4));
-        assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(3500)), Ok(()));
+        assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(3500)), Ok(0.0));
     }
 
     #[test]

@@ -54,6 +54,7 @@ mod memory;
 mod net;
 mod options;
 mod problem;
+mod replay;
 mod search;
 mod snapshot;
 mod strict;
@@ -111,6 +112,7 @@ pub use options::{
     Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,
 };
 pub use problem::{EntryDocument, MetadataDocument, Problem};
+pub use replay::observe_replay;
 pub use search::Search;
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,

@@ -636,7 +636,7 @@ fn request_of<S: Space>(
 
 impl AnswerDocument {
     fn of<R: Serialize>(answer: Answer<R>) -> Result<Self> {
-        let Answer { reply, rev, commit, warnings } = answer;
+        let Answer { reply, rev, commit, warnings, .. } = answer;
         let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
         Ok(Self { reply, rev, commit, warnings })
     }

@@ -125,6 +125,9 @@ fn of_refusal(refusal: &Refusal) -> Value {
             json!({ "key": key, "expected": expected, "current": current })
         }
         Refusal::RevConflict { expected, current } => json!({ "expected": expected, "current_rev": current }),
+        Refusal::NotebookConflict { notebook, expected, current } => {
+            json!({ "notebook": notebook, "expected": expected, "current_version": current })
+        }
         Refusal::Limit { limit, used, allowed } => json!({ "limit": limit, "used": used, "allowed": allowed }),
         Refusal::Cycle { path } => json!({ "path": path }),
         Refusal::TaskMove { task, from, to, allowed } => {

@@ -75,7 +75,7 @@ pub use record::{
 pub use rule::{Fate, Tally, TriggerVerdict};
 pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
-pub use views::{Hindrance, TaskList, TaskView};
+pub use views::{Hindrance, TaskList, TaskPosition, TaskView};
 
 use views::Views;
 
@@ -227,14 +227,10 @@ impl BoardState {
         self.open_choices.iter().copied()
     }
 
-    /// The records of one kind, from the first or after one of them. None if that one is not on the board.
-    pub fn records_after<R: BoardRecord>(&self, after: Option<R::Id>) -> Option<impl Iterator<Item = Arc<R>>> {
-        let records = R::all(self);
-        if after.is_some_and(|id| !records.contains_key(&id)) {
-            return None;
-        }
+    /// The records of one kind in order, from the first or after that id.
+    pub fn records_after<R: BoardRecord>(&self, after: Option<R::Id>) -> impl Iterator<Item = Arc<R>> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        Some(records.range((start, Bound::Unbounded)).map(|(_, record)| record.clone()))
+        R::all(self).range((start, Bound::Unbounded)).map(|(_, record)| record.clone())
     }
 
     pub fn orchestrator(&self) -> Option<&Lease> {

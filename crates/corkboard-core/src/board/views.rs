@@ -46,6 +46,19 @@ pub enum TaskList {
     Blocked,
 }
 
+/// Where a task is in a [`TaskList`]: only the list of those that may be claimed is ordered by priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskPosition {
+    pub priority: i32,
+    pub id: TaskId,
+}
+
+impl From<&Task> for TaskPosition {
+    fn from(Task { priority, id, .. }: &Task) -> Self {
+        Self { priority: *priority, id: *id }
+    }
+}
+
 /// A view of a board's tasks, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -225,12 +238,9 @@ pub(super) enum BranchStanding {
     NotTaken,
 }
 
-/// A view from its start, or after one of its items. None if that item is not in the view.
-fn rest<T: Ord + Clone>(view: &OrdSet<T>, after: Option<T>) -> Option<impl Iterator<Item = &T>> {
-    if after.as_ref().is_some_and(|item| !view.contains(item)) {
-        return None;
-    }
-    Some(view.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded)))
+/// A view from its start, or after an item, which need not be in the view.
+fn rest<T: Ord + Clone>(view: &OrdSet<T>, after: Option<T>) -> impl Iterator<Item = &T> {
+    view.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))
 }
 
 /// An agent's tasks in a view that is ordered by agent.
@@ -278,29 +288,24 @@ impl BoardState {
         self.views.startable.iter().copied()
     }
 
-    /// The tasks of a list, from its start or after one of its tasks. None if that task is not in the list.
-    pub fn list(&self, list: TaskList, after: Option<TaskId>) -> Option<Box<dyn Iterator<Item = &Task> + '_>> {
-        Some(match list {
+    /// The tasks of a list, from its start or after a position, whether or not a task is there.
+    pub fn list(&self, list: TaskList, after: Option<TaskPosition>) -> Box<dyn Iterator<Item = &Task> + '_> {
+        let id = after.map(|after| after.id);
+        match list {
             TaskList::All => {
-                if after.is_some_and(|id| !self.nodes.contains_key(&id)) {
-                    return None;
-                }
-                let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+                let start = id.map_or(Bound::Unbounded, Bound::Excluded);
                 Box::new(self.nodes.range((start, Bound::Unbounded)).map(|(_, node)| &*node.task))
             }
             TaskList::Status(status) => {
-                let tasks = rest(self.views.by_status.get(status as usize)?, after)?;
-                Box::new(tasks.filter_map(|id| self.task(*id)))
+                let view = self.views.by_status.get(status as usize).into_iter();
+                Box::new(view.flat_map(move |tasks| rest(tasks, id)).filter_map(|id| self.task(*id)))
             }
             TaskList::Ready => {
-                let after = match after {
-                    Some(id) => Some((Reverse(self.task(id)?.priority), id)),
-                    None => None,
-                };
-                Box::new(rest(&self.views.ready, after)?.filter_map(|(_, id)| self.task(*id)))
+                let after = after.map(|TaskPosition { priority, id }| (Reverse(priority), id));
+                Box::new(rest(&self.views.ready, after).filter_map(|(_, id)| self.task(*id)))
             }
-            TaskList::Blocked => Box::new(rest(&self.views.blocked, after)?.filter_map(|id| self.task(*id))),
-        })
+            TaskList::Blocked => Box::new(rest(&self.views.blocked, id).filter_map(|id| self.task(*id))),
+        }
     }
 
     /// The tasks assigned to an agent that has not begun, oldest first.
@@ -420,11 +425,11 @@ mod tests {
         let view: OrdSet<Counted> = (0..20_000).map(Counted).collect();
         for start in [None, Some(0), Some(9_999), Some(19_980)] {
             COMPARED.set(0);
-            let found: Vec<u64> = rest(&view, start.map(Counted)).unwrap().take(10).map(|item| item.0).collect();
+            let found: Vec<u64> = rest(&view, start.map(Counted)).take(10).map(|item| item.0).collect();
             let first = start.map_or(0, |start| start + 1);
             assert_eq!(found, (first..first + 10).collect::<Vec<_>>());
             assert!(COMPARED.get() < 100, "{} comparisons after {start:?}", COMPARED.get());
         }
-        assert!(rest(&view, Some(Counted(20_000))).is_none());
+        assert_eq!(rest(&view, Some(Counted(20_000))).next(), None);
     }
 }

@@ -104,7 +104,8 @@ async fn list_agents(
             break;
         }
     }
-    Ok(Json(page(seen.into_iter(), query.limit, |agent: &AgentSummary| agent.id.to_string()).into()))
+    let page = page(seen.into_iter(), query.limit, |agent: &AgentSummary| Cursor::after(agent.id.as_str()));
+    Ok(Json(page.into()))
 }
 
 /// Delete an agent's memory.

@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::entries_and_notes::clear;
 use crate::caller::Caller;
-use crate::condition::{SpaceConditions, Unconditional};
+use crate::condition::SpaceConditions;
 use crate::error::HttpError;
 use crate::extract::Path;
 use crate::openapi::Problems;
@@ -104,7 +104,6 @@ async fn get_conversation(
 async fn delete_conversation(
     caller: Caller,
     Path(path): Path<ConversationPath>,
-    _: Unconditional,
 ) -> Result<RevResponse<DeletedBody>, HttpError> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     let deleted = conversation.delete().await?;

@@ -9,7 +9,7 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::cores::CorePath;
-use crate::condition::ItemConditions;
+use crate::condition::{ItemConditions, SpaceConditions};
 use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
@@ -172,7 +172,7 @@ async fn list_core_entries(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries",
-    params(CorePath, ItemConditions),
+    params(CorePath, SpaceConditions),
     request_body(content = AddBody, examples(
         ("one" = (value = json!({"content": "Deployments go out on Tuesdays", "tags": ["release"], "importance": 0.8}))),
         ("several" = (value = json!({"entries": [{"content": "Test first"}, {"content": "Then ship"}]})))
@@ -182,7 +182,7 @@ async fn list_core_entries(
 async fn add_core_entry(
     caller: Caller,
     Path(path): Path<CorePath>,
-    conditions: ItemConditions,
+    conditions: SpaceConditions,
     Body(body): Body<AddBody>,
 ) -> RevResult<AddedBody> {
     let core = caller.core(&path.core)?;
@@ -190,7 +190,7 @@ async fn add_core_entry(
         AddBody::One(entry) => vec![entry],
         AddBody::Many(ManyEntries { entries }) => entries,
     };
-    let entries = conditions.on_whole_core(&core)?.add_many(entries).await?;
+    let entries = core.conditions(conditions).add_many(entries).await?;
     let nothing = || HttpError::invalid("nothing", "there are no entries in it");
     let id = entries.first().ok_or_else(nothing)?.id;
     Ok(RevResponse::new(AddedBody { id, entries }, core.rev().await?).created())

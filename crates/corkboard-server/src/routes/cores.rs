@@ -3,7 +3,7 @@
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
 use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 
-use crate::condition::{ItemConditions, Unconditional};
+use crate::condition::SpaceConditions;
 use crate::routes::prelude::*;
 
 /// The most cores of one answer.
@@ -83,7 +83,7 @@ async fn list_cores(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<ItemsBody<CoreSummary>>, HttpError> {
-    let limit = query.limit.clamp(1, MOST);
+    let limit = query.limit;
     let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
     let mut cores: Vec<CoreSummary> = Vec::new();
     // Pages are filled with what the caller may see.
@@ -113,7 +113,6 @@ async fn delete_core(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<DeleteQuery>,
-    _: Unconditional,
 ) -> RevResult<DeletedBody> {
     let core = caller.core(&path.core)?;
     let deleted = if query.hard { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
@@ -138,18 +137,18 @@ async fn get_core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<ax
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/withdraw",
-    params(CorePath, ItemConditions),
+    params(CorePath, SpaceConditions),
     request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
     responses((status = 200, body = WithRev<Withdrawn>), Problems)
 )]
 async fn withdraw_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
-    conditions: ItemConditions,
+    conditions: SpaceConditions,
     Body(body): Body<WithdrawBody>,
 ) -> RevResult<Withdrawn> {
     let core = caller.core(&path.core)?;
-    let withdrawn = conditions.on_whole_core(&core)?.withdraw(body.of).await?;
+    let withdrawn = core.conditions(conditions).withdraw(body.of).await?;
     Ok(RevResponse::new(withdrawn, core.rev().await?))
 }
 
@@ -157,12 +156,12 @@ async fn withdraw_core_entries(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/clear",
-    params(CorePath, ItemConditions),
+    params(CorePath, SpaceConditions),
     responses((status = 200, body = WithRev<ClearedBody>), Problems)
 )]
-async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: ItemConditions) -> RevResult<ClearedBody> {
+async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: SpaceConditions) -> RevResult<ClearedBody> {
     let core = caller.core(&path.core)?;
-    let removed = conditions.on_whole_core(&core)?.clear().await?;
+    let removed = core.conditions(conditions).clear().await?;
     Ok(RevResponse::new(ClearedBody { removed }, core.rev().await?))
 }
 
@@ -196,7 +195,7 @@ struct ReplaceBody {
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/replace",
-    params(CorePath, ItemConditions),
+    params(CorePath, SpaceConditions),
     request_body(content = ReplaceBody, example = json!({
         "entries": [{
             "id": "E-1",
@@ -215,10 +214,10 @@ struct ReplaceBody {
 async fn replace_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
-    conditions: ItemConditions,
+    conditions: SpaceConditions,
     Body(ReplaceBody { entries, last, .. }): Body<ReplaceBody>,
 ) -> RevResult<ReplacedBody> {
-    let core = conditions.on_whole_core(&caller.core(&path.core)?)?;
+    let core = caller.core(&path.core)?.conditions(conditions);
     let count = entries.len();
     let rev = core.replace(CoreImage { entries, last }).await?;
     Ok(RevResponse::new(ReplacedBody { entries: count }, rev))

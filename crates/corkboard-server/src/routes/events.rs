@@ -12,8 +12,6 @@ use crate::events::{AllSpacesStream, Position, SpaceStream, stream};
 use crate::extract::text;
 use crate::routes::prelude::*;
 
-/// The most revisions of one page.
-const MOST: usize = 1000;
 /// Where a stream is resumed.
 const LAST_EVENT_ID: &str = "last-event-id";
 
@@ -202,12 +200,9 @@ async fn stream_events(
     )
 )]
 async fn list_log_revisions(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, HttpError> {
-    let reference: LogRef = query
-        .cursor
-        .unwrap_or(query.reference)
-        .parse()
-        .map_err(|error| HttpError::invalid("log_ref", format!("{error}")))?;
-    let page: LogPage = caller.corkboard().revisions(&reference, query.limit.clamp(1, MOST)).await?;
+    let reference = query.cursor.unwrap_or(query.reference);
+    let reference: LogRef = reference.parse().map_err(|error| HttpError::invalid("log_ref", format!("{error}")))?;
+    let page: LogPage = caller.corkboard().revisions(&reference, query.limit).await?;
     Ok(axum::Json(page).into_response())
 }
 
@@ -228,7 +223,7 @@ async fn of_space(
         return Ok(stream(server, &caller, SpaceStream::begin(server, kind, log, from_rev).await?));
     }
     let cursor = Cursor { rev: from_rev.unwrap_or_default(), commit: None };
-    let page = log.after(cursor, query.limit.clamp(1, MOST)).await?;
+    let page = log.after(cursor, query.limit).await?;
     let rev = page.head.rev;
     let next = page.records.last().map(|last| last.rev).filter(|last| *last < rev).map(|last| last.to_string());
     let revisions = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), &record));

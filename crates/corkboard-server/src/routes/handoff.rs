@@ -171,5 +171,5 @@ async fn write(
     conditions: ItemConditions,
 ) -> Result<RevResponse<Written>, HttpError> {
     let write = if body.trust == Some(Trust::Outside) { write.from_outside() } else { write };
-    Ok(written(write.conditions(conditions.without_key()?).await?))
+    Ok(written(write.conditions(conditions).await?))
 }

@@ -27,9 +27,8 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::get;
 
-use crate::error::HttpError;
 use crate::routing::Routes;
-use crate::{Server, middleware, openapi, sign_in};
+use crate::{Server, middleware, openapi, sign_in, wrong_route};
 
 /// Where the description is.
 const DESCRIPTION: &str = "/openapi.json";
@@ -65,11 +64,8 @@ pub(crate) fn all(server: Server) -> Router {
         .route("/", get(|| async { Redirect::to("/docs/") }))
         // Browsers ask for it by themselves.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
-        .fallback(|| async { HttpError::not_found("there is no such route: /docs shows all") })
-        .method_not_allowed_fallback(|| async {
-            HttpError::invalid("method", "this route has no such method: /docs shows all")
-                .status(StatusCode::METHOD_NOT_ALLOWED)
-        })
+        .fallback(wrong_route::unknown_path)
+        .method_not_allowed_fallback(wrong_route::unknown_method)
         // One layer, as each makes a copy of the route, and of all layers within, per request.
         .layer(from_fn_with_state(server.clone(), middleware::pass))
         .with_state(server)

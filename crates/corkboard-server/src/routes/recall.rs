@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
-use crate::condition::Unconditional;
 use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Query};
 use crate::openapi::Problems;
@@ -111,7 +110,6 @@ async fn compose_context(
     caller: Caller,
     Path(agent): Path<String>,
     Query(ContextQuery { preview }): Query<ContextQuery>,
-    _: Unconditional,
     OptionalBody(request): OptionalBody<ContextRequest>,
 ) -> Result<Response, HttpError> {
     let window = caller.agent(&agent)?.context_window();

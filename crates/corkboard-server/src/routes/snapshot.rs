@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 
 use crate::Server;
 use crate::caller::Caller;
-use crate::condition::{SpaceConditions, Unconditional};
+use crate::condition::SpaceConditions;
 use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Raw};
 use crate::openapi::Problems;
@@ -124,7 +124,6 @@ async fn create_agent_snapshot(
     State(server): State<Server>,
     caller: Caller,
     Path(agent): Path<String>,
-    _: Unconditional,
     OptionalBody(SnapshotBody { format, passphrase, key }): OptionalBody<SnapshotBody>,
 ) -> Result<Response, HttpError> {
     let seal = seal(passphrase, key)?;

@@ -18,8 +18,6 @@ use crate::routes::prelude::*;
 
 /// The most revisions, or spaces, of one answer.
 const MOST: usize = 1000;
-/// The longest that a question for news waits.
-const LONGEST_WAIT: u64 = 30;
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -186,7 +184,7 @@ async fn list_spaces(
     Path(path): Path<KindPath>,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<ItemsBody<SpaceDocument>>, HttpError> {
-    let limit = query.limit.clamp(1, MOST);
+    let limit = query.limit;
     let mut spaces: Vec<SpaceDocument> = Vec::new();
     let mut after = query.cursor;
     // Pages are filled with what the caller may see. One more than the page has tells whether it is the last.
@@ -219,7 +217,7 @@ async fn get_space_head(
     Query(query): Query<HeadQuery>,
 ) -> Result<Json<HeadDocument>, HttpError> {
     let log = caller.log(path.kind, &path.name)?;
-    let wait = Duration::from_secs(query.wait_s.min(LONGEST_WAIT));
+    let wait = Duration::from_secs(query.wait_s);
     let head = match query.from_rev {
         Some(rev) => log.head_after(rev, wait).await?,
         None => log.head().await?,
@@ -257,7 +255,7 @@ async fn list_space_revisions(
     Query(query): Query<LogQuery>,
 ) -> Result<Json<PageDocument>, HttpError> {
     let cursor = Cursor { rev: query.cursor.unwrap_or(query.from_rev), commit: query.commit };
-    let page = caller.log(path.kind, &path.name)?.after(cursor, query.limit.clamp(1, MOST)).await?;
+    let page = caller.log(path.kind, &path.name)?.after(cursor, query.limit).await?;
     let items = page.records.into_iter().map(RecordDocument::try_from).collect::<Result<Vec<_>, Error>>()?;
     let last = items.last().map(|last| last.rev).filter(|last| *last < page.head.rev);
     Ok(Json(PageDocument { items, next: last.map(|last| last.to_string()), head: page.head }))

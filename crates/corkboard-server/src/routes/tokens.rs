@@ -72,8 +72,7 @@ async fn list_tokens(caller: Caller, Query(query): Query<ListQuery>) -> RevResul
     let tokens = caller.tokens()?;
     let (rev, listed) = (tokens.rev().await?, tokens.list().await?);
     let mut rest = listed.iter().filter(|token| query.cursor.is_none_or(|cursor| token.id > cursor));
-    let page: Vec<_> =
-        rest.by_ref().take(query.limit.clamp(1, MOST)).map(|token| TokenDocument::from(&**token)).collect();
+    let page: Vec<_> = rest.by_ref().take(query.limit).map(|token| TokenDocument::from(&**token)).collect();
     let next = rest.next().and(page.last()).map(|last| last.id.to_string());
     Ok(RevResponse::new(ItemsBody { items: page, next }, rev))
 }

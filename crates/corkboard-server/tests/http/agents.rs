@@ -32,7 +32,7 @@ async fn agents_are_listed_as_far_as_the_token_opens_them() {
     let second = admin.get(&format!("/v1/agents?limit=3&cursor={next}")).await.ok();
     assert_eq!((names(&second).len(), &second["next"]), (3, &Value::Null));
     admin.get("/v1/agents?cursor=*").await.problem(400, "cursor");
-    admin.get("/v1/agents?limit=-1").await.problem(400, "query");
+    admin.get("/v1/agents?limit=-1").await.problem(400, "out_of_range");
     let nobody = server.client_with(worker("eve", json!({}))).await;
     assert_eq!(nobody.get("/v1/agents").await.ok()["items"], json!([]));
     server.stop().await;
@@ -143,8 +143,8 @@ async fn handoff_and_scratchpad_are_entries_with_a_route_of_their_own() {
         assert_eq!((&shown["text"], &shown["trust"]), (&json!("two"), &json!("outside")));
         assert_eq!(shown["version"], second.body["version"]);
         assert_eq!(ada.get(&format!("/v1/agents/ada/entries/{key}")).await.ok()["value"], "two");
-        with(&ada, Method::PUT, path, ("if-match", "\"1\""), &json!({"text": "x"})).await.problem(409, "conflict");
-        with(&ada, Method::PUT, path, ("if-none-match", "*"), &json!({"text": "x"})).await.problem(409, "conflict");
+        with(&ada, Method::PUT, path, ("if-match", "\"1\""), &json!({"text": "x"})).await.problem(412, "conflict");
+        with(&ada, Method::PUT, path, ("if-none-match", "*"), &json!({"text": "x"})).await.problem(412, "conflict");
         with(&ada, Method::PUT, path, ("idempotency-key", "a"), &json!({"text": "x"})).await.problem(400, "condition");
         ada.put(&format!("{path}?if_rev=0"), &json!({"text": "x"})).await.problem(409, "rev_conflict");
         ada.put(path, &json!({"txt": "x"})).await.problem(400, "body_json");
@@ -225,7 +225,7 @@ async fn a_text_that_is_wrong_is_answered_with_its_lines_and_changes_nothing() {
     let bytes = ada.request(Method::POST, updates).header(CONTENT_TYPE, "text/plain").body(vec![0xff, 0xfe]);
     answer(bytes).await.problem(400, "body_text");
     let stale = ada.request(Method::POST, updates).header(CONTENT_TYPE, "text/plain").header("if-match", "\"9\"");
-    answer(stale.body(UPDATE)).await.problem(409, "notebook_conflict");
+    answer(stale.body(UPDATE)).await.problem(412, "notebook_conflict");
     let stale = ada.request(Method::POST, &format!("{updates}?if_rev=9")).header(CONTENT_TYPE, "text/plain");
     answer(stale.body(UPDATE)).await.problem(409, "rev_conflict");
     assert_eq!(ada.get("/v1/agents/ada/notebook").await.ok()["version"], 0);
@@ -236,7 +236,7 @@ async fn a_text_that_is_wrong_is_answered_with_its_lines_and_changes_nothing() {
     ada.get("/v1/agents/ada/notebook?name=%00").await.problem(400, "control_character");
     ada.get("/v1/agents/ada/notebook?format=xml").await.problem(400, "query");
     ada.get("/v1/agents/ada/notebook/diff?from=1").await.problem(400, "query");
-    ada.get("/v1/agents/ada/notebook/prompt?budget=10").await.problem(400, "context_budget");
+    ada.get("/v1/agents/ada/notebook/prompt?budget=10").await.problem(400, "out_of_range");
     ada.post("/v1/agents/ada/notebook/restore", &json!({"at": 99})).await.problem(400, "future_revision");
     ada.post("/v1/agents/ada/notebook/forget", &json!({"item": "X-1"})).await.problem(400, "body_json");
     server.stop().await;

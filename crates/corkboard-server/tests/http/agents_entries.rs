@@ -67,14 +67,14 @@ async fn a_condition_that_does_not_hold_writes_nothing_and_shows_what_is_there()
         let one = json!({"value": 1});
         let first = with(&ada, Method::PUT, &path, ("if-none-match", "*"), &one).await.ok();
         let refused = with(&ada, Method::PUT, &path, ("if-none-match", "*"), &json!({"value": 2})).await;
-        refused.problem(409, "conflict");
+        refused.problem(412, "conflict");
         assert_eq!(refused.body["current"]["value"], 1, "{place}");
         let tag = format!("\"{}\"", first["version"]);
         with(&ada, Method::PUT, &path, ("if-match", &tag), &json!({"value": 3})).await.ok();
-        with(&ada, Method::PUT, &path, ("if-match", &tag), &json!({"value": 4})).await.problem(409, "conflict");
-        with(&ada, Method::DELETE, &path, ("if-match", &tag), &Value::Null).await.problem(409, "conflict");
+        with(&ada, Method::PUT, &path, ("if-match", &tag), &json!({"value": 4})).await.problem(412, "conflict");
+        with(&ada, Method::DELETE, &path, ("if-match", &tag), &Value::Null).await.problem(412, "conflict");
         let append = format!("{path}/append");
-        with(&ada, Method::POST, &append, ("if-match", &tag), &json!({"text": "x"})).await.problem(409, "conflict");
+        with(&ada, Method::POST, &append, ("if-match", &tag), &json!({"text": "x"})).await.problem(412, "conflict");
         for wrong in ["42", "\"x\"", "W/\"1\"", "\"1\", \"2\"", "*"] {
             with(&ada, Method::PUT, &path, ("if-match", wrong), &one).await.problem(400, "if_match");
         }

@@ -38,7 +38,7 @@ async fn entries_are_added_read_found_changed_forgotten_and_restored() {
     let edit = json!({"content": "Deployments go out on Fridays"});
     let path = format!("{house}/entries/E-1");
     let stale = with(&admin, Method::PATCH, &path, ("if-match", "\"1\""), &edit).await;
-    stale.problem(409, "conflict");
+    stale.problem(412, "conflict");
     assert_eq!(stale.body["current"]["content"], "Deployments go out on Tuesdays");
     let edited = with(&admin, Method::PATCH, &path, ("if-match", "\"2\""), &edit).await.ok();
     assert_eq!(edited, json!({"version": 3, "rev": 3}));
@@ -117,7 +117,7 @@ async fn a_request_with_a_name_happens_once_and_conditions_hold() {
     other.problem(409, "idempotency_mismatch");
     admin.post(&format!("{path}?if_rev=7"), &json!({"content": "x"})).await.problem(409, "rev_conflict");
     let whole = with(&admin, Method::POST, path, ("if-match", "\"1\""), &json!({"content": "x"})).await;
-    whole.problem(400, "if_match");
+    whole.problem(400, "condition");
     running.stop().await;
 }
 

@@ -161,7 +161,7 @@ async fn paths_and_headers_that_are_none_are_refused() {
             Problem(404, "not_found"),
         ),
         ("up, encoded twice", request("GET /v1/agents/..%252f../entries/a", b"", b""), Problem(404, "not_found")),
-        ("up, as it is", request("GET /v1/agents/../../../etc/passwd", b"", b""), Problem(404, "not_found")),
+        ("up, as it is", request("GET /v1/agents/../../../etc/passwd", b"", b""), Problem(404, "unknown_route")),
         ("up from the documentation", request("GET /docs/..%2f..%2fCargo.toml", b"", b""), Refused(&[404])),
         ("a backslash", request("GET /v1/agents/..\\..\\x/entries/a", b"", b""), Refused(&[400, 404])),
         (

@@ -15,6 +15,7 @@ mod bodies;
 mod browsers;
 mod client;
 mod connections;
+mod conventions;
 mod cores;
 mod description;
 mod events;

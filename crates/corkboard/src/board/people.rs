@@ -42,6 +42,11 @@ impl Board {
         self.nudges_fitting(<[_]>::len).await
     }
 
+    /// What [`Board::nudges_for`] would tell: nothing counts as read, and nothing is written.
+    pub async fn preview_nudges(&self) -> Result<Vec<Arc<Nudge>>> {
+        Ok(self.told(&self.view().await?))
+    }
+
     /// The first of them: as many as are said to fit.
     pub(crate) async fn nudges_fitting(&self, fit: impl FnOnce(&[Arc<Nudge>]) -> usize) -> Result<Vec<Arc<Nudge>>> {
         BoardAction::HearNudges.check(&self.actor)?;

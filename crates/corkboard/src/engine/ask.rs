@@ -15,6 +15,7 @@ use super::lead::Leader;
 use super::observer::QueuedCommand;
 use super::{Engine, Slot};
 use crate::access::AuthenticatedActor;
+use crate::replay::replayed;
 use crate::store::StoreError;
 use crate::{Error, Result, ids};
 
@@ -75,13 +76,15 @@ pub(crate) struct Answer<R> {
     pub(crate) rev: u64,
     /// That revision's id, if it was made for this.
     pub(crate) commit: Option<CommitId>,
+    /// The idempotency key under which the answer was remembered, if it was given before.
+    pub(crate) replayed: Option<Box<str>>,
     pub(crate) warnings: Vec<LimitWarning>,
 }
 
 impl<R> Answer<R> {
     /// One for which no log has anything new.
     pub(crate) fn unlogged(reply: R, rev: u64) -> Self {
-        Self { reply, rev, commit: None, warnings: Vec::new() }
+        Self { reply, rev, commit: None, replayed: None, warnings: Vec::new() }
     }
 }
 
@@ -121,7 +124,17 @@ impl<S: Space> Engine<S> {
 impl<R> Future for PendingAnswer<R> {
     type Output = Result<Answer<R>>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.poll_answer(context);
+        if let Poll::Ready(Ok(Answer { replayed: Some(key), .. })) = &polled {
+            replayed(key);
+        }
+        polled
+    }
+}
+
+impl<R> PendingAnswer<R> {
+    fn poll_answer(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Answer<R>>> {
         let lost = || Err(lost_answer("the committing task ended before it answered"));
         if let Some(leading) = &mut self.led
             && Pin::new(leading).poll(context).is_pending()

@@ -212,7 +212,13 @@ impl<S: Space> Engine<S> {
             let mut proposal = batch.remove(found);
             self.observer.committed(&slot.id, &[commit], &caught_up.state.state, &caught_up.state.state);
             if let Some(reply) = proposal.reply.take() {
-                proposal.answer(Ok(Answer { reply, rev: *rev, commit: Some(*id), warnings: Vec::new() }));
+                proposal.answer(Ok(Answer {
+                    reply,
+                    rev: *rev,
+                    commit: Some(*id),
+                    replayed: None,
+                    warnings: Vec::new(),
+                }));
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use corkboard_core::{
 use super::ask::{Answer, Proposal};
 use super::commit::again;
 use super::{Engine, Slot};
+use crate::replay::replayed_key;
 use crate::store::{Append, Appending, Record, Store};
 use crate::{Error, Result};
 
@@ -119,7 +120,10 @@ impl<S: Space> Engine<S> {
         context.space = Some(&slot.id);
         // In place: only what the batch's first change touches is copied.
         let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
-            Ok(RequestOutcome::Unchanged { reply, rev }) => return Ok(Answer::unlogged(reply, rev)),
+            Ok(RequestOutcome::Unchanged { reply, rev }) => {
+                let replayed = replayed_key(state, &request, &context);
+                return Ok(Answer { replayed, ..Answer::unlogged(reply, rev) });
+            }
             Ok(RequestOutcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
             Err(PerformError::Refused(refusal)) => return Err(refusal.into()),
             Err(PerformError::Spoilt(refusal)) => {
@@ -146,7 +150,7 @@ impl<S: Space> Engine<S> {
         decided.commits.push((proposal.commit, commit));
         warn(&warnings);
         proposal.reply = Some(reply.clone());
-        Ok(Answer { reply, rev, commit: Some(proposal.commit), warnings })
+        Ok(Answer { reply, rev, commit: Some(proposal.commit), replayed: None, warnings })
     }
 
     /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.

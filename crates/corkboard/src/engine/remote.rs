@@ -98,7 +98,7 @@ impl<S: Space> Engine<S> {
                     {
                         tracing::debug!(space = %slot.id, rev, %error, "what was done could not be read");
                     }
-                    return Ok(Answer { reply, rev, commit, warnings });
+                    return Ok(Answer { reply, rev, commit, replayed: None, warnings });
                 }
             }
         }

@@ -15,6 +15,7 @@ use super::{MemoryEvent, listener};
 use crate::Result;
 use crate::clock::{Clock, SpaceClock};
 use crate::engine::{Answer, RequestSource};
+use crate::replay::{replayed, replayed_key};
 
 pub(super) type State = Revisioned<AgentState>;
 
@@ -105,7 +106,12 @@ impl Ephemeral {
         let mut context = Context::new(now, actor, limits, *first_id);
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {
-            RequestOutcome::Unchanged { reply, rev } => return Ok(Answer::unlogged(reply, rev)),
+            RequestOutcome::Unchanged { reply, rev } => {
+                if let Some(key) = replayed_key(&working, &request, &context) {
+                    replayed(&key);
+                }
+                return Ok(Answer::unlogged(reply, rev));
+            }
             RequestOutcome::Commit { commit, reply, .. } => (commit, reply),
         };
         if self.published.load().is_some() {

@@ -74,7 +74,7 @@ impl List {
             None => boards.retain(|board| status_of(board) != "archived"),
         }
         let archived = if self.status.is_none() { (total - boards.len()) as u64 } else { 0 };
-        let boards = self.page.of(boards, |board| board.board.to_string())?;
+        let boards = self.page.of(boards, |board| board.id.to_string())?;
         session.output.list(&boards, || match (boards.items.is_empty(), self.status) {
             (false, _) if archived == 0 => listing(&boards.items),
             (false, _) => format!("{}\n\n{}", listing(&boards.items), not_shown(archived)),

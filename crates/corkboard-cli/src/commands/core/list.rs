@@ -23,7 +23,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let cores = every_core(&session.corkboard).await?;
-        let cores = self.page.of(cores, |core| core.core.to_string())?;
+        let cores = self.page.of(cores, |core| core.id.to_string())?;
         session.output.list(&cores, || match cores.items.is_empty() {
             true => "there are no memory cores yet; `cork core add CORE TEXT` makes one".into(),
             false => listing(&cores.items),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corkboard_core::Space;
 use corkboard_core::board::{
     BoardState, BoardStatus, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus,
-    Tally, Task, TaskId, TaskList, TaskStatus, TriggerRule, TriggerVerdict,
+    Tally, Task, TaskId, TaskList, TaskPosition, TaskStatus, TriggerRule, TriggerVerdict,
 };
 
 /// Larger boards would take too long.
@@ -189,13 +189,24 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
 
 /// A list has these tasks, and continues after each of them.
 fn check_list(state: &BoardState, list: TaskList, expected: &[TaskId]) {
-    let rest = |after| state.list(list, after).map(|tasks| tasks.map(|task| task.id).collect::<Vec<_>>());
-    assert_eq!(rest(None).as_deref(), Some(expected), "{list:?}");
+    let rest = |after: Option<&Task>| {
+        let tasks = state.list(list, after.map(TaskPosition::from));
+        tasks.map(|task| task.id).collect::<Vec<_>>()
+    };
+    assert_eq!(rest(None), expected, "{list:?}");
     for (at, id) in expected.iter().enumerate() {
-        assert_eq!(rest(Some(*id)).as_deref(), Some(&expected[at + 1..]), "{list:?} after {id}");
+        assert_eq!(rest(state.task(*id)), expected[at + 1..], "{list:?} after {id}");
     }
+    // A task that is not in the list, or no more: the list continues where it would be.
     if let Some(other) = state.tasks().find(|task| !expected.contains(&task.id)) {
-        assert_eq!(rest(Some(other.id)), None, "{list:?} does not have {}", other.id);
+        let place = |task: &Task| (if list == TaskList::Ready { -i64::from(task.priority) } else { 0 }, task.id);
+        let after = |id: &&TaskId| state.task(**id).is_some_and(|task| place(task) > place(other));
+        assert_eq!(
+            rest(Some(other)),
+            expected.iter().filter(after).copied().collect::<Vec<_>>(),
+            "{list:?} after {}",
+            other.id
+        );
     }
 }
 

@@ -26,12 +26,16 @@ struct ChooseBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/choices",
-    params(BoardPath, AtQuery, PageQuery),
+    params(BoardPath, AtQuery, RecordsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<Choice>>), Problems)
 )]
-async fn list_choices(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Choice>>> {
+async fn list_choices(
+    read: BoardRead,
+    Query(records): Query<RecordsQuery>,
+    Query(page): Query<PageQuery>,
+) -> RevResult<ItemsBody<Arc<Choice>>> {
     let view = read.view().await?;
-    let page = page.from(|after| view.state().records_after::<Choice>(after), |choice| choice.id.to_string())?;
+    let page = records.page::<Choice>(&view, &page)?;
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 

@@ -8,9 +8,6 @@ use jiff::Timestamp;
 
 use super::*;
 
-/// The longest that somebody is kept waiting for a task.
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
-
 pub(super) fn routes() -> Routes {
     routes!(claim_task, heartbeat_task, release_task, set_task_status, complete_task, fail_task).tag("tasks")
 }
@@ -131,7 +128,7 @@ async fn claim_task(
 ) -> RevResult<ClaimedBody> {
     let board = conditions.on(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
     let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::CLAIM_MS)), |lease| seconds("lease_s", lease))?;
-    let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?.min(LONGEST_WAIT);
+    let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?;
     let claim = board.claim_task(body.task, lease).wait(wait);
     let claim = match body.epoch {
         Some(epoch) => claim.epoch(epoch),

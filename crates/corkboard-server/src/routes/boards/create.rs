@@ -98,7 +98,7 @@ async fn create_board(
         NewBoardId::Asked(id) => create.id(id),
         NewBoardId::Beginning(beginning) => create.id_prefix(beginning),
     };
-    if let Some(key) = conditions.only_key()? {
+    if let Some(key) = conditions.idempotency_key() {
         create = create.idempotency_key(key);
     }
     if let Some(pattern) = pattern {
@@ -137,7 +137,7 @@ async fn fork_board(
     if let Some(name) = name {
         fork = fork.name(name);
     }
-    if let Some(key) = conditions.only_key()? {
+    if let Some(key) = conditions.idempotency_key() {
         fork = fork.idempotency_key(key);
     }
     let board = fork.await?;
@@ -157,9 +157,7 @@ async fn delete_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DeleteQuery>,
-    conditions: WriteConditions,
 ) -> RevResult<DeletedBody> {
-    conditions.nothing()?;
     let board = caller.board(&path.board)?;
     let deleted = match query.hard {
         true => caller.corkboard().forget_board(board.id().as_str()).await?,

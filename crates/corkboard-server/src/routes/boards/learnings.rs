@@ -6,7 +6,7 @@ use corkboard::cores::Trust;
 use corkboard::{CoresRolledBack, MemoryKind, PromotedLearning};
 
 use super::*;
-use crate::cursor::PageQuery;
+use crate::cursor::{PageQuery, share};
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -88,7 +88,9 @@ async fn list_learnings(
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<LearningCandidate>> {
     let board = caller.board(&path.board)?;
-    let page = page.of(board.learnings().await?.into_iter(), |learning| learning.id.to_string())?;
+    let page = page.ordered("score", board.learnings().await?.into_iter(), |learning| {
+        (-share(learning.score), learning.id.clone())
+    })?;
     respond(&board, page.into())
 }
 
@@ -187,10 +189,8 @@ async fn roll_back_board_learnings(
 )]
 async fn roll_back_learnings(
     caller: Caller,
-    conditions: WriteConditions,
     Body(RollBackEverywhereBody { author, board, reason }): Body<RollBackEverywhereBody>,
 ) -> Result<Json<CoresRolledBack>, HttpError> {
-    conditions.nothing()?;
     let corkboard = caller.everything()?;
     let mut roll_back = match (author, board) {
         (Some(author), None) => corkboard.roll_back_author(author),

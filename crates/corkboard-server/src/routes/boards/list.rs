@@ -74,7 +74,7 @@ async fn list_boards(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<ItemsBody<BoardSummary>>, HttpError> {
-    let limit = query.limit.clamp(1, MOST);
+    let limit = query.limit;
     let limits = &caller.corkboard().options().limits;
     let mut after = query.cursor.map(|cursor| BoardId::new(&cursor, limits)).transpose()?;
     let mut boards: Vec<BoardSummary> = Vec::new();

@@ -15,18 +15,25 @@ mod show;
 mod tasks;
 
 use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use corkboard::boards::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, LearningId, NudgeId, TaskId, TaskStatus};
+use corkboard::boards::{
+    Approval, Artifact, ArtifactId, BoardRecord, Choice, ChoiceId, Decision, DecisionId, Discovery, DiscoveryId,
+    LearningId, Nudge, NudgeId, TaskId, TaskStatus,
+};
 use corkboard::{Board, BoardView, Conditions, Refusal};
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 
 use crate::Server;
-use crate::condition::{ItemConditions, Seen};
+use crate::condition::{ItemConditions, Seen, idempotency_key, if_match, if_rev};
+use crate::cursor::{PageQuery, Position, Sort, SortField, time};
 use crate::extract::text;
 use crate::routes::prelude::*;
 
@@ -222,6 +229,80 @@ fn record<T: Serialize>(
     Ok(RevResponse::new(record, view.rev()).version(version(record)).unless(seen).into_response())
 }
 
+/// Which records of a board are listed, and in which order.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct RecordsQuery {
+    /// Only those that changed at this time or later.
+    updated_since: Option<Timestamp>,
+    /// The order [default: by id].
+    #[param(inline)]
+    sort: Option<RecordOrder>,
+}
+
+type RecordOrder = Sort<RecordSort>;
+
+#[derive(Clone, Copy)]
+enum RecordSort {
+    CreatedAt,
+    UpdatedAt,
+}
+
+impl SortField for RecordSort {
+    const ALL: &'static [(&'static str, Self)] = &[("created_at", Self::CreatedAt), ("updated_at", Self::UpdatedAt)];
+}
+
+/// A record that is listed.
+trait ListedRecord: BoardRecord<Id: FromStr + fmt::Display> {
+    fn id(&self) -> Self::Id;
+    fn created_at(&self) -> Timestamp;
+    fn updated_at(&self) -> Timestamp;
+}
+
+macro_rules! listed_records {
+    ($($record:ty),*) => {$(
+        impl ListedRecord for $record {
+            fn id(&self) -> Self::Id {
+                self.id
+            }
+
+            fn created_at(&self) -> Timestamp {
+                self.created_at
+            }
+
+            fn updated_at(&self) -> Timestamp {
+                self.updated_at
+            }
+        }
+    )*};
+}
+
+listed_records!(Decision, Discovery, Artifact, Choice, Approval, Nudge);
+
+impl RecordsQuery {
+    /// The page of a board's records of one kind.
+    fn page<R: ListedRecord>(
+        &self,
+        view: &BoardView,
+        page: &PageQuery,
+    ) -> Result<(Vec<Arc<R>>, Option<String>), HttpError> {
+        let records = |after| {
+            let records = view.state().records_after::<R>(after);
+            records.filter(|record| self.updated_since.is_none_or(|since| record.updated_at() >= since))
+        };
+        match &self.sort {
+            Some(sort) => page.sorted(sort, records(None), |record, field| match field {
+                RecordSort::CreatedAt => (time(record.created_at()), record.id()),
+                RecordSort::UpdatedAt => (time(record.updated_at()), record.id()),
+            }),
+            None => {
+                let rest = |after: Option<Position<R::Id>>| records(after.map(|(_, id)| id));
+                page.indexed("id", rest, |record| (0, record.id()))
+            }
+        }
+    }
+}
+
 /// The conditions of a request that writes to a board.
 struct WriteConditions {
     conditions: Conditions,
@@ -233,10 +314,7 @@ struct WriteConditions {
 
 impl WriteConditions {
     fn on(&self, caller: &Caller, board: &str) -> Result<Board, HttpError> {
-        match self.versioned(caller, board)? {
-            (board, None) => Ok(board),
-            (_, Some(_)) => Err(HttpError::invalid("if_match", "there is no version to compare here: use if_rev")),
-        }
+        Ok(self.versioned(caller, board)?.0)
     }
 
     fn versioned(&self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), HttpError> {
@@ -251,24 +329,8 @@ impl WriteConditions {
         Ok((board, conditions.if_version))
     }
 
-    /// The name of the request alone, where there is no board yet that anything else could be said of.
-    fn only_key(self) -> Result<Option<String>, HttpError> {
-        match self {
-            Self { conditions, orchestrator: None, claim: None }
-                if conditions.if_version.is_none() && conditions.if_rev.is_none() =>
-            {
-                Ok(conditions.idempotency_key)
-            }
-            _ => Err(HttpError::invalid("condition", "of all conditions, this route takes Idempotency-Key alone")),
-        }
-    }
-
-    /// Nothing of the kind.
-    fn nothing(self) -> Result<(), HttpError> {
-        match self.only_key()? {
-            None => Ok(()),
-            Some(_) => Err(HttpError::invalid("condition", "this route takes no conditions")),
-        }
+    fn idempotency_key(self) -> Option<String> {
+        self.conditions.idempotency_key
     }
 }
 
@@ -299,13 +361,8 @@ impl IntoParams for Writes {
             described.schema(Some(schema)).build()
         };
         vec![
-            parameter("if_rev", ParameterIn::Query, Type::Integer, "The revision that the board must be at"),
-            parameter(
-                "Idempotency-Key",
-                ParameterIn::Header,
-                Type::String,
-                "A name for the request: sent again within a day, it has one effect and one answer",
-            ),
+            if_rev("The revision that the board must be at"),
+            idempotency_key(),
             parameter(
                 "Cork-Orchestrator",
                 ParameterIn::Header,
@@ -327,10 +384,7 @@ struct IfMatch;
 
 impl IntoParams for IfMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let words = "The version that it must be at, as `ETag` gives it: `\"42\"`";
-        let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).build();
-        let described = ParameterBuilder::new().name("If-Match").parameter_in(ParameterIn::Header);
-        vec![described.description(Some(words)).schema(Some(schema)).build()]
+        vec![if_match()]
     }
 }
 
@@ -338,7 +392,7 @@ impl IntoParams for IfMatch {
 struct Named;
 
 impl IntoParams for Named {
-    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        Writes::into_params(place).into_iter().filter(|parameter| parameter.name == "Idempotency-Key").collect()
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![idempotency_key()]
     }
 }

@@ -10,16 +10,33 @@ use super::*;
 use crate::cursor::PageQuery;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_nudges, get_nudge, add_nudge, acknowledge_nudge, list_approvals, approve_decision, reject_decision)
-        .tag("people")
+    routes!(
+        list_nudges,
+        get_nudge,
+        add_nudge,
+        receive_nudges,
+        acknowledge_nudge,
+        list_approvals,
+        approve_decision,
+        reject_decision
+    )
+    .tag("people")
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct NudgesQuery {
-    /// Only what is said to this agent and not acknowledged, the urgent first, as a whole. That they read it is written down.
-    /// Whoever asks is that agent, or may act for it.
+    /// Only the nudges that this agent would receive, the urgent first. The caller is that agent or may act for it.
     r#for: Option<String>,
+}
+
+/// Who receives nudges.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(as = NudgesReceiveBody, example = json!({}))]
+struct ReceiveBody {
+    /// The receiving agent [default: the caller]. Admins and services may name another.
+    agent: Option<String>,
 }
 
 /// Something to be said to those who work.
@@ -47,29 +64,49 @@ struct AcknowledgedBody {
     acknowledged: Vec<NudgeId>,
 }
 
-/// List nudges: all of them, or what is said to one agent.
+/// List nudges: all of them, or those that one agent would receive. Nothing counts as delivered.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/nudges",
-    params(BoardPath, NudgesQuery, PageQuery),
+    params(BoardPath, NudgesQuery, RecordsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<Nudge>>), Problems)
 )]
 async fn list_nudges(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<NudgesQuery>,
+    Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Nudge>>> {
     let Some(agent) = query.r#for else {
         let view = caller.board(&path.board)?.view().await?;
-        let page = page.from(|after| view.state().records_after::<Nudge>(after), |nudge| nudge.id.to_string())?;
+        let page = records.page::<Nudge>(&view, &page)?;
         return Ok(RevResponse::new(page.into(), view.rev()));
     };
-    if !page.is_everything() {
-        let detail = "what is said to one agent is read as a whole, and counts as read: give no limit and no cursor";
-        return Err(HttpError::invalid("query", detail));
-    }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
+    let nudges = board.preview_nudges().await?;
+    let is_meant = |nudge: &Arc<Nudge>| records.updated_since.is_none_or(|since| nudge.updated_at >= since);
+    let urgency = |nudge: &Arc<Nudge>| (if nudge.priority == NudgePriority::Urgent { 0 } else { 1 }, nudge.id);
+    let page = page.ordered("urgency", nudges.into_iter().filter(is_meant), urgency)?;
+    respond(&board, page.into())
+}
+
+/// Receive the nudges for the caller that are not acknowledged, the urgent first.
+///
+/// They count as delivered, and are returned again until they are acknowledged. A repeat does no harm.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/nudges/receive",
+    params(BoardPath),
+    request_body = Option<ReceiveBody>,
+    responses((status = 200, body = WithRev<ItemsBody<Nudge>>), Problems)
+)]
+async fn receive_nudges(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    OptionalBody(ReceiveBody { agent }): OptionalBody<ReceiveBody>,
+) -> RevResult<ItemsBody<Arc<Nudge>>> {
+    let board = caller.for_worker(agent.as_deref())?.board(&path.board)?;
     let nudges = board.nudges_for().await?;
     respond(&board, ItemsBody::all(nudges))
 }
@@ -128,12 +165,16 @@ async fn acknowledge_nudge(write: BoardWrite<NudgePath>) -> RevResult<Acknowledg
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/approvals",
-    params(BoardPath, AtQuery, PageQuery),
+    params(BoardPath, AtQuery, RecordsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<Approval>>), Problems)
 )]
-async fn list_approvals(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Approval>>> {
+async fn list_approvals(
+    read: BoardRead,
+    Query(records): Query<RecordsQuery>,
+    Query(page): Query<PageQuery>,
+) -> RevResult<ItemsBody<Arc<Approval>>> {
     let view = read.view().await?;
-    let page = page.from(|after| view.state().records_after::<Approval>(after), |approval| approval.id.to_string())?;
+    let page = records.page::<Approval>(&view, &page)?;
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 

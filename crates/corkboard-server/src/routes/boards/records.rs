@@ -44,12 +44,16 @@ struct ArtifactRecordedBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/decisions",
-    params(BoardPath, AtQuery, PageQuery),
+    params(BoardPath, AtQuery, RecordsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<Decision>>), Problems)
 )]
-async fn list_decisions(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Decision>>> {
+async fn list_decisions(
+    read: BoardRead,
+    Query(records): Query<RecordsQuery>,
+    Query(page): Query<PageQuery>,
+) -> RevResult<ItemsBody<Arc<Decision>>> {
     let view = read.view().await?;
-    let page = page.from(|after| view.state().records_after::<Decision>(after), |decision| decision.id.to_string())?;
+    let page = records.page::<Decision>(&view, &page)?;
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 
@@ -113,13 +117,16 @@ async fn supersede_decision(
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/discoveries",
-    params(BoardPath, AtQuery, PageQuery),
+    params(BoardPath, AtQuery, RecordsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<Discovery>>), Problems)
 )]
-async fn list_discoveries(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Discovery>>> {
+async fn list_discoveries(
+    read: BoardRead,
+    Query(records): Query<RecordsQuery>,
+    Query(page): Query<PageQuery>,
+) -> RevResult<ItemsBody<Arc<Discovery>>> {
     let view = read.view().await?;
-    let page =
-        page.from(|after| view.state().records_after::<Discovery>(after), |discovery| discovery.id.to_string())?;
+    let page = records.page::<Discovery>(&view, &page)?;
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 
@@ -159,12 +166,16 @@ async fn record_discovery(write: BoardWrite, Body(discovery): Body<NewDiscovery>
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/artifacts",
-    params(BoardPath, AtQuery, PageQuery),
+    params(BoardPath, AtQuery, RecordsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<Artifact>>), Problems)
 )]
-async fn list_artifacts(read: BoardRead, Query(page): Query<PageQuery>) -> RevResult<ItemsBody<Arc<Artifact>>> {
+async fn list_artifacts(
+    read: BoardRead,
+    Query(records): Query<RecordsQuery>,
+    Query(page): Query<PageQuery>,
+) -> RevResult<ItemsBody<Arc<Artifact>>> {
     let view = read.view().await?;
-    let page = page.from(|after| view.state().records_after::<Artifact>(after), |artifact| artifact.id.to_string())?;
+    let page = records.page::<Artifact>(&view, &page)?;
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 

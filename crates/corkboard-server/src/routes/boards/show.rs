@@ -90,8 +90,8 @@ struct DiffBody {
 struct SearchQuery {
     /// What is looked for.
     q: String,
-    /// How many hits at most.
-    #[param(minimum = 1)]
+    /// How many hits at most; 10 if it is not said.
+    #[param(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
 
@@ -231,7 +231,7 @@ async fn list_board_contributions(
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<AgentContribution>> {
     let view = read.view().await?;
-    let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent, one.contribution.role);
-    let page = page.of(view.contributions().into_iter(), name)?;
+    let name = |one: &AgentContribution| (0, format!("{} {}", one.contribution.agent, one.contribution.role));
+    let page = page.ordered("agent", view.contributions().into_iter(), name)?;
     Ok(RevResponse::new(page.into(), view.rev()))
 }

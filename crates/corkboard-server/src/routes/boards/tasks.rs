@@ -1,18 +1,30 @@
 //! Tasks: what is to be done, and what waits for what.
 
 use axum::Json;
-use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskList, TaskStatus, TaskView};
+use corkboard::boards::{
+    ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskList, TaskPosition, TaskStatus, TaskView,
+};
 use corkboard::{Composition, Strict, TaskDocument};
+use jiff::Timestamp;
 use serde::Deserializer;
 use serde::de::Error;
 use serde_json::Value;
 
 use super::*;
-use crate::cursor::PageQuery;
+use crate::cursor::{PageQuery, Position, Sort, SortField, time};
 
 pub(super) fn routes() -> Routes {
-    routes!(list_tasks, add_tasks, get_task, edit_task, get_task_context, add_dependencies, remove_dependency)
-        .tag("tasks")
+    routes!(
+        list_tasks,
+        add_tasks,
+        get_task,
+        edit_task,
+        get_task_context,
+        receive_task_context,
+        add_dependencies,
+        remove_dependency
+    )
+    .tag("tasks")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -24,11 +36,41 @@ struct TasksQuery {
     /// Only those in this state.
     #[param(inline)]
     status: Option<TaskStatus>,
+    /// Only those of this agent: assigned to it, or worked on by it.
+    assigned_to: Option<String>,
+    /// Only those that changed at this time or later.
+    updated_since: Option<Timestamp>,
+    /// The order [default: by id; with `view=ready`, the highest priority first].
+    #[param(inline)]
+    sort: Option<TaskOrder>,
     /// As it was at this revision; otherwise as it is.
     at: Option<u64>,
 }
 
+type TaskOrder = Sort<TaskSort>;
+
+#[derive(Clone, Copy)]
+enum TaskSort {
+    CreatedAt,
+    UpdatedAt,
+    Priority,
+}
+
+impl SortField for TaskSort {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("created_at", Self::CreatedAt), ("updated_at", Self::UpdatedAt), ("priority", Self::Priority)];
+}
+
 impl TasksQuery {
+    fn is_for(&self, task: &Task) -> bool {
+        self.status.is_none_or(|status| task.status == status)
+            && self.updated_since.is_none_or(|since| task.updated_at >= since)
+            && self
+                .assigned_to
+                .as_deref()
+                .is_none_or(|agent| task.assigned_to.as_ref().is_some_and(|assigned| assigned.as_str() == agent))
+    }
+
     /// The shortest list that has all of the tasks that are asked for. None: no task can be in the view with this status.
     fn list(&self) -> Option<TaskList> {
         use TaskStatus::{Assigned, Blocked, InProgress, Pending, Review};
@@ -100,12 +142,19 @@ struct TasksAddedBody {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ContextQuery {
-    /// How many tokens it may have; otherwise as the server is set.
+    /// The maximum number of tokens [default: the server's `context_tokens`].
     #[param(minimum = 1)]
     budget: Option<u64>,
-    /// Nobody has read it then: no nudge counts as delivered, and no claim is renewed.
-    #[serde(default)]
-    preview: bool,
+}
+
+/// How much to tell whoever works on a task.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(as = TaskContextBody, example = json!({"budget": 8000}))]
+struct ContextBody {
+    /// The maximum number of tokens [default: the server's `context_tokens`].
+    #[schema(minimum = 1)]
+    budget: Option<u64>,
 }
 
 /// What a task is to wait for.
@@ -140,17 +189,29 @@ async fn list_tasks(
 ) -> Result<Response, HttpError> {
     let view = BoardRead { caller, path, at: query.at }.view().await?;
     let state = view.state();
-    let is_meant = |task: &Task| query.status.is_none_or(|status| task.status == status);
-    let rest = |after: Option<TaskId>| {
-        let Some(list) = query.list() else { return after.is_none().then(|| Box::new(std::iter::empty()) as Box<_>) };
-        if after.is_some_and(|id| !state.task(id).is_some_and(is_meant)) {
-            return None;
+    let list = query.list();
+    let tasks =
+        |after| list.map(|list| state.list(list, after)).into_iter().flatten().filter(|task| query.is_for(task));
+    let page = match &query.sort {
+        Some(sort) => page.sorted(sort, tasks(None), |task, field| {
+            let value = match field {
+                TaskSort::CreatedAt => time(task.created_at),
+                TaskSort::UpdatedAt => time(task.updated_at),
+                TaskSort::Priority => task.priority.into(),
+            };
+            (value, task.id)
+        })?,
+        None => {
+            let is_by_priority = list == Some(TaskList::Ready);
+            let order = if is_by_priority { "ready" } else { "id" };
+            let rest = |after: Option<Position<TaskId>>| {
+                tasks(after.map(|(value, id)| TaskPosition { priority: i32::try_from(-value).unwrap_or_default(), id }))
+            };
+            page.indexed(order, rest, |task| (if is_by_priority { -i64::from(task.priority) } else { 0 }, task.id))?
         }
-        let tasks = state.list(list, after)?;
-        Some(Box::new(tasks.filter(move |task| is_meant(task))) as Box<dyn Iterator<Item = &Task>>)
     };
-    let page = ItemsBody::from(page.from(rest, |task| task.id.to_string())?);
-    Ok(RevResponse::new(page.map(|task| view.task_document(task)), view.rev()).into_response())
+    let page = ItemsBody::from(page).map(|task| view.task_document(task));
+    Ok(RevResponse::new(page, view.rev()).into_response())
 }
 
 /// Add a task, or a whole plan.
@@ -211,10 +272,9 @@ async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> R
     Ok(RevResponse::new(VersionBody { version }, version).version(version))
 }
 
-/// Read what concerns a task, for whoever works on it.
+/// Preview what concerns a task.
 ///
-/// Goal, constraints, results of what it depends on, decisions, discoveries, artifacts, what memory cores know, and what is
-/// said to the reader, within a budget of tokens. That they read it is written down, and it renews their claim.
+/// The prompt that `POST` on the same path returns. Nothing changes: no nudge counts as delivered, and no claim is renewed.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks/{task}/context",
@@ -224,13 +284,31 @@ async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> R
 async fn get_task_context(
     caller: Caller,
     Path(path): Path<TaskPath>,
-    Query(query): Query<ContextQuery>,
+    Query(ContextQuery { budget }): Query<ContextQuery>,
 ) -> Result<impl IntoResponse, HttpError> {
-    let board = caller.board(&path.board)?;
-    let composition = match query.preview {
-        true => board.preview_for_task(path.task, query.budget).await?,
-        false => board.context_for_task(path.task, query.budget).await?,
-    };
+    let composition = caller.board(&path.board)?.preview_for_task(path.task, budget).await?;
+    let rev = composition.rev;
+    Ok(RevResponse::new(Json(composition), rev).whole())
+}
+
+/// Receive what concerns a task, to work on it.
+///
+/// A prompt within a budget of tokens: goal, constraints, results of what the task depends on, decisions, discoveries,
+/// artifacts, what memory cores know, and nudges for the caller. The nudges count as delivered, and the caller's claim on the
+/// task is renewed. A repeat does no harm.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/context",
+    params(TaskPath),
+    request_body = Option<ContextBody>,
+    responses((status = 200, body = Composition), Problems)
+)]
+async fn receive_task_context(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    OptionalBody(ContextBody { budget }): OptionalBody<ContextBody>,
+) -> Result<impl IntoResponse, HttpError> {
+    let composition = caller.board(&path.board)?.context_for_task(path.task, budget).await?;
     let rev = composition.rev;
     Ok(RevResponse::new(Json(composition), rev).whole())
 }

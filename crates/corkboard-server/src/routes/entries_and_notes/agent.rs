@@ -7,6 +7,7 @@ use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};
 use super::read::{self, EntriesQuery, NotesQuery};
 use super::{memory_routes, write};
 use crate::condition::{ItemConditions, Seen, SpaceConditions};
+use crate::cursor::PageQuery;
 use crate::routes::prelude::*;
 
 memory_routes! {

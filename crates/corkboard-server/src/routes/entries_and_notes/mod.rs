@@ -81,16 +81,17 @@ macro_rules! memory_routes {
             tag = $entries_tag,
             summary = $list_summary,
             description = "By key, a page at a time.",
-            params(MemoryPath, EntriesQuery),
+            params(MemoryPath, EntriesQuery, PageQuery),
             responses((status = 200, description = "A page", body = WithRev<ItemsBody<EntryDocument>>), Problems)
         )]
         async fn $list(
             $caller: Caller,
             Path($path): Path<MemoryPath>,
             Query(query): Query<EntriesQuery>,
+            Query(page): Query<PageQuery>,
         ) -> RevResult<ItemsBody<EntryDocument>> {
             let memory = $open;
-            read::entries(&memory, query).await
+            read::entries(&memory, query, page).await
         }
 
         #[utoipa::path(

@@ -4,11 +4,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use corkboard::{Entry, EntryDocument, FoundEntry, Key, MemoryHandle, MemoryKind, Note};
+use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::condition::Seen;
-use crate::cursor::{Cursor, page};
+use crate::cursor::{Cursor, PageQuery, Sort, SortField, page, share, time};
 use crate::error::HttpError;
 use crate::response::{ItemsBody, RevResponse, RevResult};
 
@@ -23,12 +24,23 @@ pub(super) struct EntriesQuery {
     /// Only those of this kind.
     #[param(inline)]
     kind: Option<MemoryKind>,
-    /// Where to go on: `next` of the page before.
-    #[param(value_type = Option<String>)]
-    cursor: Option<Cursor>,
-    /// How many at most; 100 if it is not said.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<usize>,
+    /// Only those written at this time or later (`metadata.at`).
+    updated_since: Option<Timestamp>,
+    /// The order [default: by key].
+    #[param(inline)]
+    sort: Option<EntryOrder>,
+}
+
+type EntryOrder = Sort<EntrySort>;
+
+#[derive(Clone, Copy)]
+pub(super) enum EntrySort {
+    At,
+    Importance,
+}
+
+impl SortField for EntrySort {
+    const ALL: &'static [(&'static str, Self)] = &[("at", Self::At), ("importance", Self::Importance)];
 }
 
 /// Which notes are listed.
@@ -48,30 +60,45 @@ pub(super) async fn entry(memory: &MemoryHandle, key: &str, seen: &Seen) -> RevR
     Ok(RevResponse::new(EntryDocument::new(&key, &entry), rev).version(entry.version).unless(seen))
 }
 
-pub(super) async fn entries(memory: &MemoryHandle, query: EntriesQuery) -> RevResult<ItemsBody<EntryDocument>> {
-    let EntriesQuery { prefix, tag, kind, cursor, limit } = query;
-    let after = cursor.map(|cursor| cursor.name()).transpose()?;
+pub(super) async fn entries(
+    memory: &MemoryHandle,
+    query: EntriesQuery,
+    page: PageQuery,
+) -> RevResult<ItemsBody<EntryDocument>> {
+    let EntriesQuery { prefix, tag, kind, updated_since, sort } = query;
     let prefix = prefix.unwrap_or_default();
+    let is_asked_for = |(_, entry): &(&Key, &Arc<Entry>)| {
+        tag.as_deref().is_none_or(|tag| entry.tags.iter().any(|known| **known == *tag))
+            && kind.is_none_or(|kind| entry.kind == kind)
+            && updated_since.is_none_or(|since| entry.timestamp >= since)
+    };
+    let begins = |(key, _): &(&Key, &Arc<Entry>)| key.as_str().starts_with(&prefix);
+    let view = memory.view().await?;
+    let after = match &sort {
+        Some(_) => None,
+        None => page.position::<String>("key")?.map(|(_, key)| key),
+    };
     let start = match &after {
         Some(after) if **after >= *prefix => Bound::Excluded(after.as_str()),
         _ => Bound::Included(prefix.as_str()),
     };
-    let is_asked_for = |(_, entry): &(&Key, &Arc<Entry>)| {
-        tag.as_deref().is_none_or(|tag| entry.tags.iter().any(|known| **known == *tag))
-            && kind.is_none_or(|kind| entry.kind == kind)
-    };
-    let begins = |(key, _): &(&Key, &Arc<Entry>)| key.as_str().starts_with(&prefix);
-    let view = memory.view().await?;
     let found = view.entries_from(memory.scope_id(), start).take_while(begins).filter(is_asked_for);
-    let page = ItemsBody::from(page(found, limit, |(key, _)| key.to_string()));
-    Ok(RevResponse::new(page.map(|(key, entry)| EntryDocument::new(key, entry)), view.rev()))
+    let page = match &sort {
+        Some(sort) => page.sorted(sort, found, |(key, entry), field| match field {
+            EntrySort::At => (time(entry.timestamp), key.to_string()),
+            EntrySort::Importance => (share(entry.importance), key.to_string()),
+        })?,
+        None => page.indexed("key", |_| found, |(key, _)| (0, key.to_string()))?,
+    };
+    let page = ItemsBody::from(page).map(|(key, entry)| EntryDocument::new(key, entry));
+    Ok(RevResponse::new(page, view.rev()))
 }
 
 pub(super) async fn notes(memory: &MemoryHandle, query: NotesQuery) -> RevResult<ItemsBody<Note>> {
     let after = query.cursor.map(|cursor| cursor.number()).transpose()?.unwrap_or(0);
     let view = memory.view().await?;
     let notes = view.notes_in(memory.scope_id()).filter(|note| note.id.0 > after).cloned();
-    let page = page(notes, query.limit, |note: &Note| note.id.to_string());
+    let page = page(notes, query.limit, |note: &Note| Cursor::after(&note.id.to_string()));
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 

@@ -95,7 +95,7 @@ async fn boards_are_listed_page_by_page() {
     assert_eq!(of("active").await, ["a", "c", "d", "e"]);
     assert!(of("idle").await.is_empty() && of("archived").await.is_empty() && of("completed").await.is_empty());
     boss.get("/v1/boards?status=lost").await.problem(400, "query");
-    boss.get("/v1/boards?limit=-1").await.problem(400, "query");
+    boss.get("/v1/boards?limit=-1").await.problem(400, "out_of_range");
     boss.get("/v1/boards?cursor=%00").await.problem(400, "control_character");
     server.stop().await;
 }
@@ -110,7 +110,7 @@ async fn an_edit_holds_to_its_conditions() {
     };
     let edited = edit(("if-match", "\"1\""), "", "Users sign in").await;
     assert_eq!((header(&edited, "etag"), &edited.body["version"]), (Some("\"2\""), &json!(2)));
-    edit(("if-match", "\"1\""), "", "again").await.problem(409, "conflict");
+    edit(("if-match", "\"1\""), "", "again").await.problem(412, "conflict");
     edit(("if-match", "1"), "", "again").await.problem(400, "if_match");
     edit(("x-nothing", "1"), "?if_rev=1", "again").await.problem(409, "rev_conflict");
     edit(("x-nothing", "1"), "?if_rev=2", "Users sign in at once").await.ok();
@@ -154,8 +154,8 @@ async fn the_orchestrators_epoch_fences() {
         boss.post("/v1/boards/b/orchestrator/renew", &json!({"epoch": second["epoch"]})).await.ok()["epoch"],
         second["epoch"]
     );
-    boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": -1})).await.problem(400, "duration");
-    boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": 1e9})).await.problem(400, "lease_length");
+    boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": -1})).await.problem(400, "out_of_range");
+    boss.post("/v1/boards/b/orchestrator/acquire", &json!({"lease_s": 1e9})).await.problem(400, "out_of_range");
     boss.post("/v1/boards/b/orchestrator/release", &json!({"epoch": second["epoch"]})).await.ok();
     other.post_nothing("/v1/boards/b/orchestrator/acquire").await.ok();
     server.stop().await;

@@ -52,8 +52,8 @@ async fn a_claim_is_held_by_its_epoch() {
         .problem(400, "claim");
     assert_eq!(complete(&second["epoch"]).await.ok()["status"], "completed");
     assert_eq!(boss.get("/v1/boards/b/tasks/T-1").await.ok()["result"]["trust"], "outside");
-    ada.post("/v1/boards/b/tasks/claim", &json!({"wait_s": -1})).await.problem(400, "duration");
-    ada.post("/v1/boards/b/tasks/claim", &json!({"lease_s": 0})).await.problem(400, "lease_length");
+    ada.post("/v1/boards/b/tasks/claim", &json!({"wait_s": -1})).await.problem(400, "out_of_range");
+    ada.post("/v1/boards/b/tasks/claim", &json!({"lease_s": 0})).await.problem(400, "out_of_range");
     ada.post("/v1/boards/b/tasks/claim", &json!({"task": "T-9"})).await.problem(404, "not_on_board");
     ada.post("/v1/boards/b/tasks/T-1/heartbeat", &json!({"epoch": 1})).await.problem(409, "fenced");
     server.stop().await;

@@ -38,7 +38,7 @@ async fn an_authentication_system_is_built() {
     // 3. That agent begins, reads, finds a constraint and decides.
     let claimed = dev.post_nothing(&format!("{board}/tasks/claim")).await.ok();
     assert_eq!(claimed["task"], "T-1");
-    let context = dev.get(&format!("{board}/tasks/T-1/context")).await.ok();
+    let context = dev.post_nothing(&format!("{board}/tasks/T-1/context")).await.ok();
     assert!(
         text(&context["text"]).contains(goal) && text(&context["text"]).contains("expire after an hour"),
         "{context}"
@@ -52,7 +52,7 @@ async fn an_authentication_system_is_built() {
     let nudge = json!({"to": {"agent": "dev"}, "message": "Don't modify user table, use separate token table", "priority": "urgent"});
     human.post(&format!("{board}/nudges"), &nudge).await.ok();
     // 5. The agent sees it on its next turn, and decides again.
-    let context = dev.get(&format!("{board}/tasks/T-1/context")).await.ok();
+    let context = dev.post_nothing(&format!("{board}/tasks/T-1/context")).await.ok();
     assert!(text(&context["text"]).contains("use separate token table"), "{context}");
     let second = json!({"question": "Where do refresh tokens live?", "choice": "A table of their own",
         "rationale": "The user table is not to be modified", "affects_tasks": ["T-1"]});

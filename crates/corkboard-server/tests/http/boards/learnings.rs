@@ -32,7 +32,7 @@ async fn a_learning_goes_into_a_core_and_out_again() {
     );
     qa.post("/v1/boards/b/learnings/D-3/promote", &json!({"core": "rules", "importance": 7}))
         .await
-        .problem(400, "importance");
+        .problem(400, "out_of_range");
     qa.post("/v1/boards/b/learnings/D-9/promote", &json!({"core": "rules"})).await.problem(404, "not_on_board");
     qa.post("/v1/boards/b/learnings/x/promote", &json!({"core": "rules"})).await.problem(400, "path");
     qa.post("/v1/boards/b/learnings/D-2/refuse", &json!({"reason": "once"})).await.ok();

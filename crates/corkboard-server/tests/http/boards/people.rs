@@ -21,14 +21,19 @@ async fn a_nudge_is_delivered_to_whom_it_is_for() {
         grace.post("/v1/boards/b/nudges", &json!({"to": to, "message": "x"})).await.problem(400, "body_json");
     }
     let message = async |client: &crate::support::Client, agent: &str| {
-        let told = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
+        let preview = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
+        let told = client.post("/v1/boards/b/nudges/receive", &json!({"agent": agent})).await.ok();
+        assert_eq!(preview["items"].as_array().map(Vec::len), told["items"].as_array().map(Vec::len));
         told["items"].as_array().expect("nudges").iter().map(|nudge| super::text(&nudge["message"])).collect::<Vec<_>>()
     };
-    // Who looks at the list has not been told.
+    // Who looks at the list, or at what somebody would receive, has not been told.
+    assert_eq!(ada.get("/v1/boards/b/nudges?for=ada").await.ok()["items"][0]["id"], "N-2");
+    assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][0]["delivered"], json!([]));
     assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][1]["delivered"], json!([]));
     assert_eq!(message(&ada, "ada").await, ["Hurry", "Use staging"]);
     assert_eq!(message(&lin, "lin").await, ["Hurry"]);
     lin.get("/v1/boards/b/nudges?for=ada").await.problem(403, "not_granted");
+    lin.post("/v1/boards/b/nudges/receive", &json!({"agent": "ada"})).await.problem(403, "not_granted");
     let proof = grace.get("/v1/boards/b/nudges").await.ok();
     assert_eq!(proof["items"][0]["delivered"][0]["agent"], "ada");
     assert_eq!((&proof["items"][0]["to"], &proof["items"][1]["to"]), (&json!({"agent": "ada"}), &json!("all")));
@@ -49,17 +54,18 @@ async fn a_context_delivers_and_a_preview_does_not() {
     let ada = somebody(&server, "ada", Role::Worker).await;
     make_board(&grace, "b").await;
     add_task(&grace, "b", json!({"title": "Design the schema"})).await;
-    grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await.ok();
+    grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use staging"})).await.ok();
     let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["items"][0]["delivered"] != json!([]);
-    let preview = ada.get("/v1/boards/b/tasks/T-1/context?preview=true").await.ok();
+    let preview = ada.get("/v1/boards/b/tasks/T-1/context").await.ok();
     assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);
-    let read = ada.get("/v1/boards/b/tasks/T-1/context?budget=2000").await;
+    let read = ada.post("/v1/boards/b/tasks/T-1/context", &json!({"budget": 2000})).await;
     assert_eq!(super::header(&read, "cork-rev"), Some("3"));
     let read = read.ok();
     assert!(super::text(&read["text"]).contains("Design the schema") && delivered().await);
     assert_eq!((&read["budget"], &read["rev"]), (&json!(2000), &json!(3)));
     ada.get("/v1/boards/b/tasks/T-1/context?budget=1").await.problem(400, "context_budget");
     ada.get("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");
+    ada.post_nothing("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");
     server.stop().await;
 }
 

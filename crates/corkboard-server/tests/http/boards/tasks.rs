@@ -96,7 +96,7 @@ async fn a_task_is_edited_and_made_to_wait() {
     let edited = edit("\"2\"", json!({"priority": 7})).await;
     assert_eq!((header(&edited, "etag"), rev(&edited.body)), (Some("\"4\""), 4));
     let stale = edit("\"2\"", json!({"priority": 8})).await;
-    stale.problem(409, "conflict");
+    stale.problem(412, "conflict");
     edit("\"4\"", json!({"titel": "x"})).await.problem(400, "body_json");
     boss.patch("/v1/boards/b/tasks/T-9", &json!({"priority": 1})).await.problem(404, "not_on_board");
     assert_eq!(boss.get("/v1/boards/b/tasks/T-1").await.ok()["priority"], 7);
@@ -118,7 +118,7 @@ async fn a_task_is_edited_and_made_to_wait() {
     // What has no version cannot be compared with one: nothing is passed over in silence.
     let refused =
         with_header(&boss, Method::POST, "/v1/boards/b/tasks/T-1/cancel", ("if-match", "\"4\""), &json!({})).await;
-    refused.problem(400, "if_match");
+    refused.problem(400, "condition");
     server.stop().await;
 }
 

@@ -39,6 +39,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/boards/{board}/tasks/{task}"),
         on_board("PATCH /v1/boards/{board}/tasks/{task}", EditTask),
         reads("GET /v1/boards/{board}/tasks/{task}/context"),
+        reads("POST /v1/boards/{board}/tasks/{task}/context"),
         on_board("POST /v1/boards/{board}/tasks/{task}/dependencies", AddTasks),
         on_board("DELETE /v1/boards/{board}/tasks/{task}/dependencies", AddTasks).query("?depends_on=T-1"),
         on_board("POST /v1/boards/{board}/tasks/claim", Work),
@@ -72,7 +73,8 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards/{board}/artifacts", Record),
         // All nudges, and one's own.
         reads("GET /v1/boards/{board}/nudges"),
-        on_board("GET /v1/boards/{board}/nudges", HearNudges).query("?for={caller}"),
+        reads("GET /v1/boards/{board}/nudges").query("?for={caller}"),
+        on_board("POST /v1/boards/{board}/nudges/receive", HearNudges),
         reads("GET /v1/boards/{board}/nudges/{nudge}"),
         on_board("POST /v1/boards/{board}/nudges", Nudge),
         on_board("POST /v1/boards/{board}/nudges/{nudge}/ack", HearNudges),

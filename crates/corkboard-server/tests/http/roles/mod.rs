@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use corkboard::tokens::{Grant, Grants};
 use corkboard::{Actor, ActorKind, Options, Role, TokenRequest};
 use corkboard_server::{Metrics, Rate, Settings};
+use serde_json::{Value, json};
 
 use crate::support::{Client, Running, in_memory, settings};
 use expected::Reach;
@@ -231,6 +232,127 @@ async fn where_an_object_belongs_nothing_else_is_taken() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(checked > 300, "only {checked} were checked");
     server.stop().await;
+}
+
+/// A client that sends the same request again, because it does not know what became of it, does no harm.
+#[tokio::test]
+async fn every_post_honours_an_idempotency_key_or_refuses_it() {
+    let server = start().await;
+    let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
+    let (mut fixture, mut replayed) = (Fixture::new(&server.corkboard).await, 0);
+    let is_guarded_post = |case: &Case<'_>| case.expected.route().0 == "POST" && case.expected.reach != Reach::Public;
+    for (number, case) in cases(&server).await.into_iter().filter(is_guarded_post).enumerate() {
+        let named = case.with_header("idempotency-key", &format!("request-{number}"));
+        let first = named.send(Some((&admin, &actor)), &fixture).await;
+        assert!(!first.headers.contains_key("idempotency-replayed"), "{case}");
+        let (before, after_first) = fixture.contents().await;
+        if !case.takes("Idempotency-Key") {
+            first.problem(400, "condition");
+            assert!(first.body["detail"].as_str().unwrap().contains("Idempotency-Key"), "{case}: {}", first.body);
+            assert_eq!(*before, after_first, "{case}");
+        } else if first.status.is_success() && *before != after_first {
+            let again = named.send(Some((&admin, &actor)), &fixture).await;
+            let is_replay = again.headers.get("idempotency-replayed").is_some_and(|it| it == "true");
+            assert!(is_replay && again.status == first.status, "{case}: {} {:?}", again.status, again.headers);
+            // Conversations that are cleared, too, are in no log. What is finished in a core moves the board once more.
+            let operation = case.expected.operation;
+            let may_differ = operation.contains("/learnings/") || operation == "POST /v1/agents/{agent}/clear";
+            let same = |(field, value): (&String, &Value)| {
+                first.body[field] == *value || may_differ && ["rev", "entries"].contains(&field.as_str())
+            };
+            assert!(again.body.as_object().unwrap().iter().all(same), "{case}: {} {}", first.body, again.body);
+            assert_eq!(after_first, fixture.contents().await.1, "{case}");
+            replayed += 1;
+        }
+        fixture = fixture.renewed().await;
+    }
+    assert!(replayed > 40, "only {replayed} were replayed");
+    server.stop().await;
+}
+
+/// Clients, proxies and browsers repeat a GET as they like.
+#[tokio::test]
+async fn a_get_changes_nothing() {
+    let server = start().await;
+    let everyone = [
+        caller(&server, "an-admin", Role::Admin, Grants::default()).await,
+        caller(&server, "a-worker", Role::Worker, Grants::everything()).await,
+        caller(&server, "holder", Role::Worker, Grants::everything()).await,
+    ];
+    let (fixture, mut checked) = (Fixture::new(&server.corkboard).await, 0);
+    for case in cases(&server).await.into_iter().filter(|case| case.expected.route().0 == "GET") {
+        for Caller { actor, client } in &everyone {
+            let answered = case.send(Some((client, actor)), &fixture).await;
+            let (before, now) = fixture.contents().await;
+            assert_eq!(*before, now, "{}: {case}", actor.principal);
+            checked += usize::from(answered.status.is_success());
+        }
+    }
+    assert!(checked > 200, "only {checked} were answered");
+    server.stop().await;
+}
+
+/// Nothing is silently made smaller or larger: what is out of the described range is refused, and the range is named.
+#[tokio::test]
+async fn a_number_out_of_its_described_range_is_refused() {
+    let server = start().await;
+    let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
+    let description = admin.get("/openapi.json").await.ok();
+    let (fixture, mut checked) = (Fixture::new(&server.corkboard).await, 0);
+    // A snapshot is not read as the body of a request.
+    let has_ranges =
+        |case: &Case<'_>| case.expected.reach != Reach::Public && !case.expected.operation.ends_with("/restore");
+    for case in cases(&server).await.into_iter().filter(has_ranges) {
+        let mut outside = Vec::new();
+        for parameter in case.operation["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().unwrap();
+            for number in beyond(&parameter["schema"]).into_iter().filter(|_| parameter["in"] == "query") {
+                outside.push((name.to_owned(), number.clone(), case.with_parameter(&format!("{name}={number}"))));
+            }
+        }
+        let body = case.object().unwrap_or_default();
+        for (name, schema) in
+            fields(&description, &case.operation["requestBody"]["content"]["application/json"]["schema"])
+        {
+            for number in beyond(schema) {
+                let mut body = body.clone();
+                body.insert(name.into(), number.clone());
+                outside.push((name.to_owned(), number, case.saying(&Value::Object(body).to_string())));
+            }
+        }
+        for (name, number, case) in outside {
+            let refused = case.send(Some((&admin, &actor)), &fixture).await;
+            assert_eq!(
+                refused.body["code"], "out_of_range",
+                "{name}={number} {case}: {} {}",
+                refused.status, refused.body
+            );
+            refused.problem(400, "out_of_range");
+            assert_eq!((&refused.body["parameter"], &refused.body["value"]), (&json!(name), &number), "{case}");
+            assert!(refused.body.get("minimum").is_some() || refused.body.get("maximum").is_some(), "{}", refused.body);
+            assert_eq!(*fixture.contents().await.0, fixture.contents().await.1, "{case}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked} were checked");
+    server.stop().await;
+}
+
+/// Numbers just beyond the range of a schema.
+fn beyond(schema: &Value) -> Vec<Value> {
+    let bound = |name: &str, step: i64| match schema[name].as_i64() {
+        Some(bound) => Some(json!(bound + step)),
+        None => schema[name].as_f64().map(|bound| json!(bound + step as f64)),
+    };
+    [bound("minimum", -1), bound("maximum", 1)].into_iter().flatten().collect()
+}
+
+/// The fields of a body, and of what it is one of.
+fn fields<'a>(description: &'a Value, schema: &'a Value) -> Vec<(&'a str, &'a Value)> {
+    let named = schema["$ref"].as_str().and_then(|path| description.pointer(path.strip_prefix('#')?));
+    let parts = ["oneOf", "allOf"].into_iter().filter_map(|of| schema[of].as_array()).flatten();
+    let own = schema["properties"].as_object().into_iter().flatten().map(|(name, field)| (name.as_str(), field));
+    named.into_iter().chain(parts).flat_map(|part| fields(description, part)).chain(own).collect()
 }
 
 /// Holds an answer against the tables. Returns what is wrong with it, if anything is.

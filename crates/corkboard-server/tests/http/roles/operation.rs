@@ -6,7 +6,7 @@ use std::fmt;
 use corkboard::Actor;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::expected::{Expected, Sends};
 use super::fixture::Fixture;
@@ -21,6 +21,7 @@ pub(crate) struct Case<'s> {
     pub(crate) operation: Value,
     /// What is sent, and what that is.
     body: Option<(String, String)>,
+    headers: Vec<(&'static str, String)>,
     server: &'s Running,
 }
 
@@ -46,7 +47,7 @@ pub(crate) async fn cases(server: &Running) -> Vec<Case<'_>> {
             Sends::Nothing => None,
             Sends::Json(body) => Some(("application/json".to_owned(), body.to_string())),
         };
-        Case { expected, operation, body, server }
+        Case { expected, operation, body, headers: Vec::new(), server }
     };
     all.into_iter().flatten().map(case).collect()
 }
@@ -107,8 +108,20 @@ impl Case<'_> {
 
     /// The same with other JSON in its place.
     pub(crate) fn saying(&self, json: &str) -> Self {
-        let (expected, operation) = (self.expected.clone(), self.operation.clone());
-        Self { expected, operation, body: Some(("application/json".into(), json.into())), server: self.server }
+        Self { body: Some(("application/json".into(), json.into())), ..self.clone() }
+    }
+
+    /// The same with one header more.
+    pub(crate) fn with_header(&self, name: &'static str, value: &str) -> Self {
+        let mut case = self.clone();
+        case.headers.push((name, value.into()));
+        case
+    }
+
+    /// The JSON object that it sends, if it sends one.
+    pub(crate) fn object(&self) -> Option<Map<String, Value>> {
+        let (kind, body) = self.body.as_ref()?;
+        (kind == "application/json").then(|| serde_json::from_str(body).ok())?
     }
 
     /// Sends it, with a token or without.
@@ -126,6 +139,9 @@ impl Case<'_> {
             Some((client, _)) => client.request(method, &path),
             None => self.server.stranger(method, &path),
         };
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
         if let Some((kind, body)) = &self.body {
             request = request.header(CONTENT_TYPE, kind).body(fixture.named(body));
         }

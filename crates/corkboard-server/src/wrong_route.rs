@@ -1,0 +1,106 @@
+//! Answers to requests that meet no route: what is wrong with the path or the method, and what would be right.
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::StatusCode;
+use corkboard::ErrorKind;
+
+use crate::error::HttpError;
+use crate::parameters::{methods, paths};
+
+/// What every path of the API begins with.
+const VERSION: &str = "/v1";
+/// Parameters that may hold a slash.
+const WITH_SLASH: [&str; 3] = ["{key}", "{name}", "{conversation}"];
+
+/// No route has the path.
+pub(crate) async fn unknown_path(request: Request) -> HttpError {
+    let path = request.uri().path();
+    let advice = advice(path, &|path| paths().any(|route| matches(route, path)));
+    let detail = format!("no route has the path {path}: {}", advice.unwrap_or_else(|| "/docs shows all routes".into()));
+    HttpError::new("unknown_route", ErrorKind::Gone, detail)
+}
+
+/// A route has the path, but not the method. `Allow` names those that it has; axum adds it.
+pub(crate) async fn unknown_method(request: Request) -> HttpError {
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let methods = methods(path).join(", ");
+    let method = request.method();
+    let detail = match methods.as_str() {
+        "" => format!("{path} does not accept {method}"),
+        methods => format!("{path} does not accept {method}: use {methods}"),
+    };
+    HttpError::invalid("method", detail).status(StatusCode::METHOD_NOT_ALLOWED)
+}
+
+/// What to do about a path that no route has.
+fn advice(path: &str, is_route: &impl Fn(&str) -> bool) -> Option<String> {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let single = format!("/{}", segments.join("/"));
+    if single != path && is_route(&single) {
+        let what = if path == format!("{single}/") { "remove the slash at the end" } else { "use single slashes" };
+        return Some(format!("{what}: {single}"));
+    }
+    let unversioned = single.strip_prefix(VERSION).filter(|rest| rest.starts_with("/v1/"));
+    if let Some(once) = unversioned.filter(|rest| is_route(rest)) {
+        return Some(format!("write {VERSION} once: {once}"));
+    }
+    let versioned = format!("{VERSION}{single}");
+    if is_route(&versioned) {
+        return Some(format!("the path begins with {VERSION}: {versioned}"));
+    }
+    let encoded = paths().filter_map(|route| encoded(route, &segments)).max_by_key(|(literals, _)| *literals);
+    encoded.map(|(_, encoded)| format!("percent-encode the slashes in a name (%2F): {encoded}"))
+}
+
+/// Whether a route has the path.
+fn matches(route: &str, path: &str) -> bool {
+    let (route, path) = (route.split('/'), path.split('/'));
+    route.clone().count() == path.clone().count()
+        && route.zip(path).all(|(of_route, given)| of_route.starts_with('{') && !given.is_empty() || of_route == given)
+}
+
+/// A path that a route would have if one of its names were percent-encoded, and how many segments of the route are words.
+fn encoded(route: &str, given: &[&str]) -> Option<(usize, String)> {
+    let route: Vec<&str> = route.split('/').skip(1).collect();
+    let at = route.iter().rposition(|segment| WITH_SLASH.contains(segment))?;
+    let more = given.len().checked_sub(route.len()).filter(|more| *more > 0)?;
+    let name = given.get(at..=at + more)?.join("%2F");
+    let path: Vec<&str> =
+        given.get(..at)?.iter().copied().chain([&*name]).chain(given.get(at + more + 1..)?.iter().copied()).collect();
+    let path = format!("/{}", path.join("/"));
+    let literals = route.iter().filter(|segment| !segment.starts_with('{')).count();
+    matches(&format!("/{}", route.join("/")), &path).then_some((literals, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_nearly_right_is_answered_with_the_right_one() {
+        let is_route = |path: &str| paths().any(|route| matches(route, path));
+        for (wrong, right) in [
+            ("/v1/agents/ada/entries/", Some("remove the slash at the end: /v1/agents/ada/entries")),
+            ("/v1//agents///ada/entries", Some("use single slashes: /v1/agents/ada/entries")),
+            ("/agents/ada/entries", Some("the path begins with /v1: /v1/agents/ada/entries")),
+            ("/boards/", Some("the path begins with /v1: /v1/boards")),
+            ("/v1/v1/boards/b/tasks", Some("write /v1 once: /v1/boards/b/tasks")),
+            (
+                "/v1/agents/ada/entries/a/b",
+                Some("percent-encode the slashes in a name (%2F): /v1/agents/ada/entries/a%2Fb"),
+            ),
+            (
+                "/v1/agents/ada/entries/a/b/c/append",
+                Some("percent-encode the slashes in a name (%2F): /v1/agents/ada/entries/a%2Fb%2Fc/append"),
+            ),
+            (
+                "/v1/spaces/conversation/ada/c-1/head",
+                Some("percent-encode the slashes in a name (%2F): /v1/spaces/conversation/ada%2Fc-1/head"),
+            ),
+            ("/v1/nothing/of/the/kind", None),
+            ("/v1/agents/ada/nothing", None),
+        ] {
+            assert_eq!(advice(wrong, &is_route).as_deref(), right, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What holds on every route alike: docs/http.md has a section on each.
+
+use corkboard_server::{Rate, Settings};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Running, answer, in_memory, settings, with};
+
+fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    answer.headers.get(name).map(|value| value.to_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_version_that_a_header_names_and_that_is_not_there_is_a_failed_precondition() {
+    let server = Running::start().await;
+    let boss = server.admin();
+    boss.put("/v1/agents/ada/entries/plan", &json!({"value": "draft"})).await.ok();
+    boss.post("/v1/boards", &json!({"id": "b", "name": "Login"})).await.ok();
+    boss.post("/v1/boards/b/tasks", &json!({"title": "Design"})).await.ok();
+    boss.post("/v1/cores/rules/entries", &json!({"content": "Test first"})).await.ok();
+    let put = (Method::PUT, "/v1/agents/ada/entries/plan", json!({"value": "x"}));
+    for (method, path, body) in [
+        put.clone(),
+        (Method::DELETE, put.1, Value::Null),
+        (Method::PATCH, "/v1/boards/b", json!({"name": "x"})),
+        (Method::PATCH, "/v1/boards/b/tasks/T-1", json!({"title": "x"})),
+        (Method::PATCH, "/v1/cores/rules/entries/E-1", json!({"content": "x"})),
+    ] {
+        let now = boss.get(path).await;
+        let tag = header(&now, "etag").unwrap().to_owned();
+        let stale = with(&boss, method, path, ("if-match", "\"999\""), &body).await;
+        stale.problem(412, "conflict");
+        assert_eq!(header(&stale, "etag"), Some(&*tag), "{path}");
+        assert_eq!(stale.body["expected"], 999, "{path}");
+        assert_eq!(format!("\"{}\"", stale.body["current"]["version"]), tag, "{path}: {}", stale.body);
+        assert_eq!(header(&boss.get(path).await, "etag"), Some(&*tag), "{path}");
+    }
+    let taken = with(&boss, put.0.clone(), put.1, ("if-none-match", "*"), &put.2).await;
+    taken.problem(412, "conflict");
+    assert_eq!((header(&taken, "etag"), &taken.body["current"]["value"]), (Some("\"1\""), &json!("draft")));
+    // There is nothing to tell of what is not there.
+    let missing = with(&boss, put.0, "/v1/agents/ada/entries/none", ("if-match", "\"1\""), &put.2).await;
+    missing.problem(412, "conflict");
+    assert_eq!((header(&missing, "etag"), &missing.body["current"]), (None, &Value::Null));
+    // What a body or a parameter compares is a conflict, as for all that is not HTTP's own.
+    let batch = json!({"entries": [{"key": "plan", "value": 1, "if_version": 999}]});
+    boss.post("/v1/agents/ada/entries:batch", &batch).await.problem(409, "conflict");
+    boss.put("/v1/agents/ada/entries/plan?if_rev=999", &json!({"value": 1})).await.problem(409, "rev_conflict");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn answers_tell_how_much_of_the_rate_is_left() {
+    let requests = Rate { burst: 3.0, per_second: 0.001 };
+    let server = Running::with(in_memory(Default::default()), Settings { requests, ..settings() }).await;
+    let boss = server.admin();
+    for left in ["2", "1", "0"] {
+        let told = boss.get("/v1/agents/ada/entries/none").await;
+        told.problem(404, "not_found");
+        let found = (header(&told, "ratelimit-limit"), header(&told, "ratelimit-remaining"));
+        assert_eq!(found, (Some("3"), Some(left)));
+        assert_eq!(header(&told, "retry-after"), None);
+    }
+    let refused = boss.get("/v1/me").await;
+    refused.problem(429, "too_many_requests");
+    assert_eq!(header(&refused, "ratelimit-remaining"), Some("0"));
+    let seconds = |name: &str| header(&refused, name).unwrap().parse::<u64>().unwrap();
+    assert!((1..=1000).contains(&seconds("retry-after")), "{:?}", refused.headers);
+    assert!((2000..=3000).contains(&seconds("ratelimit-reset")), "{:?}", refused.headers);
+    // Nobody is limited where nobody is known.
+    let public = answer(server.stranger(Method::GET, "/healthz")).await;
+    assert_eq!((public.status.as_u16(), header(&public, "ratelimit-limit")), (200, None));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_path_or_a_method_that_is_nearly_right_is_answered_with_the_right_one() {
+    let server = Running::start().await;
+    let boss = server.admin();
+    for (path, right) in [
+        ("/v1/boards/", ": /v1/boards"),
+        ("/v1/v1/boards", "write /v1 once: /v1/boards"),
+        ("/boards", "the path begins with /v1: /v1/boards"),
+        ("/v1/agents/ada/entries/a/b", "(%2F): /v1/agents/ada/entries/a%2Fb"),
+        ("/v1/nothing", "/docs shows all routes"),
+    ] {
+        let unknown = boss.get(path).await;
+        unknown.problem(404, "unknown_route");
+        assert!(unknown.body["detail"].as_str().unwrap().ends_with(right), "{}", unknown.body);
+    }
+    let wrong = answer(boss.request(Method::PATCH, "/v1/agents/ada/entries/a")).await;
+    wrong.problem(405, "method");
+    let mut allowed: Vec<&str> = header(&wrong, "allow").unwrap().split(',').map(str::trim).collect();
+    allowed.sort_unstable();
+    assert_eq!(allowed, ["DELETE", "GET", "HEAD", "PUT"]);
+    let detail = wrong.body["detail"].as_str().unwrap();
+    assert!(detail.ends_with("does not accept PATCH: use DELETE, GET, PUT"), "{detail}");
+    server.stop().await;
+}
