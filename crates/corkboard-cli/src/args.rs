@@ -71,7 +71,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
 
-    /// Whose memory [env: CORK_AGENT] [default: default]
+    /// Agent whose memory to use [env: CORK_AGENT] [default: default; with a server: the only agent that the token opens]
     #[arg(long = "agent", global = true, value_name = "ID")]
     named_agent: Option<String>,
 
@@ -174,6 +174,11 @@ impl Global {
             }
         }
         Ok(())
+    }
+
+    /// The board that --board names.
+    pub(crate) fn flagged_board(&self) -> Option<&str> {
+        self.named_board.as_deref()
     }
 
     pub(crate) fn options(&self) -> Options {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use corkboard::store::{self, Store, StoreError};
+use corkboard::tokens::Grant;
 use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, WorkingMemory};
 
 use crate::args::{Actors, Global};
@@ -18,6 +19,8 @@ pub(crate) struct Session {
     pub(crate) reader: Actor,
     /// The board that the command line or the environment names.
     pub(crate) board_id: Option<String>,
+    /// The agents that the token opens, if the command line names none.
+    opened_agents: Vec<Grant>,
     /// The board that the command opened, and the core: errors that do not name them are told with their names.
     opened_board: OnceLock<String>,
     opened_core: OnceLock<String>,
@@ -35,25 +38,41 @@ pub(crate) enum IfMissing {
 
 impl Session {
     pub(crate) async fn open(global: &Global, if_missing: IfMissing) -> Result<Self, CliError> {
-        let (corkboard, actors) = match global.server() {
+        let (corkboard, actors, opened_agents) = match global.server() {
             Some(server) => {
-                let corkboard = Corkboard::connect(server, global.options()).await?;
+                let (corkboard, identity) = Corkboard::connect_with_identity(server, global.options()).await?;
                 let actors = global.actors(Some(corkboard.actor()));
-                (corkboard, actors)
+                let opened = Some(identity.grants.agents).filter(|_| global.config.is_default("agent"));
+                (corkboard, actors, opened.unwrap_or_default())
             }
             None => {
                 let actors = global.actors(None);
-                (open_store(global, if_missing).await?, actors)
+                (open_store(global, if_missing).await?, actors, Vec::new())
             }
+        };
+        // A token that opens one agent means that one, unless the command line says otherwise.
+        let agent = match opened_agents.as_slice() {
+            [one] if !one.as_str().ends_with('*') => one.as_str(),
+            _ => &global.agent,
         };
         let Actors { caller, tool: tool_actor, reader } = actors;
         let corkboard = corkboard.acting_as(caller);
-        match corkboard.agent(&global.agent) {
+        match corkboard.agent(agent) {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
                 let (opened_board, opened_core) = Default::default();
-                Ok(Self { corkboard, agent, output, tool_actor, reader, board_id, opened_board, opened_core })
+                Ok(Self {
+                    corkboard,
+                    agent,
+                    output,
+                    tool_actor,
+                    reader,
+                    board_id,
+                    opened_agents,
+                    opened_board,
+                    opened_core,
+                })
             }
             Err(error) => {
                 corkboard.close().await?;
@@ -99,6 +118,11 @@ impl Session {
     /// The same failure, with the name of what is not there.
     fn naming(&self, failure: CliError) -> CliError {
         let CliError::Library(error) = &failure else { return failure };
+        let about_agent = format!("agent {:?}", self.agent.agent_id().as_str());
+        if error.code() == "not_granted" && !self.opened_agents.is_empty() && error.to_string().contains(&about_agent) {
+            let (code, kind, message) = (error.code(), error.kind(), error.to_string());
+            return CliError::Own { code, kind, message, hint: Some(name_an_agent(&self.opened_agents)) };
+        }
         let message = match error {
             Error::Refused(Refusal::NoBoard) => {
                 self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
@@ -113,6 +137,14 @@ impl Session {
             None => failure,
         }
     }
+}
+
+/// What to do if the token opens several agents and the command names none.
+fn name_an_agent(opened: &[Grant]) -> String {
+    let names: Vec<&str> = opened.iter().map(Grant::as_str).collect();
+    let one = names.iter().find(|name| !name.ends_with('*')).unwrap_or(&"NAME");
+    let agents = if names.len() == 1 { "agent" } else { "agents" };
+    format!("your token opens {agents} {}; add --agent {one}", names.join(" and "))
 }
 
 async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard, CliError> {

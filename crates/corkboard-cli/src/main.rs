@@ -14,6 +14,8 @@ mod core_view;
 mod error;
 mod error_hint;
 mod event_text;
+#[cfg(test)]
+mod flags_as_fields;
 mod named_text;
 mod notebook_problems;
 mod open_files;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use corkboard::transfer::{Exported, Spaces, TransferError, export};
-use corkboard::{AgentId, SpaceId};
+use corkboard::{AgentId, BoardId, SpaceId, SpaceKind};
 use serde::Serialize;
 
 use crate::args::Global;
@@ -15,7 +15,7 @@ use crate::output::{Output, bytes, count};
 use crate::progress::{ProgressLine, unless_interrupted};
 use crate::text_input::is_dash;
 
-/// Write an agent's whole log, or everything in the store, as JSON lines
+/// Write the whole log of an agent, a board or a core, or everything in the store, as JSON lines
 ///
 /// Revisions, commit ids, times, snapshots: whatever is held. Others may go on writing; each space is as it was at one
 /// revision. `cork import` reads it back. A file appears when it is complete and on disk, or not at all.
@@ -26,12 +26,18 @@ use crate::text_input::is_dash;
 #[command(after_help = "\
 Examples:
   cork export --agent ada > ada.jsonl
+  cork export --board add-login-1a2b3c4d > board.jsonl
+  cork export --core house-rules > core.jsonl
   cork export --all -o everything.jsonl
   cork export --all | gzip > everything.jsonl.gz")]
 pub(crate) struct Export {
-    /// Everything in the store, not one agent alone
-    #[arg(long)]
+    /// Everything in the store, not one agent, board or core alone
+    #[arg(long, conflicts_with_all = ["core", "named_agent", "named_board"])]
     all: bool,
+
+    /// This core; agent:NAME is the long-term memory of agent NAME
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["named_agent", "named_board"])]
+    core: Option<String>,
 
     /// The file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
@@ -44,9 +50,13 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
-        let spaces = match self.all {
-            true => Spaces::All,
-            false => Spaces::One(SpaceId::agent(&AgentId::new(&global.agent, &global.options().limits)?)),
+        let limits = global.options().limits;
+        // CORK_BOARD names the board of commands about boards: only the flag makes this one of them.
+        let spaces = match (&self.core, global.flagged_board()) {
+            _ if self.all => Spaces::All,
+            (Some(core), _) => Spaces::One(SpaceId::of(SpaceKind::Core, core)),
+            (None, Some(board)) => Spaces::One(SpaceId::board(&BoardId::new(board, &limits)?)),
+            (None, None) => Spaces::One(SpaceId::agent(&AgentId::new(&global.agent, &limits)?)),
         };
         let session = StoreSession::open_existing(global).await?;
         let written = unless_interrupted("no file was written", self.write(&session, &spaces)).await;

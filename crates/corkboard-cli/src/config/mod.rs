@@ -93,6 +93,11 @@ impl Config {
         said.map_or(&Origin::Default, |(_, origin)| origin)
     }
 
+    /// Whether nobody said what this setting is to be.
+    pub(crate) fn is_default(&self, key: &str) -> bool {
+        !self.origins.iter().any(|(said, _)| *said == key)
+    }
+
     pub(crate) fn is_flagged(&self, key: &str) -> bool {
         self.origins.iter().any(|(said, origin)| *said == key && matches!(origin, Origin::Flag { .. }))
     }

@@ -247,3 +247,18 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
     let made = sandbox.json(&create);
     assert_eq!((&made["pattern"], &made["passed_over"][0]["pattern"]), (&json!("ways:E-2"), &json!("ways:E-1")));
 }
+
+#[test]
+fn a_core_is_exported_and_deleted_after_consent() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["core", "add", "rules", "Tea, not coffee"]);
+    sandbox.fails(&["core", "delete", "rules"], 2, "would delete core rules with its history");
+    sandbox.fails(&["core", "delete", "elsewhere", "--yes"], 3, "there is no core elsewhere");
+    let exported = sandbox.ok(&["export", "--core", "rules"]);
+    assert!(exported.contains("Tea, not coffee"), "{exported}");
+    assert_eq!(sandbox.json(&["core", "delete", "rules", "--hard", "--yes"]), json!({"id": "rules", "deleted": true}));
+    assert_eq!(sandbox.items(&["core", "list"]), json!([]));
+    let board = sandbox.ok(&["board", "create", "Plan"]);
+    assert!(sandbox.ok(&["export", "--board", &board]).contains("\"Plan\""));
+    assert_eq!(sandbox.cork(&["export", "--board", &board, "--all"]).code, 2);
+}

@@ -98,7 +98,13 @@ fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
     let cork = |secret: &str, arguments: &[&str]| served.cork(secret, arguments);
     let secret = &served.token_of_ada();
     assert_eq!(cork(secret, &["--agent", "ada", "memory", "set", "k", "v"]).code, 0);
-    assert_eq!(cork(secret, &["--agent", "bob", "memory", "list"]).code, 6);
+    assert_eq!(cork(secret, &["memory", "get", "k"]).stdout, "v\n", "the token opens ada alone");
+    let refused = cork(secret, &["--agent", "bob", "memory", "list"]);
+    assert!(refused.code == 6 && !refused.stderr.contains("hint"), "{refused:?}");
+    let both = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada,bob"]);
+    let refused = cork(both.stdout.trim_end(), &["memory", "get", "k"]);
+    let said = "hint: your token opens agents ada and bob; add --agent ada";
+    assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let refused = cork(secret, &["token", "list"]);
     assert!(refused.code == 6 && refused.stderr.contains("ada is a worker: tokens are for admins"), "{refused:?}");
     let refused = cork(secret, &["--agent", "ada", "--role", "admin", "memory", "set", "k", "w"]);

@@ -117,14 +117,20 @@ impl Corkboard {
     /// What is read is copied here, and kept: a later read asks only whether there is something new. What is written is
     /// decided by the server, with its limits.
     pub async fn connect(address: ServerAddress, options: Options) -> Result<Self> {
+        Ok(Self::connect_with_identity(address, options).await?.0)
+    }
+
+    /// Like [`connect`](Self::connect), and tells what the server takes the token for.
+    pub async fn connect_with_identity(address: ServerAddress, options: Options) -> Result<(Self, Identity)> {
         let http = HttpClient::new(address)?;
-        let Identity { principal, kind, role, tier, .. } = http.identity().await?;
+        let identity = http.identity().await?;
+        let Identity { principal, kind, role, tier, .. } = identity.clone();
         // What this process computes from what it reads is held to the server's tier, too.
         let tier = options.tier.min(tier);
         let actor = Actor::new(principal, kind, role);
         http.set_own(&actor);
         let http = Arc::new(http);
         let store = Arc::new(ServerStore::new(http.clone()));
-        Ok(Self::with_remote_store(store, http, Options { actor, tier, ..options }))
+        Ok((Self::with_remote_store(store, http, Options { actor, tier, ..options }), identity))
     }
 }

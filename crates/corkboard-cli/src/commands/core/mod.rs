@@ -1,6 +1,7 @@
 //! `cork core`: long-term knowledge, shared by name or an agent's own.
 
 mod add;
+mod delete;
 mod edit;
 mod forget;
 mod list;
@@ -15,7 +16,7 @@ use crate::command_session::Session;
 
 pub(super) use list::every_core;
 
-/// Keep, find, forget and restore long-term knowledge
+/// Keep, find, forget, restore and delete long-term knowledge
 ///
 /// A memory core is made by its first entry. Every entry says who said it and how far it may be trusted; what is said twice
 /// is one entry. docs/cores.md has the rules.
@@ -35,10 +36,11 @@ pub(crate) enum CoreCommand {
     Edit(edit::Edit),
     Forget(forget::Forget),
     Restore(restore::Restore),
+    Delete(delete::Delete),
 }
 
 impl CoreCommand {
     pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
-        run_subcommand!(self, session, [List, Show, Add, Search, Edit, Forget, Restore])
+        run_subcommand!(self, session, [List, Show, Add, Search, Edit, Forget, Restore, Delete])
     }
 }

@@ -1,0 +1,47 @@
+use clap::Args;
+
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::core_args::CoreArgument;
+use crate::core_view::emptiness;
+use crate::error::CliError;
+use crate::output::{json_object, one_line};
+
+/// Delete a core with its log
+///
+/// Asks first. `cork export --core NAME`, done before, keeps a copy. Boards that draw on the core go on without it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork core delete house-rules
+  cork core delete house-rules --hard --yes    # also remove every trace of it from the store's files")]
+pub(crate) struct Delete {
+    #[command(flatten)]
+    core: CoreArgument,
+
+    /// Also remove every trace of it from the store's files; this may take long
+    #[arg(long)]
+    hard: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Delete {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
+        let core = self.core.open(session)?;
+        // What is not there is told before anyone is asked.
+        emptiness(&core).await?;
+        let id = core.id().to_string();
+        confirm(Consent::from_flag(self.yes), &format!("delete core {} with its history", one_line(&id)))?;
+        let deleted = match self.hard {
+            true => core.delete_for_good().await?,
+            false => core.delete().await?,
+        };
+        if !deleted {
+            return Err(CliError::not_found(format!("there is no core {}", one_line(&id))));
+        }
+        session.output.answer(&json_object! { id: &id, deleted }, || format!("deleted core {}", one_line(&id)))
+    }
+}

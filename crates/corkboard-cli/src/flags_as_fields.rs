@@ -1,0 +1,191 @@
+//! A flag is called as the field or parameter over HTTP that it fills.
+
+use std::collections::{BTreeSet, HashSet};
+
+use clap::{Command, CommandFactory};
+use serde_json::Value;
+
+use crate::args::Cli;
+
+/// Commands, and the operations whose fields their flags fill.
+const OPERATIONS: &[(&str, &[(&str, &str)])] = &[
+    ("memory set", &[("put", "/v1/agents/{agent}/entries/{key}")]),
+    ("memory append", &[("post", "/v1/agents/{agent}/entries/{key}/append")]),
+    ("memory get", &[("get", "/v1/agents/{agent}/scopes/{scope}/entries/{key}")]),
+    ("memory remove", &[("delete", "/v1/agents/{agent}/entries/{key}")]),
+    ("memory list", &[("get", "/v1/agents/{agent}/entries")]),
+    ("memory search", &[("get", "/v1/agents/{agent}/search")]),
+    ("memory watch", &[("get", "/v1/agents/{agent}/events")]),
+    ("memory note add", &[("post", "/v1/agents/{agent}/notes")]),
+    ("memory note list", &[("get", "/v1/agents/{agent}/notes")]),
+    ("memory forget", &[("post", "/v1/agents/{agent}/forget"), ("delete", "/v1/agents/{agent}")]),
+    ("scope create", &[("post", "/v1/agents/{agent}/scopes")]),
+    ("notebook show", &[("get", "/v1/agents/{agent}/notebook")]),
+    ("notebook apply", &[("post", "/v1/agents/{agent}/notebook/updates")]),
+    ("notebook history", &[("get", "/v1/agents/{agent}/notebook/history")]),
+    ("notebook diff", &[("get", "/v1/agents/{agent}/notebook/diff")]),
+    ("notebook restore", &[("post", "/v1/agents/{agent}/notebook/restore")]),
+    ("notebook prompt", &[("post", "/v1/agents/{agent}/notebook/prompt")]),
+    ("context", &[("post", "/v1/agents/{agent}/context")]),
+    ("board create", &[("post", "/v1/boards")]),
+    ("board list", &[("get", "/v1/boards")]),
+    ("board show", &[("get", "/v1/boards/{board}")]),
+    ("board edit", &[("patch", "/v1/boards/{board}")]),
+    ("board delete", &[("delete", "/v1/boards/{board}")]),
+    ("board search", &[("get", "/v1/boards/{board}/search")]),
+    ("board graph", &[("get", "/v1/boards/{board}/graph")]),
+    ("board watch", &[("get", "/v1/boards/{board}/events")]),
+    ("board log", &[("get", "/v1/log")]),
+    ("board decide", &[("post", "/v1/boards/{board}/decisions")]),
+    ("board discover", &[("post", "/v1/boards/{board}/discoveries")]),
+    ("board artifact", &[("post", "/v1/boards/{board}/artifacts")]),
+    ("board artifact list", &[("get", "/v1/boards/{board}/artifacts")]),
+    ("board pause", &[("post", "/v1/boards/{board}/pause")]),
+    ("board resume", &[("post", "/v1/boards/{board}/resume")]),
+    ("board complete", &[("post", "/v1/boards/{board}/complete")]),
+    ("board cancel", &[("post", "/v1/boards/{board}/cancel")]),
+    ("board archive", &[("post", "/v1/boards/{board}/archive")]),
+    ("board discard", &[("post", "/v1/boards/{board}/discard")]),
+    ("board fork", &[("post", "/v1/boards/{board}/fork")]),
+    ("task add", &[("post", "/v1/boards/{board}/tasks")]),
+    ("task edit", &[("patch", "/v1/boards/{board}/tasks/{task}")]),
+    ("task show", &[("get", "/v1/boards/{board}/tasks/{task}")]),
+    ("task list", &[("get", "/v1/boards/{board}/tasks")]),
+    ("task claim", &[("post", "/v1/boards/{board}/tasks/claim")]),
+    ("task start", &[("post", "/v1/boards/{board}/tasks/{task}/status")]),
+    ("task block", &[("post", "/v1/boards/{board}/tasks/{task}/status")]),
+    ("task heartbeat", &[("post", "/v1/boards/{board}/tasks/{task}/heartbeat")]),
+    ("task release", &[("post", "/v1/boards/{board}/tasks/{task}/release")]),
+    ("task complete", &[("post", "/v1/boards/{board}/tasks/{task}/complete")]),
+    ("task fail", &[("post", "/v1/boards/{board}/tasks/{task}/fail")]),
+    ("task retry", &[("post", "/v1/boards/{board}/tasks/{task}/retry")]),
+    ("task cancel", &[("post", "/v1/boards/{board}/tasks/{task}/cancel")]),
+    ("task context", &[("get", "/v1/boards/{board}/tasks/{task}/context")]),
+    ("task review", &[("post", "/v1/boards/{board}/tasks/{task}/review")]),
+    ("review", &[("post", "/v1/boards/{board}/tasks/{task}/review")]),
+    ("approve", &[("post", "/v1/boards/{board}/decisions/{decision}/approve")]),
+    ("reject", &[("post", "/v1/boards/{board}/decisions/{decision}/reject")]),
+    ("choose", &[("post", "/v1/boards/{board}/choices/{choice}/choose")]),
+    ("choose add", &[("post", "/v1/boards/{board}/choices")]),
+    ("choose list", &[("get", "/v1/boards/{board}/choices")]),
+    ("nudge", &[("post", "/v1/boards/{board}/nudges")]),
+    ("nudge ack", &[("post", "/v1/boards/{board}/nudges/{nudge}/ack")]),
+    ("learn promote", &[("post", "/v1/boards/{board}/learnings/{learning}/promote")]),
+    ("learn refuse", &[("post", "/v1/boards/{board}/learnings/{learning}/refuse")]),
+    ("learn rollback", &[("post", "/v1/boards/{board}/learnings/rollback"), ("post", "/v1/learnings/rollback")]),
+    ("core list", &[("get", "/v1/cores")]),
+    ("core show", &[("get", "/v1/cores/{core}/entries")]),
+    ("core add", &[("post", "/v1/cores/{core}/entries")]),
+    ("core edit", &[("patch", "/v1/cores/{core}/entries/{id}")]),
+    ("core search", &[("get", "/v1/cores/{core}/search")]),
+    ("core forget", &[("post", "/v1/cores/{core}/entries/{id}/forget")]),
+    ("core restore", &[("post", "/v1/cores/{core}/entries/{id}/restore")]),
+    ("core delete", &[("delete", "/v1/cores/{core}")]),
+    ("token create", &[("post", "/v1/tokens")]),
+    ("token list", &[("get", "/v1/tokens")]),
+    ("tools list", &[("get", "/v1/tools")]),
+];
+
+/// Flags that no field is called as, for every command (`*`) or for one, with the reason.
+const FLAGS_ALONE: &[(&str, &str, &str)] = &[
+    ("*", "if-version", "the header If-Match"),
+    ("*", "idempotency-key", "the header Idempotency-Key"),
+    ("*", "scope", "a part of the path"),
+    ("*", "yes", "consent to a question that only the command line asks"),
+    ("*", "outside", "short for --trust outside"),
+    ("*", "sections", "chooses what is printed"),
+    ("*", "if-rev", "the query parameter, which a few commands share with operations that take no body"),
+    ("memory set", "string", "how the argument is read"),
+    ("memory append", "line", "a separator"),
+    ("memory list", "keys", "chooses what is printed"),
+    ("memory forget", "everything", "deletes the agent"),
+    ("memory forget", "hard", "the operation has no other form"),
+    ("notebook show", "archived", "chooses what is printed"),
+    ("notebook show", "block", "chooses what is printed"),
+    ("board list", "all", "chooses what is printed"),
+    ("board watch", "plain", "chooses what is printed"),
+    ("board watch", "forever", "chooses when it ends"),
+    ("board decide", "irreversible", "--reversible false"),
+    ("board artifact", "inline", "reads the file into `content`"),
+    ("board artifact list", "at", "the query parameter of the list"),
+    ("task add", "from", "reads the body from a file"),
+    ("task list", "ids", "chooses what is printed"),
+    ("core add", "from-board", "`board`; --board is the board of commands about boards"),
+    ("core edit", "expires-at", "`expiry`"),
+    ("core edit", "never-expires", "`expiry`"),
+    ("core edit", "no-tags", "an empty list of tags"),
+    ("token create", "for", "`principal`; --principal is who runs the command"),
+    ("token create", "with-role", "`role`; --role is that of who runs the command"),
+];
+
+#[test]
+fn flags_are_called_as_fields() {
+    let description: Value = serde_json::from_str(include_str!("../../corkboard-server/openapi.json")).unwrap();
+    let mut command = Cli::command();
+    command.build();
+    let (mut wrong, mut used) = (Vec::new(), HashSet::new());
+    for (name, operations) in OPERATIONS {
+        let found = name.split(' ').try_fold(&command, |command, name| command.find_subcommand(name));
+        let found = found.unwrap_or_else(|| panic!("there is no `cork {name}`"));
+        let fields: BTreeSet<String> = operations
+            .iter()
+            .flat_map(|(method, path)| {
+                let operation = &description["paths"][path][method];
+                assert!(operation.is_object(), "cork {name}: there is no {method} {path}");
+                fields_of(operation, &description)
+            })
+            .collect();
+        for flag in flags(found) {
+            let field = flag.replace('-', "_");
+            let is_named = |field: &str| fields.contains(field);
+            // A flag that may be given many times fills a list.
+            if is_named(&field) || is_named(&format!("{field}s")) {
+                continue;
+            }
+            match FLAGS_ALONE.iter().find(|(of, alone, _)| (*of == "*" || of == name) && *alone == flag) {
+                Some(alone) => drop(used.insert(alone)),
+                None => wrong.push(format!("cork {name} --{flag}: {fields:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "flags that no field is called as:\n{}", wrong.join("\n"));
+    let unused: Vec<_> = FLAGS_ALONE.iter().filter(|alone| !used.contains(alone)).collect();
+    assert!(unused.is_empty(), "exceptions that are none: {unused:?}");
+}
+
+/// The flags of a command that every command does not have.
+fn flags(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter(|argument| !argument.is_global_set() && !argument.is_hide_set());
+    own.filter_map(|argument| argument.get_long()).filter(|flag| *flag != "help").map(str::to_owned).collect()
+}
+
+fn fields_of(operation: &Value, description: &Value) -> BTreeSet<String> {
+    let mut fields = BTreeSet::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        if parameter["in"] == "query" {
+            fields.extend(parameter["name"].as_str().map(str::to_owned));
+        }
+    }
+    for content in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+        properties(&content.1["schema"], description, &mut fields);
+    }
+    fields
+}
+
+/// The names of all properties, those of properties included.
+fn properties(schema: &Value, description: &Value, found: &mut BTreeSet<String>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let schema = description.pointer(reference.trim_start_matches('#')).unwrap();
+        return properties(schema, description, found);
+    }
+    for part in ["allOf", "oneOf", "anyOf"].iter().filter_map(|part| schema[part].as_array()).flatten() {
+        properties(part, description, found);
+    }
+    if let Some(items) = schema.get("items") {
+        properties(items, description, found);
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        found.insert(name.clone());
+        properties(schema, description, found);
+    }
+}
