@@ -11,7 +11,7 @@ help:
 	@echo "make clients generate a TypeScript and a Python client and use them"
 	@echo "make check   format, lints, links in the documentation"
 	@echo "make openapi write the description of the HTTP interface anew, after a change to the routes"
-	@echo "make bench   tables of ratios (README); needs valgrind"
+	@echo "make bench   tables of ratios (docs/benchmarks.md); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
 	@echo "make deny    licences, bans and sources of all dependencies"
 

@@ -125,6 +125,16 @@ pub use strict::Strict;
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+/// The example of the guide to an agent's memory compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/agent-memory.md")]
+pub struct AgentMemoryGuide;
+
+/// The example of the guide to boards compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/board-workers.md")]
+pub struct BoardWorkersGuide;
+
 /// The example of the document about memory cores compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/cores.md")]

@@ -32,11 +32,16 @@ fn run_script(sandbox: &Sandbox, script: &str) -> Ran {
 fn the_readmes_shell_examples_run_as_they_stand() {
     let script = shell_examples(&document("README.md"));
     assert!(script.contains("cork memory set"), "the README has shell examples");
-    // It moves whole logs, too, and that happens where the store is.
     let ran = run_script(&Sandbox::local(), &script);
-    for said in ["saved agent ada", r#"{"goal":"add login","steps":["schema","routes"]}"#, "no damage was found"] {
+    for said in ["prefers short answers", "Sessions in cookies, no JWT", "T-1 is completed"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
     }
+}
+
+#[test]
+fn the_guide_to_an_agents_memory_runs_as_it_stands() {
+    let ran = run_script(&Sandbox::local(), &shell_examples(&document("docs/guides/agent-memory.md")));
+    assert!(ran.stdout.contains(r#"{"goal":"add login","steps":["schema","routes"]}"#), "{ran:?}");
     let (before, after) =
         ran.stdout.split_once("\n4\n").unwrap_or_else(|| panic!("four shells count to four: {ran:?}"));
     assert!(!before.is_empty());
@@ -45,12 +50,18 @@ fn the_readmes_shell_examples_run_as_they_stand() {
     assert!(prompt.starts_with("handoff>\n  Login routes half done; next: their tests\n</handoff>\n"), "{after}");
 }
 
-/// A newcomer may begin here: nothing of what stands above is needed.
+/// It moves whole logs, which works on a store only, not through a server.
 #[test]
-fn the_readmes_board_runs_in_an_empty_folder() {
-    let readme = document("README.md");
-    let section = readme.split("\n## ").find(|section| section.starts_with("Boards\n")).unwrap();
-    let ran = run_script(&Sandbox::new(), &shell_examples(section));
+fn the_guide_to_backups_runs_as_it_stands() {
+    let ran = run_script(&Sandbox::local(), &shell_examples(&document("docs/guides/backup.md")));
+    for said in ["saved agent ada", "no damage was found"] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_guide_to_boards_runs_in_an_empty_folder() {
+    let ran = run_script(&Sandbox::new(), &shell_examples(&document("docs/guides/board-workers.md")));
     for said in [
         "completed: success",
         "branch not taken",
@@ -60,6 +71,19 @@ fn the_readmes_board_runs_in_an_empty_folder() {
         "add-login-second-try-",
     ] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_shell_examples_of_the_reference_run_as_they_stand() {
+    for (name, said) in [
+        ("docs/cli.md", r#""goal":"add login""#),
+        ("docs/errors.md", r#""code":"conflict""#),
+        ("docs/limits.md", "limits.entries_per_agent"),
+    ] {
+        let sandbox = Sandbox::local();
+        let ran = run_script(&sandbox, &shell_examples(&document(name)));
+        assert!(ran.stdout.contains(said), "{name}: {ran:?}");
     }
 }
 
@@ -113,8 +137,16 @@ fn every_command_that_the_documents_name_exists() {
         "CHANGELOG.md",
         "deploy/README.md",
         "docs/boards.md",
+        "docs/cli.md",
         "docs/configuration.md",
         "docs/cores.md",
+        "docs/errors.md",
+        "docs/guides/agent-memory.md",
+        "docs/guides/backup.md",
+        "docs/guides/board-workers.md",
+        "docs/guides/deploy.md",
+        "docs/guides/shared-memory.md",
+        "docs/limits.md",
         "docs/models.md",
         "docs/notebook.md",
         "docs/stores.md",
