@@ -65,8 +65,8 @@ developer() {
   local me=dev revision task
   # It works on what is assigned to it, one thing after the other, until the board has ended.
   "$CORK" board watch --from-rev 0 --json | while read -r revision; do
-    case $revision in *'"task_assigned":{"task":"'*'","agent":"dev"}'*) ;; *) continue ;; esac
-    task=${revision#*'"task_assigned":{"task":"'}
+    case $revision in *'"type":"task_assigned","task":"'*'","agent":"dev"}'*) ;; *) continue ;; esac
+    task=${revision#*'"type":"task_assigned","task":"'}
     task=${task%%'"'*}
     as $me worker task claim "$task" >/dev/null
     if [ "$task" = T-1 ]; then

@@ -198,7 +198,7 @@ fn who_vouched_is_shown_until_it_no_longer_holds() {
     sandbox.ok(&["core", "add", "rules", "Ten requests a second", "--trust", "outside", "--author", "api-docs"]);
     let show = ["core", "show", "rules", "E-1"];
     let vouch = ["core", "edit", "rules", "E-1", "--trust", "own"];
-    assert_eq!(sandbox.json(&show).get("vouched"), None);
+    assert_eq!(sandbox.json(&show)["vouched"], json!(null));
     let error = sandbox.fails(&as_one("rita", "reviewer", &vouch), 6, "only humans and admins may");
     assert_eq!(error["code"], "role_denied");
     sandbox.ok(&as_one("hugo", "human", &vouch));

@@ -181,7 +181,7 @@ async fn a_notebook_is_updated_by_texts_and_taken_back() {
 
     let archive = "KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because it is fixed\n";
     let archived = text(&ada, &format!("{book}/updates"), archive).await.ok();
-    assert_eq!(ada.get(book).await.ok()["learnings"], Value::Null);
+    assert_eq!(ada.get(book).await.ok()["learnings"], json!([]));
     assert_eq!(ada.get(&format!("{book}?at={first}")).await.ok()["learnings"][0]["id"], "KL-1");
     let history = ada.get(&format!("{book}/history")).await.ok();
     assert_eq!(history["items"].as_array().unwrap().len(), 2);
@@ -197,7 +197,7 @@ async fn a_notebook_is_updated_by_texts_and_taken_back() {
     assert_eq!(listed["items"].as_array().unwrap().len(), 2);
     assert_eq!(ada.post_nothing(&format!("{book}/clear?name=other")).await.ok()["removed"], 1);
     assert_eq!(ada.post(&format!("{book}/forget"), &json!({"item": "KL-1"})).await.ok()["removed"], 1);
-    assert_eq!(ada.get(book).await.ok()["learnings"], Value::Null);
+    assert_eq!(ada.get(book).await.ok()["learnings"], json!([]));
     ada.post_nothing(&format!("{book}/forget")).await.ok();
     assert_eq!(ada.get(book).await.ok()["progress"], Value::Null);
 

@@ -553,7 +553,7 @@ fn the_description_tells_of_streams_and_pages() {
     let all = &description["paths"]["/v1/events"]["get"]["responses"]["200"]["content"];
     assert_eq!(all["text/event-stream"]["schema"]["type"], "string");
     let schemas = &description["components"]["schemas"];
-    for name in ["EventsResponse", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
+    for name in ["RevisionPage", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
         assert!(schemas[name].is_object(), "{name}");
     }
 }

@@ -171,8 +171,8 @@ async fn the_log_keeps_who_acted_and_by_whose_token() {
     let expected = [
         json!({"principal": "ada", "kind": "agent", "role": "admin", "via": "admin"}),
         json!({"principal": "ada", "kind": "agent", "role": "worker", "via": "gateway"}),
-        json!({"principal": "ada", "kind": "agent", "role": "worker"}),
-        json!({"principal": "bob", "kind": "agent", "role": "worker"}),
+        json!({"principal": "ada", "kind": "agent", "role": "worker", "via": null}),
+        json!({"principal": "bob", "kind": "agent", "role": "worker", "via": null}),
     ];
     assert_eq!(actors(&admin, "agent/ada").await, expected);
     running.stop().await;
