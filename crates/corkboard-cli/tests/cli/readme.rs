@@ -75,14 +75,25 @@ fn the_guide_to_boards_runs_in_an_empty_folder() {
 }
 
 #[test]
+fn the_guide_to_servers_runs_as_it_stands() {
+    let port = corkboard_testing::servers::free_port().to_string();
+    let example = shell_examples(&document("docs/guides/shared-memory.md")).replace("7117", &port);
+    // No server outlives a script that fails.
+    let script = format!("trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n{example}");
+    let ran = run_script(&Sandbox::local(), &script);
+    for said in [r#""value":"Grace""#, "not_granted", "user_name  Grace"] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+}
+
+#[test]
 fn the_shell_examples_of_the_reference_run_as_they_stand() {
     for (name, said) in [
         ("docs/cli.md", r#""goal":"add login""#),
         ("docs/errors.md", r#""code":"conflict""#),
         ("docs/limits.md", "limits.entries_per_agent"),
     ] {
-        let sandbox = Sandbox::local();
-        let ran = run_script(&sandbox, &shell_examples(&document(name)));
+        let ran = run_script(&Sandbox::local(), &shell_examples(&document(name)));
         assert!(ran.stdout.contains(said), "{name}: {ran:?}");
     }
 }
