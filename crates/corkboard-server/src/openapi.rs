@@ -27,8 +27,8 @@ pub(crate) fn description() -> Bytes {
 pub(crate) fn has_code(code: &str) -> bool {
     static CODES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let described: serde_json::Value = serde_json::from_slice(&description()).unwrap_or_default();
-        let codes = &described["components"]["schemas"]["ProblemCode"]["enum"];
-        serde_json::from_value(codes.clone()).unwrap_or_default()
+        let codes = described.pointer("/components/schemas/ProblemCode/enum");
+        codes.cloned().and_then(|codes| serde_json::from_value(codes).ok()).unwrap_or_default()
     });
     CODES.iter().any(|known| known == code)
 }

@@ -174,13 +174,11 @@ mod described {
     fn typed_variant(stored: &Value) -> Value {
         let description = stored.get("description");
         let of_type = |name: &Value| {
-            let names = json!({"type": "string", "enum": [name]});
-            json!({"type": "object", "required": ["type"], "properties": {"type": names}})
+            let properties = json!({"type": {"type": "string", "enum": [name]}});
+            json!({"type": "object", "description": description, "required": ["type"], "properties": properties})
         };
         if let Some(name) = stored.pointer("/enum/0") {
-            let mut schema = of_type(name);
-            schema["description"] = json!(description);
-            return schema;
+            return of_type(name);
         }
         let named = stored.get("properties").and_then(Value::as_object).and_then(|named| named.iter().next());
         let Some((name, fields)) = named else { return stored.clone() };

@@ -170,7 +170,7 @@ impl TypedTool for RecordArtifactTool {
             kind: input.kind.unwrap_or_default(),
             path: input.path,
             description: input.description.unwrap_or_default(),
-            task: task,
+            task,
             content: input.content,
             trust: trust_of(input.outside),
             ..NewArtifact::default()

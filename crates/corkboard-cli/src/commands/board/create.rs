@@ -65,7 +65,7 @@ impl Create {
         };
         let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
         let on_failure = on_failure.unwrap_or_default();
-        let new = NewBoard { name: name.clone(), goal, constraints, cores: cores, on_failure, ..NewBoard::default() };
+        let new = NewBoard { name: name.clone(), goal, constraints, cores, on_failure, ..NewBoard::default() };
         let mut create = session.corkboard.create_board(new);
         if let Some(id) = &id {
             create = create.id(id);
