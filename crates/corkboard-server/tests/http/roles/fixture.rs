@@ -177,7 +177,7 @@ async fn learn(corkboard: &Corkboard, name: &str) {
 /// those who call.
 async fn plan(corkboard: &Corkboard) {
     let (name, goal, cores) = ("Add login".into(), "Users sign in".into(), vec![CORE.to_owned()]);
-    let new = NewBoard { name, goal, cores: cores, ..NewBoard::default() };
+    let new = NewBoard { name, goal, cores, ..NewBoard::default() };
     let board = corkboard.create_board(new).id(BOARD).await.unwrap();
     let waits = NewTask { depends_on: vec!["T-1".into()], ..NewTask::new("waits") };
     for task in [NewTask::new("held"), waits, NewTask::new("cookie"), NewTask::new("token")] {
