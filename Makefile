@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check openapi built nextest remote schemathesis clients servers doc-test bench soak deny help
+.PHONY: run tour test check openapi examples built nextest remote schemathesis clients servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
@@ -10,6 +10,7 @@ help:
 	@echo "make test    every test, with PostgreSQL and Redis, and the documentation's examples"
 	@echo "make clients generate a TypeScript and a Python client and use them"
 	@echo "make check   format, lints, links in the documentation"
+	@echo "make examples  collect the examples of answers in that description anew, after a change to what is answered"
 	@echo "make openapi write the description of the HTTP interface anew, after a change to the routes"
 	@echo "make bench   tables of ratios (docs/benchmarks.md); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
@@ -33,6 +34,11 @@ check:
 	$(CARGO) check --package corkboard-core --quiet
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
+
+# Examples of answers, as a server gives them.
+examples:
+	CORK_WRITE_FIXTURES=1 $(CARGO) test --quiet --package corkboard-server --all-features --test http every_example_of_an_answer
+	$(MAKE) openapi
 
 openapi:
 	CORK_WRITE_FIXTURES=1 $(CARGO) test --quiet --package corkboard-server --lib the_description_that_is_served

@@ -148,6 +148,11 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
+    /// The maximum number of items on the page.
+    pub(crate) fn size(&self) -> usize {
+        size(self.limit)
+    }
+
     /// The position after which the page begins.
     pub(crate) fn position<Id: FromStr>(&self, order: &str) -> Result<Option<Position<Id>>, HttpError> {
         self.cursor.as_ref().map(|cursor| cursor.position(order)).transpose()

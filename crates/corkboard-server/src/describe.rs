@@ -21,10 +21,10 @@ fn describe() -> Value {
     let mut description = routes::described().description(ApiHead::openapi());
     complete(&mut description);
     without_null(&mut description);
-    give_examples(&mut description);
     let mut description = serde_json::to_value(description).expect("JSON");
     list_codes(&mut description);
     schemas::simplify(&mut description);
+    give_examples(&mut description);
     description
 }
 
@@ -132,22 +132,22 @@ fn is_null(schema: &RefOr<Schema>) -> bool {
     matches!(schema, RefOr::T(Schema::Object(object)) if object.schema_type == SchemaType::Type(Type::Null))
 }
 
-/// Examples of answers, as a server gave them, by the name of what is answered.
+/// Examples of answers, as a server gave them, by the schema of the answer. `make examples` collects them.
 const EXAMPLES: &str = include_str!("examples.json");
 
 /// Gives every answer that is in the list its example.
-fn give_examples(description: &mut utoipa::openapi::OpenApi) {
+fn give_examples(description: &mut Value) {
     // What cannot be read gives none, and the test that looks for them says so.
     let examples: BTreeMap<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
-    for operation in operations(description) {
-        for response in operation.responses.responses.values_mut() {
-            let RefOr::T(response) = response else { continue };
-            let Some(RefOr::T(content)) = response.content.get_mut("application/json") else { continue };
-            let Some(RefOr::Ref(schema)) = &content.schema else { continue };
-            let name = schema.ref_location.rsplit('/').next().unwrap_or_default();
-            if content.example.is_none() {
-                content.example = examples.get(name).cloned();
-            }
+    let operations = description["paths"].as_object_mut().into_iter().flatten();
+    let operations = operations.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
+    let answers = operations.flat_map(|(_, operation)| operation["responses"].as_object_mut().into_iter().flatten());
+    for content in answers.filter_map(|(_, answer)| answer.pointer_mut("/content/application~1json")) {
+        let name = content.pointer("/schema/$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+        if let Some(example) = name.and_then(|name| examples.get(name))
+            && content.get("example").is_none()
+        {
+            content["example"] = example.clone();
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
+use corkboard::SpaceKind;
 use flate2::read::GzDecoder;
 use utoipa::IntoResponses;
 use utoipa::openapi::{Ref, RefOr, Response};
@@ -31,6 +32,27 @@ pub(crate) fn has_code(code: &str) -> bool {
         codes.cloned().and_then(|codes| serde_json::from_value(codes).ok()).unwrap_or_default()
     });
     CODES.iter().any(|known| known == code)
+}
+
+/// The types that the description gives the events of a kind of space.
+pub(crate) fn event_types(kind: SpaceKind) -> &'static [String] {
+    static TYPES: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| {
+        let described: serde_json::Value = serde_json::from_slice(&description()).unwrap_or_default();
+        ["AgentEvent", "BoardEvent", "CoreEvent"].map(|events| {
+            let variants = described["components"]["schemas"][events]["oneOf"].as_array().into_iter().flatten();
+            let schemas =
+                variants.filter_map(|variant| described.pointer(variant["$ref"].as_str()?.strip_prefix('#')?));
+            let names = schemas.filter_map(|schema| schema["properties"]["type"]["enum"][0].as_str());
+            names.map(Into::into).collect()
+        })
+    });
+    let [agent, board, core] = &*TYPES;
+    match kind {
+        SpaceKind::Agent | SpaceKind::Conversation => agent,
+        SpaceKind::Board => board,
+        SpaceKind::Core => core,
+        SpaceKind::Tokens => &[],
+    }
 }
 
 pub(crate) const PROBLEMS: [(&str, &str); 13] = [

@@ -102,11 +102,6 @@ impl AllSpacesStream {
         Position { instance: self.hub.instance, next: self.next, at: self.at }
     }
 
-    fn bookmark(&mut self) -> StreamEvent {
-        self.told_at = Instant::now();
-        StreamEvent::Event(event("bookmark", Some(&self.position()), &json!({})))
-    }
-
     /// What was missed; none when that is all.
     async fn catch_up(&mut self) -> Option<Result<StreamEvent, Error>> {
         loop {
@@ -188,6 +183,12 @@ impl EventSource for AllSpacesStream {
                 }
             }
         }
+    }
+
+    fn bookmark(&mut self) -> StreamEvent {
+        self.told_at = Instant::now();
+        let position = self.resuming.as_ref().map_or_else(|| self.position(), |resuming| resuming.from);
+        StreamEvent::Event(event("bookmark", Some(&position), &json!({})))
     }
 }
 

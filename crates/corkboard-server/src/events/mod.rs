@@ -1,6 +1,7 @@
 //! Streams of server-sent events: they beat while nothing happens, and end with the server and with their token.
 
 mod all_spaces_stream;
+mod event_types;
 mod hub;
 mod resume;
 mod space_stream;
@@ -28,6 +29,7 @@ use crate::budget::Budget;
 use crate::caller::Caller;
 
 pub(crate) use all_spaces_stream::{AllSpacesStream, Position};
+pub(crate) use event_types::{EventTypes, FilteredStream};
 pub(crate) use hub::SharedHub;
 pub(crate) use space_stream::SpaceStream;
 pub(crate) use stream_status::{StreamStatus, StreamStatuses};
@@ -45,6 +47,9 @@ const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
 pub(crate) trait EventSource: Send + 'static {
     /// What comes next; none: nothing more. Dropping the future loses nothing.
     fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send;
+
+    /// An event that says how far the source was read.
+    fn bookmark(&mut self) -> StreamEvent;
 }
 
 pub(crate) enum StreamEvent {

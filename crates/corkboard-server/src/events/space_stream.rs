@@ -93,11 +93,6 @@ impl SpaceStream {
         }
     }
 
-    fn bookmark(&mut self) -> StreamEvent {
-        self.told_at = Instant::now();
-        StreamEvent::Event(event("bookmark", Some(&self.rev), &json!({ "rev": self.rev })))
-    }
-
     fn bookmark_interval(&self) -> Duration {
         self.server.corkboard().options().bookmark_interval
     }
@@ -160,5 +155,10 @@ impl EventSource for SpaceStream {
                 Err(error) => Some(StreamEvent::problem(&error)),
             };
         }
+    }
+
+    fn bookmark(&mut self) -> StreamEvent {
+        self.told_at = Instant::now();
+        StreamEvent::Event(event("bookmark", Some(&self.rev), &json!({ "rev": self.rev })))
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
-use corkboard::{CoreHit, CorePage, ForgottenEntries, MemoryKind, Search, Strict};
+use corkboard::{CoreEntries, CoreHit, CorePage, ForgottenEntries, MemoryKind, Search, Strict};
+use jiff::Timestamp;
 use serde::Deserializer;
 use serde::de::Error;
 use serde_json::Value;
 
 use super::cores::CorePath;
 use crate::condition::{ItemConditions, SpaceConditions};
+use crate::cursor::{PageQuery, Sort, SortField, share, time};
 use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
@@ -39,13 +41,6 @@ struct EntryPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those after this one: `next` of the page before.
-    #[param(value_type = Option<String>, pattern = "^[Ee]-[0-9]{1,18}$")]
-    cursor: Option<CoreEntryId>,
-    /// How many at most.
-    #[serde(default = "per_page")]
-    #[param(minimum = 1, maximum = 10000, default = 100)]
-    limit: usize,
     /// Only those with this tag.
     tag: Option<String>,
     /// Only those of this kind.
@@ -58,10 +53,25 @@ struct ListQuery {
     #[serde(default)]
     #[param(inline)]
     forgotten: ForgottenEntries,
+    /// Only those that changed at this time or later.
+    updated_since: Option<Timestamp>,
+    /// The order [default: by id].
+    #[param(inline)]
+    sort: Option<CoreEntryOrder>,
 }
 
-fn per_page() -> usize {
-    corkboard::CoreEntries::LIMIT
+type CoreEntryOrder = Sort<CoreEntrySort>;
+
+#[derive(Clone, Copy)]
+enum CoreEntrySort {
+    CreatedAt,
+    UpdatedAt,
+    Importance,
+}
+
+impl SortField for CoreEntrySort {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("created_at", Self::CreatedAt), ("updated_at", Self::UpdatedAt), ("importance", Self::Importance)];
 }
 
 /// One entry, or several in one revision.
@@ -134,24 +144,22 @@ struct HitsBody {
 
 /// List a core's entries.
 ///
-/// Oldest first, a page at a time.
+/// Oldest first if `sort` does not say otherwise, a page at a time.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries",
-    params(CorePath, ListQuery),
+    params(CorePath, ListQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<CoreEntry>>), Problems)
 )]
 async fn list_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<ListQuery>,
+    Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<CoreEntry>>> {
     let core = caller.core(&path.core)?;
-    let ListQuery { cursor, limit, tag, kind, trust, forgotten } = query;
-    let mut entries = core.entries().limit(limit).forgotten(forgotten);
-    if let Some(after) = cursor {
-        entries = entries.after(after);
-    }
+    let ListQuery { tag, kind, trust, forgotten, updated_since, sort } = query;
+    let mut entries = core.entries().forgotten(forgotten);
     if let Some(tag) = tag {
         entries = entries.tag(tag);
     }
@@ -161,8 +169,43 @@ async fn list_core_entries(
     if let Some(trust) = trust {
         entries = entries.trust(trust);
     }
-    let CorePage { items, next, rev } = entries.await?;
-    Ok(RevResponse::new(ItemsBody { items, next: next.map(|next| next.to_string()) }, rev))
+    if let Some(since) = updated_since {
+        entries = entries.updated_since(since);
+    }
+    let (page, rev) = match sort {
+        Some(sort) => {
+            let (items, rev) = all(entries).await?;
+            let page = page.sorted(&sort, items.into_iter(), |entry, field| match field {
+                CoreEntrySort::CreatedAt => (time(entry.created_at), entry.id),
+                CoreEntrySort::UpdatedAt => (time(entry.updated_at), entry.id),
+                CoreEntrySort::Importance => (share(entry.importance), entry.id),
+            })?;
+            (page, rev)
+        }
+        None => {
+            if let Some((_, after)) = page.position::<CoreEntryId>("id")? {
+                entries = entries.after(after);
+            }
+            // One more shows whether there is a next page.
+            let CorePage { items, rev, .. } = entries.limit(page.size() + 1).await?;
+            (page.indexed("id", |_| items.into_iter(), |entry| (0, entry.id))?, rev)
+        }
+    };
+    Ok(RevResponse::new(page.into(), rev))
+}
+
+/// All entries that are asked for, in the order of their ids.
+async fn all(entries: CoreEntries<'_>) -> Result<(Vec<Arc<CoreEntry>>, u64), HttpError> {
+    let mut rest = entries.limit(CoreEntries::MAX_LIMIT);
+    let mut all = Vec::new();
+    loop {
+        let CorePage { items, next, rev } = rest.clone().await?;
+        all.extend(items);
+        match next {
+            Some(last) => rest = rest.after(last),
+            None => return Ok((all, rev)),
+        }
+    }
 }
 
 /// Add an entry to a core, or several.

@@ -1,5 +1,7 @@
 //! What happens in spaces, as it happens: server-sent events, or pages of the log.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
@@ -8,7 +10,7 @@ use corkboard::store::Cursor;
 use corkboard::{Error, LogPage, LogRef, RevisionDocument, SpaceKind};
 
 use crate::Server;
-use crate::events::{AllSpacesStream, Position, SpaceStream, stream};
+use crate::events::{AllSpacesStream, EventTypes, FilteredStream, Position, SpaceStream, stream};
 use crate::extract::text;
 use crate::routes::prelude::*;
 
@@ -30,6 +32,19 @@ struct EventsQuery {
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
+    /// Only events of these types, with commas between them. Revisions without any are left out.
+    #[serde(rename = "type")]
+    #[param(example = "task_started,task_completed")]
+    types: Option<String>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct AllEventsQuery {
+    /// Only events of these types, with commas between them. Revisions without any are left out.
+    #[serde(rename = "type")]
+    #[param(example = "task_started,task_completed")]
+    types: Option<String>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -62,7 +77,7 @@ struct LastEventId(
 /// The events of an agent's memory.
 ///
 /// With `Accept: text/event-stream` a stream: `revision` for each revision, with the revision as `id`; `bookmark` while nothing
-/// happens; `compacted` if revisions asked for are held no longer, and the stream goes on with the oldest that is; `lagged`
+/// happens, and where `type` left revisions out; `compacted` if revisions asked for are held no longer, and the stream goes on with the oldest that is; `lagged`
 /// with `resume_from`, as the last, if the reader is too slow; `problem` with a problem, as the last, if something is wrong, the
 /// token revoked for instance. Comments come in between. Otherwise a page of the log as JSON.
 #[utoipa::path(
@@ -155,7 +170,7 @@ async fn list_core_events(
 #[utoipa::path(
     get,
     path = "/v1/events",
-    params(LastEventId),
+    params(AllEventsQuery, LastEventId),
     responses(
         (
             status = 200,
@@ -169,12 +184,14 @@ async fn list_core_events(
 async fn stream_events(
     State(server): State<Server>,
     caller: Caller,
+    Query(query): Query<AllEventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let wrong = |()| HttpError::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
     let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
+    let types = EventTypes::parse(query.types.as_deref(), &[SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core])?;
     let all = AllSpacesStream::begin(&server, caller.clone(), from).await?;
-    Ok(stream(&server, &caller, all))
+    Ok(stream(&server, &caller, FilteredStream::new(all, types, bookmark_interval(&server))))
 }
 
 /// Read the revisions that a reference names.
@@ -219,16 +236,22 @@ async fn of_space(
         |_| HttpError::invalid("last_event_id", "Last-Event-ID is no revision, as the events of one space have");
     let last = text(headers, LAST_EVENT_ID)?.map(str::parse::<u64>).transpose().map_err(wrong)?;
     let from_rev = last.or(query.cursor).or(query.from_rev);
+    let types = EventTypes::parse(query.types.as_deref(), &[kind])?;
     if wants_stream(headers)? {
-        return Ok(stream(server, &caller, SpaceStream::begin(server, kind, log, from_rev).await?));
+        let space = SpaceStream::begin(server, kind, log, from_rev).await?;
+        return Ok(stream(server, &caller, FilteredStream::new(space, types, bookmark_interval(server))));
     }
     let cursor = Cursor { rev: from_rev.unwrap_or_default(), commit: None };
     let page = log.after(cursor, query.limit).await?;
     let rev = page.head.rev;
     let next = page.records.last().map(|last| last.rev).filter(|last| *last < rev).map(|last| last.to_string());
-    let revisions = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), &record));
-    let items = revisions.collect::<Result<Vec<_>, Error>>()?;
+    let revisions = page.records.into_iter().map(|record| types.select(RevisionDocument::new(log.id(), &record)?));
+    let items = revisions.filter_map(Result::transpose).collect::<Result<Vec<_>, Error>>()?;
     Ok(RevResponse::new(ItemsBody { items, next }, rev).into_response())
+}
+
+fn bookmark_interval(server: &Server) -> Duration {
+    server.corkboard().options().bookmark_interval
 }
 
 fn wants_stream(headers: &HeaderMap) -> Result<bool, HttpError> {

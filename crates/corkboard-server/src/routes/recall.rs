@@ -37,7 +37,7 @@ struct SearchQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ContextQuery {
-    /// Look at what would be in it: nobody has read it then, and nothing is written to the board.
+    /// Compose the prompt without recording it: no nudge counts as delivered, and no claim is renewed.
     #[serde(default)]
     preview: bool,
 }
@@ -93,8 +93,8 @@ async fn search_agent(
 
 /// Compose a prompt from what an agent remembers.
 ///
-/// Within a budget of tokens; each section says what it used and what it left out. With a board, what is shown counts as
-/// read by whoever asks: nudges are delivered, and a claim on the task is renewed.
+/// Within a budget of tokens; each section says what it used and what it left out. With a board, the nudges shown count as
+/// delivered to the caller, and the caller's claim on the task is renewed. With `preview`, nothing is recorded.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/context",

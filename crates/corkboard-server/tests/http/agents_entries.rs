@@ -529,3 +529,33 @@ async fn an_entry_says_how_often_it_was_read() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn entries_are_filtered_and_sorted_and_a_cursor_survives_its_entry() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    for (key, importance, tag) in [("b", 0.9, "x"), ("a", 0.5, "x"), ("d", 0.1, "y"), ("c", 0.7, "x")] {
+        let metadata = json!({"importance": importance, "tags": [tag]});
+        admin.put(&format!("/v1/agents/ada/entries/{key}"), &json!({"value": 1, "metadata": metadata})).await.ok();
+    }
+    let page = async |query: &str| {
+        let page = admin.get(&format!("/v1/agents/ada/entries?{query}")).await.ok();
+        let keys = page["items"].as_array().unwrap().iter().map(|entry| entry["key"].as_str().unwrap().to_owned());
+        (keys.collect::<Vec<_>>(), page["next"].as_str().map(ToOwned::to_owned))
+    };
+    assert_eq!(page("sort=importance").await.0, ["d", "a", "c", "b"]);
+    assert_eq!(page("sort=-importance&tag=x").await.0, ["b", "c", "a"]);
+    assert_eq!(page("sort=-at").await.0, ["c", "d", "a", "b"]);
+    let third = admin.get("/v1/agents/ada/entries/d").await.ok();
+    let since = third["metadata"]["at"].as_str().unwrap();
+    assert_eq!(page(&format!("updated_since={since}")).await.0, ["c", "d"]);
+    assert_eq!(page(&format!("updated_since={since}&tag=x&sort=at")).await.0, ["c"]);
+    for (order, rest) in [("tag=x&sort=-importance&limit=1", ["c", "a"]), ("limit=1", ["c", "d"])] {
+        let (first, next) = page(order).await;
+        admin.delete(&format!("/v1/agents/ada/entries/{}", first[0])).await.ok();
+        let (second, after) = page(&format!("{order}&cursor={}", next.unwrap())).await;
+        let (third, _) = page(&format!("{order}&cursor={}", after.unwrap())).await;
+        assert_eq!([second, third].concat(), rest, "{order} without {first:?}");
+    }
+    server.stop().await;
+}

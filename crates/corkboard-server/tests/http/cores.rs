@@ -58,11 +58,38 @@ async fn entries_are_added_read_found_changed_forgotten_and_restored() {
     assert_eq!(listed("trust=agent").await, [""; 0]);
     admin.post(&format!("{path}/restore"), &json!({})).await.ok();
     let page = admin.get(&format!("{house}/entries?limit=1")).await.ok();
-    assert_eq!((&page["next"], &page["items"][0]["id"]), (&json!("E-1"), &json!("E-1")));
-    assert_eq!(listed("limit=1&cursor=E-1").await, ["E-2"]);
+    assert_eq!(page["items"][0]["id"], "E-1");
+    let next = page["next"].as_str().unwrap();
+    assert_eq!(listed(&format!("limit=1&cursor={next}")).await, ["E-2"]);
 
     let stats = admin.get(&format!("{house}/stats")).await.ok();
     assert_eq!((&stats["entries"], &stats["forgotten"]), (&json!(2), &json!(0)));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn entries_are_filtered_and_sorted_and_a_cursor_survives_its_entry() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    for (content, importance) in [("one", 0.5), ("two", 0.9), ("three", 0.1)] {
+        admin.post("/v1/cores/house/entries", &json!({"content": content, "importance": importance})).await.ok();
+    }
+    admin.patch("/v1/cores/house/entries/E-1", &json!({"content": "one, changed"})).await.ok();
+    let listed = async |query: &str| ids(&admin, &format!("/v1/cores/house/entries?{query}")).await;
+    assert_eq!(listed("sort=importance").await, ["E-3", "E-1", "E-2"]);
+    assert_eq!(listed("sort=-importance").await, ["E-2", "E-1", "E-3"]);
+    assert_eq!(listed("sort=-updated_at").await, ["E-1", "E-3", "E-2"]);
+    assert_eq!(listed("sort=-created_at").await, ["E-3", "E-2", "E-1"]);
+    let changed = admin.get("/v1/cores/house/entries/E-1").await.ok();
+    let since = changed["updated_at"].as_str().unwrap();
+    assert_eq!(listed(&format!("updated_since={since}")).await, ["E-1"]);
+    for order in ["sort=importance&limit=1", "limit=1"] {
+        let page = admin.get(&format!("/v1/cores/house/entries?{order}")).await.ok();
+        let (first, next) = (page["items"][0]["id"].as_str().unwrap(), page["next"].as_str().unwrap());
+        admin.post(&format!("/v1/cores/house/entries/{first}/forget"), &json!({})).await.ok();
+        let rest = listed(&format!("{order}&cursor={next}")).await;
+        assert_eq!(rest, [if first == "E-3" { "E-1" } else { "E-2" }], "{order}");
+    }
     running.stop().await;
 }
 
@@ -137,7 +164,7 @@ async fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     answer(text).await.problem(415, "content_type");
     admin.get("/v1/cores/house/entries/E-1").await.problem(404, "not_found");
     admin.get("/v1/cores/house/entries/T-1").await.problem(400, "path");
-    admin.get("/v1/cores/house/entries?cursor=x").await.problem(400, "query");
+    admin.get("/v1/cores/house/entries?cursor=x").await.problem(400, "cursor");
     admin.get("/v1/cores/house/entries?forgotten=maybe").await.problem(400, "query");
     admin.patch("/v1/cores/house/entries/E-1", &json!({"importance": 1})).await.problem(404, "not_in_core");
     admin.get("/v1/cores/house/search?q=%20").await.problem(400, "blank");

@@ -9,10 +9,11 @@ use corkboard::{Corkboard, Options, Retention, SnapshotPolicy, SpaceKind};
 use corkboard_server::Settings;
 use corkboard_testing::{FaultPlan, FaultyStore, Harness};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::support::sse::SentEvent;
 use crate::support::{ADMIN, PATIENCE, Running, answer, in_memory, settings, worker};
 
 /// More than the buffers between a server and a client that does not read hold, in values of this size.
@@ -536,6 +537,103 @@ async fn a_client_hears_which_spaces_move_too() {
         }
     });
     told.await.unwrap();
+    server.stop().await;
+}
+
+/// `data.events[].type` of a revision.
+fn types(revision: &SentEvent) -> Vec<&str> {
+    revision.data["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn events_are_filtered_by_their_types() {
+    let options = Options { bookmark_interval: Duration::from_millis(20), ..Options::default() };
+    let server = Running::with(in_memory(options), settings()).await;
+    let admin = server.admin();
+    make_board(&server.corkboard, "b").await;
+    admin.post("/v1/boards/b/tasks", &json!({ "title": "One" })).await.ok();
+    let claimed = admin.post("/v1/boards/b/tasks/claim", &json!({ "task": "T-1" })).await.ok();
+    let epoch = claimed["epoch"].as_u64().unwrap();
+    admin.post("/v1/boards/b/tasks/T-1/complete", &json!({ "epoch": epoch, "summary": "Done" })).await.ok();
+    let all = admin.get("/v1/boards/b/events").await.ok()["items"].as_array().unwrap().clone();
+    let has =
+        |revision: &Value, name: &str| revision["events"].as_array().unwrap().iter().any(|event| event["type"] == name);
+    let added: Vec<_> = all.iter().filter(|revision| has(revision, "task_added")).collect();
+    let filtered = admin.get("/v1/boards/b/events?type=task_added").await.ok();
+    assert_eq!((filtered["items"].as_array().unwrap().len(), added.len()), (1, 1));
+    assert_eq!(filtered["items"][0]["rev"], added[0]["rev"]);
+    // Pages move on past what is left out.
+    let (mut seen, mut from, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let path = format!("/v1/boards/b/events?type=task_completed,board_created&limit=1{from}");
+        let page = admin.get(&path).await.ok();
+        pages += 1;
+        seen.extend(
+            page["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|revision| revision["events"].as_array().unwrap().clone()),
+        );
+        match page["next"].as_str() {
+            Some(next) => from = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let seen: Vec<_> = seen.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!((seen.as_slice(), pages), (["board_created", "task_completed"].as_slice(), all.len()));
+    // A stream tells only these, and how far it was read.
+    let path = "/v1/boards/b/events?from_rev=0&type=board_created";
+    let mut events = admin.events(path, None).await;
+    assert_eq!(types(&events.revision().await), ["board_created"]);
+    let last = all.last().unwrap()["rev"].as_u64().unwrap();
+    let bookmark = loop {
+        let event = events.next().await.unwrap();
+        assert_eq!(event.name, "bookmark", "{event:?}");
+        if event.data["rev"] == last {
+            break event;
+        }
+    };
+    let mut resumed = admin.events("/v1/boards/b/events?type=task_added,board_edited", bookmark.id.as_deref()).await;
+    admin.post("/v1/boards/b/tasks", &json!({ "title": "Two" })).await.ok();
+    let next = resumed.revision().await;
+    assert_eq!((types(&next).as_slice(), next.rev()), (["task_added"].as_slice(), last + 1));
+    server.stop().await;
+}
+
+/// Other spaces are busy all the time: the reader is told where to resume nevertheless.
+#[tokio::test]
+async fn a_filtered_stream_of_all_spaces_moves_on() {
+    let options = Options { bookmark_interval: Duration::from_millis(20), ..Options::default() };
+    let server = Running::with(in_memory(options), settings()).await;
+    let admin = server.admin();
+    let mut events = admin.events("/v1/events?type=board_created,note_added", None).await;
+    write(&server.corkboard, "ada", 30).await;
+    make_board(&server.corkboard, "b").await;
+    assert_eq!(types(&events.revision().await), ["board_created"]);
+    write(&server.corkboard, "ada", 30).await;
+    let bookmark = events.next().await.unwrap();
+    assert_eq!(bookmark.name, "bookmark");
+    server.corkboard.agent("ada").unwrap().working().add_note("Prefers short answers").await.unwrap();
+    let mut resumed = admin.events("/v1/events?type=board_created,note_added", bookmark.id.as_deref()).await;
+    assert_eq!(types(&resumed.revision().await), ["note_added"]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_unknown_type_of_event_is_refused_with_those_that_are_known() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    for (path, known) in [
+        ("/v1/boards/b/events?type=task_added,taskadded", "task_added"),
+        ("/v1/agents/ada/events?type=task_added", "entry_set"),
+        ("/v1/cores/house/events?type=", "entry_merged"),
+        ("/v1/events?type=created", "board_created"),
+    ] {
+        let refused = admin.get(path).await;
+        refused.problem(400, "event_type");
+        assert!(refused.body["detail"].as_str().unwrap().contains(known), "{}", refused.body);
+    }
     server.stop().await;
 }
 

@@ -38,6 +38,7 @@ impl ForgottenEntries {
 }
 
 /// Lists entries. Made by [`Core::entries`].
+#[derive(Clone)]
 #[must_use = "nothing is read until this is awaited"]
 pub struct CoreEntries<'a> {
     core: &'a Core,
@@ -47,6 +48,7 @@ pub struct CoreEntries<'a> {
     kind: Option<MemoryKind>,
     trust: Option<Trust>,
     forgotten: ForgottenEntries,
+    updated_since: Option<Timestamp>,
 }
 
 /// A page of a core's entries.
@@ -72,6 +74,7 @@ impl Core {
             kind: None,
             trust: None,
             forgotten: ForgottenEntries::default(),
+            updated_since: None,
         }
     }
 }
@@ -118,8 +121,15 @@ impl CoreEntries<'_> {
         self
     }
 
+    /// Only those that changed at this time or later.
+    pub fn updated_since(mut self, since: Timestamp) -> Self {
+        self.updated_since = Some(since);
+        self
+    }
+
     fn is_wanted(&self, entry: &CoreEntry, now: Timestamp) -> bool {
         self.forgotten.shows(entry, now)
+            && self.updated_since.is_none_or(|since| entry.updated_at >= since)
             && self.kind.is_none_or(|kind| entry.kind == kind)
             && self.trust.is_none_or(|trust| entry.trust() == trust)
             && self.tag.as_deref().is_none_or(|tag| entry.tags.iter().any(|other| **other == *tag))

@@ -4,11 +4,7 @@ use axum::Json;
 use corkboard::{BoardId, BoardSummary, SpaceKind};
 
 use super::*;
-
-/// The most boards of one answer.
-const MOST: usize = 1000;
-/// How many boards an answer has if nothing is said.
-const USUAL: usize = 100;
+use crate::cursor::MOST;
 
 pub(super) fn routes() -> Routes {
     routes!(list_boards).tag("boards")
@@ -17,19 +13,14 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Where to go on: `next` of the page before.
-    cursor: Option<String>,
-    /// How many at most.
-    #[serde(default = "usual")]
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: usize,
     /// Only those in this state.
     #[param(inline)]
     status: Option<StatusName>,
-}
-
-fn usual() -> usize {
-    USUAL
+    /// Only those that changed at this time or later.
+    updated_since: Option<Timestamp>,
+    /// The order [default: by id].
+    #[param(inline)]
+    sort: Option<RecordOrder>,
 }
 
 /// Which boards.
@@ -63,39 +54,54 @@ impl StatusName {
 
 /// List boards.
 ///
-/// Those that the token opens, in the order of their ids, each with the revision that it is at.
+/// Those that the token opens, in the order of their ids if `sort` does not say otherwise, each with the revision that it is at.
 #[utoipa::path(
     get,
     path = "/v1/boards",
-    params(ListQuery),
+    params(ListQuery, PageQuery),
     responses((status = 200, body = ItemsBody<BoardSummary>), Problems)
 )]
 async fn list_boards(
     caller: Caller,
     Query(query): Query<ListQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Json<ItemsBody<BoardSummary>>, HttpError> {
-    let limit = query.limit;
     let limits = &caller.corkboard().options().limits;
-    let mut after = query.cursor.map(|cursor| BoardId::new(&cursor, limits)).transpose()?;
+    let after = match &query.sort {
+        Some(_) => None,
+        None => page.position::<String>("id")?,
+    };
+    let mut after = after.map(|(_, id)| BoardId::new(&id, limits)).transpose()?;
     let mut boards: Vec<BoardSummary> = Vec::new();
     loop {
-        let page = caller.corkboard().boards(after.as_ref(), MOST).await?;
-        let is_last = page.len() < MOST;
-        after = page.last().map(|board| board.id.clone());
+        let listed = caller.corkboard().boards(after.as_ref(), MOST).await?;
+        let is_last = listed.len() < MOST;
+        after = listed.last().map(|board| board.id.clone());
         // One that was never made leaves no more than its id.
         let is_meant = |board: &BoardSummary| {
             caller.sees(SpaceKind::Board, board.id.as_str())
                 && board.summary.get("name").is_some()
                 && query.status.is_none_or(|status| status.is_of(board))
+                && query.updated_since.is_none_or(|since| moment(board, "changed_at") >= since)
         };
-        boards.extend(page.into_iter().filter(is_meant));
-        if boards.len() > limit || is_last {
+        boards.extend(listed.into_iter().filter(is_meant));
+        if is_last || (query.sort.is_none() && boards.len() > page.size()) {
             break;
         }
     }
-    let next = (boards.len() > limit).then(|| {
-        boards.truncate(limit);
-        boards.last().map(|board| board.id.to_string())
-    });
-    Ok(Json(ItemsBody { items: boards, next: next.flatten() }))
+    let boards = boards.into_iter();
+    let page = match &query.sort {
+        Some(sort) => page.sorted(sort, boards, |board, field| match field {
+            RecordSort::CreatedAt => (time(moment(board, "created_at")), board.id.to_string()),
+            RecordSort::UpdatedAt => (time(moment(board, "changed_at")), board.id.to_string()),
+        })?,
+        None => page.indexed("id", |_| boards, |board| (0, board.id.to_string()))?,
+    };
+    Ok(Json(page.into()))
+}
+
+/// A time that a board's summary says.
+fn moment(board: &BoardSummary, field: &str) -> Timestamp {
+    let said = board.summary.get(field).and_then(|at| at.as_str()?.parse().ok());
+    said.unwrap_or_default()
 }

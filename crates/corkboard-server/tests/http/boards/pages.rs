@@ -152,6 +152,29 @@ async fn lists_are_filtered_and_sorted() {
 }
 
 #[tokio::test]
+async fn boards_are_filtered_and_sorted() {
+    let server = Running::start().await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    for board in ["c", "a", "b"] {
+        make_board(&grace, board).await;
+    }
+    grace.post("/v1/boards/c/tasks", &json!({"title": "One"})).await.ok();
+    let ids = |pages: Vec<Vec<Value>>| pages.concat().iter().map(|board| super::text(&board["id"])).collect::<Vec<_>>();
+    assert_eq!(ids(pages(&grace, "/v1/boards", 2).await), ["a", "b", "c"]);
+    assert_eq!(ids(pages(&grace, "/v1/boards?sort=created_at", 2).await), ["c", "a", "b"]);
+    assert_eq!(ids(pages(&grace, "/v1/boards?sort=-created_at", 1).await), ["b", "a", "c"]);
+    let newest = pages(&grace, "/v1/boards?sort=-updated_at", 1).await.concat();
+    assert_eq!(newest[0]["id"], "c");
+    let since = super::text(&newest[0]["summary"]["changed_at"]);
+    assert_eq!(ids(pages(&grace, &format!("/v1/boards?updated_since={since}"), 1).await), ["c"]);
+    let first = grace.get("/v1/boards?limit=1&sort=-created_at").await.ok();
+    let next = super::text(&first["next"]);
+    grace.get(&format!("/v1/boards?cursor={next}")).await.problem(400, "cursor");
+    grace.get("/v1/boards?sort=name").await.problem(400, "query");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_on_a_board_is_read_by_its_id() {
     let server = Running::start().await;
     let grace = full_board(&server).await;

@@ -58,11 +58,17 @@ async fn a_context_delivers_and_a_preview_does_not() {
     let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["items"][0]["delivered"] != json!([]);
     let preview = ada.get("/v1/boards/b/tasks/T-1/context").await.ok();
     assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);
+    let (context, request) = ("/v1/agents/ada/context", json!({"board": "b", "task": "T-1"}));
+    let preview = ada.post(&format!("{context}?preview=true"), &request).await.ok();
+    assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);
     let read = ada.post("/v1/boards/b/tasks/T-1/context", &json!({"budget": 2000})).await;
     assert_eq!(super::header(&read, "cork-rev"), Some("3"));
     let read = read.ok();
     assert!(super::text(&read["text"]).contains("Design the schema") && delivered().await);
     assert_eq!((&read["budget"], &read["rev"]), (&json!(2000), &json!(3)));
+    grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use production"})).await.ok();
+    assert!(super::text(&ada.post(context, &request).await.ok()["text"]).contains("Use production"));
+    assert_eq!(grace.get("/v1/boards/b/nudges/N-2").await.ok()["delivered"][0]["agent"], "ada");
     ada.get("/v1/boards/b/tasks/T-1/context?budget=1").await.problem(400, "context_budget");
     ada.get("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");
     ada.post_nothing("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");

@@ -3,6 +3,7 @@
 mod agents;
 mod boards;
 mod cores;
+mod examples;
 mod expected;
 mod fixture;
 mod operation;
