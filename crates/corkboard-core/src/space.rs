@@ -82,7 +82,7 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     fn next_due(&self) -> Option<Timestamp>;
 
     /// A few facts for lists, as JSON; the time is that of the last event.
-    fn summary(&self, changed_at: Timestamp) -> String;
+    fn summary(&self, updated_at: Timestamp) -> String;
 
     fn usage(&self) -> Usage;
 }

@@ -39,10 +39,11 @@ pub(crate) fn event_types(kind: SpaceKind) -> &'static [String] {
     static TYPES: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| {
         let described: serde_json::Value = serde_json::from_slice(&description()).unwrap_or_default();
         ["AgentEvent", "BoardEvent", "CoreEvent"].map(|events| {
-            let variants = described["components"]["schemas"][events]["oneOf"].as_array().into_iter().flatten();
+            let variants = described.pointer(&format!("/components/schemas/{events}/oneOf"));
+            let variants = variants.and_then(serde_json::Value::as_array).into_iter().flatten();
             let schemas =
-                variants.filter_map(|variant| described.pointer(variant["$ref"].as_str()?.strip_prefix('#')?));
-            let names = schemas.filter_map(|schema| schema["properties"]["type"]["enum"][0].as_str());
+                variants.filter_map(|variant| described.pointer(variant.get("$ref")?.as_str()?.strip_prefix('#')?));
+            let names = schemas.filter_map(|schema| schema.pointer("/properties/type/enum/0")?.as_str());
             names.map(Into::into).collect()
         })
     });

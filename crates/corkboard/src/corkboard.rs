@@ -94,7 +94,7 @@ struct BoardFacts {
     /// Where it is in its life.
     status: Option<corkboard_core::board::BoardStatus>,
     /// When it last changed.
-    changed_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
     /// Until when it is kept at least, once it is archived.
     retain_until: Option<Timestamp>,
     /// What became of what it taught; missing: nobody looked for it.

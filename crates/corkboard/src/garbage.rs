@@ -34,7 +34,7 @@ pub struct GarbageBoard {
     /// All that keeps it.
     pub kept_by: Vec<KeptBy>,
     /// When it last changed.
-    pub changed_at: Option<Timestamp>,
+    pub updated_at: Option<Timestamp>,
 }
 
 /// What was deleted, and what was found before that.
@@ -99,7 +99,7 @@ impl Corkboard {
                         fate,
                         status: facts.lifetime.status,
                         kept_by: facts.lifetime.kept_by(now),
-                        changed_at: facts.lifetime.changed_at,
+                        updated_at: facts.lifetime.updated_at,
                     }),
                     None => garbage.active += 1,
                 }

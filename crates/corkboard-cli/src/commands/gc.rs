@@ -107,7 +107,7 @@ fn fate(fate: GarbageFate) -> &'static str {
 fn why(board: &GarbageBoard) -> String {
     match (board.fate, board.status) {
         (GarbageFate::Idle, _) => {
-            format!("active, but nothing has happened since {}", board.changed_at.map_or_else(String::new, day))
+            format!("active, but nothing has happened since {}", board.updated_at.map_or_else(String::new, day))
         }
         (_, BoardStatus::Purged) => "it was purged before; what is left of it is to be deleted".into(),
         (GarbageFate::Purge, _) => "archived, and nothing keeps it any more".into(),

@@ -207,7 +207,7 @@ fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
     assert_eq!(ids(&["--status", "idle"]), ["still"]);
     let listed = sandbox.items(&["board", "list"]);
     assert_eq!(listed[1]["idle_since"], json!(since));
-    assert!(listed[0]["idle_since"].is_null() && listed[0]["summary"]["changed_at"].is_string(), "{listed}");
+    assert!(listed[0]["idle_since"].is_null() && listed[0]["summary"]["updated_at"].is_string(), "{listed}");
     let text = sandbox.ok(&["board", "list"]);
     assert!(text.contains(&format!("active, idle since {}", &since.to_string()[..10])), "{text}");
     assert!(text.ends_with("\n\nnot shown: 1 archived board; --all shows it, too"), "{text}");

@@ -52,8 +52,8 @@ pub struct Lifetime {
     /// Where it is in its life.
     pub status: BoardStatus,
     /// When it last changed; none where that was not written down.
-    #[serde(default)]
-    pub changed_at: Option<Timestamp>,
+    #[serde(default, alias = "changed_at")]
+    pub updated_at: Option<Timestamp>,
     /// Until when it is kept at least, once it is archived.
     #[serde(default)]
     pub retain_until: Option<Timestamp>,
@@ -106,15 +106,15 @@ impl Lifetime {
 
     /// Since when nothing has happened on an active board, if that is longer than this.
     pub fn idle_since(&self, now: Timestamp, idle_after: SignedDuration) -> Option<Timestamp> {
-        let changed_at = self.changed_at.filter(|_| self.status == BoardStatus::Active)?;
-        (now.duration_since(changed_at) > idle_after).then_some(changed_at)
+        let updated_at = self.updated_at.filter(|_| self.status == BoardStatus::Active)?;
+        (now.duration_since(updated_at) > idle_after).then_some(updated_at)
     }
 }
 
 impl BoardState {
     /// What decides whether the board may be purged; none if it was never made. When it last changed, whoever has its log
     /// knows.
-    pub fn lifetime(&self, changed_at: Option<Timestamp>) -> Option<Lifetime> {
+    pub fn lifetime(&self, updated_at: Option<Timestamp>) -> Option<Lifetime> {
         let info = self.info()?;
         let learnings = match (&info.learnings_extracted, &info.waived) {
             (Some(_), _) => Learnings::Extracted,
@@ -125,7 +125,7 @@ impl BoardState {
         let matters = info.learnings_extracted.is_some() && info.waived.is_none() && info.status != BoardStatus::Purged;
         Some(Lifetime {
             status: info.status,
-            changed_at,
+            updated_at,
             retain_until: info.retain_until,
             learnings,
             undecided: if matters { self.undecided_learnings() } else { 0 },

@@ -294,8 +294,8 @@ impl Space for BoardState {
         self.next_expiry().into_iter().chain(self.learnings_due()).min()
     }
 
-    fn summary(&self, changed_at: Timestamp) -> String {
-        summary::summary(self, changed_at)
+    fn summary(&self, updated_at: Timestamp) -> String {
+        summary::summary(self, updated_at)
     }
 
     fn usage(&self) -> Usage {

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use super::{BoardState, TaskStatus};
 
 /// What a list shows of a board, as JSON; what decides over its life is a [`Lifetime`](super::Lifetime).
-pub(super) fn summary(state: &BoardState, changed_at: Timestamp) -> String {
-    let (Some(info), Some(lifetime)) = (state.info(), state.lifetime(Some(changed_at))) else { return "{}".into() };
+pub(super) fn summary(state: &BoardState, updated_at: Timestamp) -> String {
+    let (Some(info), Some(lifetime)) = (state.info(), state.lifetime(Some(updated_at))) else { return "{}".into() };
     let (name, goal) = (beginning(&info.name), beginning(&info.goal));
     let lifetime = serde_json::to_string(&lifetime).unwrap_or_default();
     let lifetime = lifetime.trim_start_matches('{').trim_end_matches('}');

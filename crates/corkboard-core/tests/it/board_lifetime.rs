@@ -309,13 +309,13 @@ fn a_lifetime_says_all_that_keeps_a_board() {
     let now = at(1_000);
     let (soon, over) = (Some(at(1_001)), Some(now));
     let by = |status, retain_until, learnings, promotion_open| {
-        let lifetime = Lifetime { status, changed_at: None, retain_until, learnings, undecided: 0, promotion_open };
+        let lifetime = Lifetime { status, updated_at: None, retain_until, learnings, undecided: 0, promotion_open };
         lifetime.kept_by(now)
     };
     let (status, learnings) = (BoardStatus::Archived, Learnings::Extracted);
     let promotion_open = true;
     let undecided =
-        Lifetime { status, changed_at: None, retain_until: None, learnings, undecided: 2, promotion_open }.kept_by(now);
+        Lifetime { status, updated_at: None, retain_until: None, learnings, undecided: 2, promotion_open }.kept_by(now);
     assert_eq!(undecided, [KeptBy::Undecided { learnings: 2 }, KeptBy::Promotion]);
     use BoardStatus::*;
     let retention = KeptBy::Retention { retain_until: at(1_001) };
@@ -334,9 +334,9 @@ fn a_lifetime_says_all_that_keeps_a_board() {
 #[test]
 fn only_an_active_board_is_idle_and_only_after_a_while() {
     let week = SignedDuration::from_hours(7 * 24);
-    let of = |status, changed_at| Lifetime {
+    let of = |status, updated_at| Lifetime {
         status,
-        changed_at,
+        updated_at,
         retain_until: None,
         learnings: Learnings::Open,
         undecided: 0,
@@ -357,7 +357,7 @@ fn only_an_active_board_is_idle_and_only_after_a_while() {
 fn a_summary_of_before_is_read_as_one_that_nothing_was_settled_of() {
     let read: Lifetime = serde_json::from_str(r#"{"name":"b","goal":"","status":"completed","bytes":1}"#).unwrap();
     assert_eq!(read.kept_by(at(1_000)), [KeptBy::NotArchived, KeptBy::Learnings]);
-    assert_eq!(read.changed_at, None);
+    assert_eq!(read.updated_at, None);
     assert!(serde_json::from_str::<Lifetime>("{}").is_err(), "what says nothing is not taken for a board");
     assert!(serde_json::from_str::<Lifetime>(r#"{"status":"of another version"}"#).is_err());
 }

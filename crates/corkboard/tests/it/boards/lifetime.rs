@@ -116,7 +116,7 @@ async fn what_is_garbage_shows_in_the_summaries_of_many_boards() {
         assert_eq!(fates(&other).await, expected);
         let garbage = other.garbage().await.unwrap();
         assert_eq!((garbage.active, garbage.boards[2].name.as_str()), (1, "given up"));
-        assert_eq!(garbage.boards[0].changed_at, Some(start()));
+        assert_eq!(garbage.boards[0].updated_at, Some(start()));
         if home.is_shared() {
             assert_eq!(other.resident().0, 0, "no board was read for it");
         }
