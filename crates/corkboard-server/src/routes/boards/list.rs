@@ -82,7 +82,7 @@ async fn list_boards(
             caller.sees(SpaceKind::Board, board.id.as_str())
                 && board.summary.get("name").is_some()
                 && query.status.is_none_or(|status| status.is_of(board))
-                && query.updated_since.is_none_or(|since| moment(board, "changed_at") >= since)
+                && query.updated_since.is_none_or(|since| last_change(board) >= since)
         };
         boards.extend(listed.into_iter().filter(is_meant));
         if is_last || (query.sort.is_none() && boards.len() > page.size()) {
@@ -93,14 +93,19 @@ async fn list_boards(
     let page = match &query.sort {
         Some(sort) => page.sorted(sort, boards, |board, field| match field {
             RecordSort::CreatedAt => (time(moment(board, "created_at")), board.id.to_string()),
-            RecordSort::UpdatedAt => (time(moment(board, "changed_at")), board.id.to_string()),
+            RecordSort::UpdatedAt => (time(last_change(board)), board.id.to_string()),
         })?,
         None => page.indexed("id", |_| boards, |board| (0, board.id.to_string()))?,
     };
     Ok(Json(page.into()))
 }
 
-/// A time that a board's summary says.
+/// Time of a board's last change. Summaries written by older versions call it `changed_at`.
+fn last_change(board: &BoardSummary) -> Timestamp {
+    moment(board, "updated_at").max(moment(board, "changed_at"))
+}
+
+/// A time in a board's summary; the epoch if it is missing.
 fn moment(board: &BoardSummary, field: &str) -> Timestamp {
     let said = board.summary.get(field).and_then(|at| at.as_str()?.parse().ok());
     said.unwrap_or_default()

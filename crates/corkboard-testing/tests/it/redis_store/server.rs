@@ -7,7 +7,7 @@ use std::time::Duration;
 use corkboard::store::{Append, Appended, Store, StoreError};
 use corkboard::{Corkboard, Error, Options, SavePolicy};
 use corkboard_core::{Head, SpaceKind};
-use corkboard_testing::servers::TestServer;
+use corkboard_testing::servers::{TestServer, free_port};
 use parking_lot::Mutex;
 
 use crate::redis_store::support::{append, commit, eventually, head_after, open, put, redis, refused, space};
@@ -233,6 +233,8 @@ async fn what_cannot_be_used_yet_is_said() {
     let options = Options { save: SavePolicy::Interval(Duration::from_secs(1)), ..Options::default() };
     let told = Corkboard::open_with(&server.url(), options).await.unwrap_err().to_string();
     assert!(told.contains("save_interval"), "{told}");
-    let cluster = TestServer::redis_with(&["--cluster-enabled", "yes"]);
+    // Without a port of its own, the cluster bus takes one that the system may have given to somebody else.
+    let bus = free_port().to_string();
+    let cluster = TestServer::redis_with(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
     assert!(refused(&cluster.url()).await.to_string().contains("Cluster"));
 }
