@@ -1,4 +1,4 @@
-//! Agents: who they are, and what is done to a memory as a whole.
+//! List agents, and count, clear, forget or delete an agent's memory.
 
 use axum::Json;
 use axum::response::Response;
@@ -28,10 +28,10 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct AgentsQuery {
-    /// Where to go on: `next` of the page before.
+    /// Where to continue: `next` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<Cursor>,
-    /// How many at most; 100 if it is not said.
+    /// Maximum number of agents [default: 100].
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -39,16 +39,16 @@ struct AgentsQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Delete it for good: leave nothing of it in the store's files. It may take long.
+    /// Also erase all traces from the store's files. This may take a long time.
     #[serde(default)]
     hard: bool,
 }
 
-/// What is to be cleared.
+/// Which parts of a memory to clear.
 #[derive(Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ClearBody {
-    /// Working memory: entries, notes and notebooks, and all scopes with theirs.
+    /// Working memory: entries, notes and notebooks, including those of all scopes.
     working: bool,
     /// Long-term memory.
     long_term: bool,
@@ -61,24 +61,25 @@ impl Default for ClearBody {
     }
 }
 
-/// What is to be forgotten for good: exactly one of `key`, `note` and `notebook`.
+/// What to forget permanently: exactly one of `key`, `note` and `notebook`.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = AgentForgetBody)]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
-    /// All values that this key has or ever had, in every scope.
+    /// Forget all current and past values of this key, in every scope.
     key: Option<String>,
-    /// This note, and every other that says the same.
+    /// Forget this note, and every other note with the same text.
     note: Option<NoteId>,
-    /// All that this notebook has or ever had.
+    /// Forget everything that this notebook contains or ever contained.
     notebook: Option<String>,
-    /// Of that notebook only this.
+    /// Forget only this item of the notebook.
     item: Option<NotebookItemId>,
 }
 
 /// List agents.
 ///
-/// In the order of their names: those that the token opens and that have something in their memory, or once had.
+/// Lists agents in order of name. Includes only those that the token has access to and that have or had something in
+/// their memory.
 #[utoipa::path(
     get,
     path = "/v1/agents",
@@ -94,7 +95,7 @@ async fn list_agents(
     let after = query.cursor.map(|cursor| cursor.name()).transpose()?;
     let mut after = after.map(|name| AgentId::new(&name, &corkboard.options().limits)).transpose()?;
     let mut seen = Vec::new();
-    // One more than the page has, so that it knows whether it is the last.
+    // One more than fits on the page shows whether there is a next page.
     while seen.len() <= size(query.limit) {
         let listed = corkboard.agents(after.as_ref(), MOST).await?;
         let is_last = listed.len() < MOST;
@@ -110,13 +111,13 @@ async fn list_agents(
 
 /// Delete an agent's memory.
 ///
-/// With its log, and with its long-term memory. `if_rev` is the revision of its working memory.
+/// Also deletes its log and its long-term memory. `if_rev` is the revision of its working memory.
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory"), DeleteQuery, RevCondition),
-    responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent"), DeleteQuery, RevCondition),
+    responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_agent(
     caller: Caller,
@@ -132,20 +133,20 @@ async fn delete_agent(
         (None, false) => corkboard.delete_agent(&agent).await?,
     };
     let rev = match memory.rev().await {
-        // What cannot be read can be deleted.
+        // A space that cannot be read can still be deleted.
         Err(Error::FeatureDisabled { .. }) => 0,
         rev => rev?,
     };
     Ok(RevResponse::new(DeletedBody { deleted }, rev))
 }
 
-/// Count what an agent remembers.
+/// Get an agent's memory statistics.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/stats",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "The counts", body = MemoryStats), Problems)
+    params(("agent" = String, Path, description = "Name of the agent")),
+    responses((status = 200, description = "The statistics", body = MemoryStats), Problems)
 )]
 async fn get_agent_stats(caller: Caller, Path(agent): Path<String>) -> Result<Response, HttpError> {
     let stats = caller.agent(&agent)?.stats().await?;
@@ -155,15 +156,16 @@ async fn get_agent_stats(caller: Caller, Path(agent): Path<String>) -> Result<Re
 
 /// Clear an agent's memory.
 ///
-/// There is no way back but a snapshot. Nothing said: working memory, not long-term memory. `if_rev` is the revision of working
-/// memory: long-term memory alone is cleared under conditions by `/v1/cores/agent:{agent}/clear`.
+/// This cannot be undone, except with a snapshot. By default, it clears working memory and keeps long-term memory.
+/// `if_rev` is the revision of working memory. To clear only long-term memory under conditions, use `POST
+/// /v1/cores/agent:{agent}/clear`.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/clear",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), SpaceConditions),
     request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
-    responses((status = 200, description = "It is empty: how many entries were removed", body = WithRev<ClearedBody>), Problems)
+    responses((status = 200, description = "Number of removed entries", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear_agent(
     caller: Caller,
@@ -172,24 +174,24 @@ async fn clear_agent(
     OptionalBody(ClearBody { working, long_term }): OptionalBody<ClearBody>,
 ) -> Result<RevResponse<ClearedBody>, HttpError> {
     if !working {
-        conditions.nothing("conditions are about working memory, which is not to be cleared")?;
+        conditions.nothing("conditions apply to working memory, but this request clears only long-term memory")?;
     }
     let memory = caller.agent(&agent)?;
     let (rev, removed) = memory.clear(ClearOptions { working, long_term }).conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
-/// Forget something for good.
+/// Forget a value permanently.
 ///
-/// It is removed, and taken out of the log, the snapshot and the store's files. The revisions stay, without it. It goes
-/// through the whole log and may take long.
+/// Removes it from the memory, the log, the snapshot and the store's files. The revisions themselves stay. The server
+/// rewrites the whole log, which may take a long time.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/forget",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory"), RevCondition),
+    params(("agent" = String, Path, description = "Name of the agent"), RevCondition),
     request_body(content = ForgetBody, example = json!({"key": "password"})),
-    responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
+    responses((status = 200, description = "It was forgotten", body = WithRev<Forgotten>), Problems)
 )]
 async fn forget_agent_values(
     caller: Caller,
@@ -207,7 +209,7 @@ async fn forget_agent_values(
         _ => {
             return Err(HttpError::invalid(
                 "forget",
-                "give exactly one of key, note and notebook (with or without item)",
+                "send exactly one of `key`, `note` and `notebook`, and `item` only with `notebook`",
             ));
         }
     };

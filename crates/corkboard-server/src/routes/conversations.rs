@@ -1,4 +1,4 @@
-//! An agent's conversations: scratchpads that the server keeps.
+//! An agent's conversations: scratchpads that the server stores.
 
 use corkboard::ConversationInfo;
 use corkboard::scratchpad::ScratchpadContents;
@@ -21,45 +21,45 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(clear_conversation))
 }
 
-/// Which conversation.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct ConversationPath {
-    /// Whose memory.
+    /// Name of the agent.
     agent: String,
-    /// Which conversation. It begins with the first write.
+    /// ID of the conversation. The first write starts it.
     conversation: String,
 }
 
-/// What a conversation holds.
+/// Contents of a conversation.
 #[derive(Serialize, ToSchema)]
 struct ConversationBody {
-    /// All of it, as texts, in the form that goes into a prompt.
+    /// The contents as text, as they appear in a prompt.
     #[serde(flatten)]
     #[schema(value_type = ConversationContents)]
     contents: ScratchpadContents,
 }
 
-/// A scratchpad's facts and notes. Beside them stands what every answer says.
+/// A scratchpad's facts and notes. The fields of every response are added to them.
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "it is only described")]
+#[allow(dead_code, reason = "only for the OpenAPI description")]
 struct ConversationContents {
     /// Facts, by key.
     entries: std::collections::BTreeMap<String, String>,
-    /// Free-form observations, in the order they were made.
+    /// Notes, in the order they were added.
     notes: Vec<String>,
 }
 
 /// List an agent's conversations.
 ///
-/// Those that have a scratchpad, in the order of their ids. By default each server keeps conversations in its memory. If several servers share a store, set
-/// `conversations = "shared"`, or route each conversation to the same server.
+/// Lists conversations that have a scratchpad, in order of ID. By default, each server keeps conversations in its own
+/// memory. If several servers share a store, set `conversations = "shared"`, or route each conversation to the same
+/// server.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations",
     tag = "conversations",
-    params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "All of them", body = WithRev<ItemsBody<ConversationInfo>>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent")),
+    responses((status = 200, description = "All conversations", body = WithRev<ItemsBody<ConversationInfo>>), Problems)
 )]
 async fn list_conversations(
     caller: Caller,
@@ -72,8 +72,8 @@ async fn list_conversations(
 
 /// Read a conversation's scratchpad.
 ///
-/// All entries as texts, and all notes; nothing if it has not begun. `rev` counts the conversation's own changes. A conversation
-/// that nobody uses expires after 24 hours, or the setting `conversation_idle`.
+/// Returns all entries as text, and all notes. A conversation that has not started is empty. `rev` counts the changes
+/// of this conversation. An unused conversation expires after 24 hours, or after the setting `conversation_idle`.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations/{conversation}",
@@ -86,20 +86,18 @@ async fn get_conversation(
     Path(path): Path<ConversationPath>,
 ) -> Result<RevResponse<ConversationBody>, HttpError> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
-    // Before what is read, so that a condition on it never passes over a write.
+    // Read the revision first, so that a condition on it never skips a write.
     let rev = conversation.view().await?.rev();
     Ok(RevResponse::new(ConversationBody { contents: conversation.contents().await? }, rev))
 }
 
-/// End a conversation.
-///
-/// Its scratchpad is gone.
+/// Delete a conversation and its scratchpad.
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}/conversations/{conversation}",
     tag = "conversations",
     params(ConversationPath),
-    responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
+    responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_conversation(
     caller: Caller,
@@ -110,13 +108,13 @@ async fn delete_conversation(
     Ok(RevResponse::new(DeletedBody { deleted }, conversation.view().await?.rev()))
 }
 
-/// Remove a conversation's entries and notes.
+/// Clear a conversation's entries and notes.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/conversations/{conversation}/clear",
     tag = "conversations",
     params(ConversationPath, SpaceConditions),
-    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+    responses((status = 200, description = "It was cleared", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear_conversation(
     caller: Caller,

@@ -1,4 +1,4 @@
-//! The entries of memory cores: added, read, found, changed, forgotten and restored.
+//! Entries of memory cores: add, read, search, update, forget and restore.
 
 use std::sync::Arc;
 
@@ -27,13 +27,12 @@ pub(super) fn routes() -> Routes {
     .tag("cores")
 }
 
-/// Which entry.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct EntryPath {
-    /// The core's name. An agent's own core is `agent:` and its name.
+    /// Name of the core. An agent's own core is `agent:` and the agent's name.
     core: String,
-    /// The entry's number.
+    /// ID of the entry.
     #[param(value_type = String, pattern = "^[Ee]-[0-9]{1,18}$", example = "E-1")]
     id: CoreEntryId,
 }
@@ -41,21 +40,21 @@ struct EntryPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those with this tag.
+    /// Only entries with this tag.
     tag: Option<String>,
-    /// Only those of this kind.
+    /// Only entries of this kind.
     #[param(inline)]
     kind: Option<MemoryKind>,
-    /// Only those that are trusted just so far.
+    /// Only entries with exactly this trust level.
     #[param(inline)]
     trust: Option<Trust>,
-    /// What to do about entries that are forgotten and can be restored.
+    /// How to treat forgotten entries that can still be restored.
     #[serde(default)]
     #[param(inline)]
     forgotten: ForgottenEntries,
-    /// Only those that changed at this time or later.
+    /// Only entries that changed at or after this time.
     updated_since: Option<Timestamp>,
-    /// The order [default: by id].
+    /// Sort order [default: by ID].
     #[param(inline)]
     sort: Option<CoreEntryOrder>,
 }
@@ -82,7 +81,7 @@ enum AddBody {
     Many(ManyEntries),
 }
 
-/// Entries that are added in one revision: all of them, or none.
+/// Entries to add in one revision: all of them, or none.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ManyEntries {
@@ -91,7 +90,7 @@ struct ManyEntries {
 
 impl<'de> Deserialize<'de> for AddBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // By hand, so that what is wrong with it is said of the one that is meant.
+        // Decides by the fields, so that an error is about the intended shape.
         let body = Value::deserialize(deserializer)?;
         match body.get("entries") {
             Some(_) => serde_json::from_value(body).map(|Strict(many)| Self::Many(many)).map_err(D::Error::custom),
@@ -100,31 +99,31 @@ impl<'de> Deserialize<'de> for AddBody {
     }
 }
 
-/// What became of what was added.
+/// The added or updated entries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CoreAddedBody)]
 struct AddedBody {
-    /// The entry that says the first of them now.
+    /// ID of the entry that contains the first addition.
     id: CoreEntryId,
-    /// The entries that say it now, in the order of what was added.
+    /// The entries that contain the additions, in the order of the request.
     entries: Vec<Added>,
 }
 
-/// Why something is forgotten.
+/// Why an entry is forgotten.
 #[derive(Deserialize, Default, ToSchema)]
 #[schema(as = CoreForgetBody)]
 #[serde(deny_unknown_fields, default)]
 struct ForgetBody {
-    /// Why.
+    /// The reason.
     reason: Option<String>,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct SearchQuery {
-    /// What is looked for, in words.
+    /// Words to search for.
     q: String,
-    /// How many at most.
+    /// Maximum number of hits.
     #[serde(default = "hits")]
     #[param(minimum = 1, maximum = 50, default = 10)]
     limit: usize,
@@ -134,17 +133,17 @@ fn hits() -> usize {
     Search::LIMIT
 }
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CoreHitsBody)]
 struct HitsBody {
-    /// The best first.
+    /// Hits, best first.
     hits: Vec<CoreHit>,
 }
 
 /// List a core's entries.
 ///
-/// Oldest first if `sort` does not say otherwise, a page at a time.
+/// Oldest first unless `sort` says otherwise.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries",
@@ -186,7 +185,7 @@ async fn list_core_entries(
             if let Some((_, after)) = page.position::<CoreEntryId>("id")? {
                 entries = entries.after(after);
             }
-            // One more shows whether there is a next page.
+            // One more than fits on the page shows whether there is a next page.
             let CorePage { items, rev, .. } = entries.limit(page.size() + 1).await?;
             (page.indexed("id", |_| items.into_iter(), |entry| (0, entry.id))?, rev)
         }
@@ -194,7 +193,7 @@ async fn list_core_entries(
     Ok(RevResponse::new(page.into(), rev))
 }
 
-/// All entries that are asked for, in the order of their ids.
+/// All requested entries, in order of ID.
 async fn all(entries: CoreEntries<'_>) -> Result<(Vec<Arc<CoreEntry>>, u64), HttpError> {
     let mut rest = entries.limit(CoreEntries::MAX_LIMIT);
     let mut all = Vec::new();
@@ -208,10 +207,10 @@ async fn all(entries: CoreEntries<'_>) -> Result<(Vec<Arc<CoreEntry>>, u64), Htt
     }
 }
 
-/// Add an entry to a core, or several.
+/// Add one or more entries to a core.
 ///
-/// If an entry says the same already, white space aside, that one takes in what is new. Several are added in one revision:
-/// all of them, or none.
+/// If an entry with the same text exists, ignoring white space, the new details are merged into it. Several entries are
+/// added in one revision: all of them, or none.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries",
@@ -234,12 +233,12 @@ async fn add_core_entry(
         AddBody::Many(ManyEntries { entries }) => entries,
     };
     let entries = core.conditions(conditions).add_many(entries).await?;
-    let nothing = || HttpError::invalid("nothing", "there are no entries in it");
+    let nothing = || HttpError::invalid("nothing", "`entries` is empty; send at least one entry");
     let id = entries.first().ok_or_else(nothing)?.id;
     Ok(RevResponse::new(AddedBody { id, entries }, core.rev().await?).created())
 }
 
-/// Read an entry of a core, forgotten or not.
+/// Read an entry of a core, including forgotten ones.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries/{id}",
@@ -249,14 +248,15 @@ async fn add_core_entry(
 async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreEntry>> {
     let core = caller.core(&path.core)?;
     let entry = core.get(path.id).await?;
-    let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in it", path.id)))?;
+    let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in this core", path.id)))?;
     let version = entry.version;
     Ok(RevResponse::new(entry, core.rev().await?).version(version))
 }
 
-/// Change an entry of a core.
+/// Update an entry of a core.
 ///
-/// What is not given stays. A new text is trusted no further than whoever wrote it; only people raise an entry's trust.
+/// Omitted fields stay unchanged. A new text gets at most the trust level of its author. Only people can raise an
+/// entry's trust level.
 #[utoipa::path(
     patch,
     path = "/v1/cores/{core}/entries/{id}",
@@ -274,7 +274,7 @@ async fn edit_core_entry(
     Ok(changed(core.edit(path.id, body).await?))
 }
 
-/// Forget an entry of a core, so that it can be restored.
+/// Forget an entry of a core. It can be restored.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/forget",
@@ -292,7 +292,7 @@ async fn forget_core_entry(
     Ok(changed(core.forget(path.id, body.reason.as_deref()).await?))
 }
 
-/// Bring back an entry of a core that was forgotten.
+/// Restore a forgotten entry of a core.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/restore",
@@ -313,9 +313,9 @@ fn changed(version: u64) -> RevResponse<VersionBody> {
     RevResponse::new(VersionBody { version }, version).version(version)
 }
 
-/// Look for entries of a core by their words.
+/// Search a core's entries.
 ///
-/// What is forgotten is not found; what was written is found by the next search.
+/// Forgotten entries are not found. A search finds everything written before it.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/search",

@@ -1,4 +1,4 @@
-//! Memory cores as wholes: listed, counted, emptied, replaced and deleted. An agent's own core has the name `agent:` and its name.
+//! Memory cores: list, count, clear, replace and delete. An agent's own core is named `agent:` and the agent's name.
 
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
 use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
@@ -6,9 +6,9 @@ use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 use crate::condition::SpaceConditions;
 use crate::routes::prelude::*;
 
-/// The most cores of one answer.
+/// Maximum number of cores on a page.
 const MOST: usize = 1000;
-/// How many there are in one if nobody says.
+/// Default number of cores on a page.
 const USUAL: usize = 100;
 
 pub(super) fn routes() -> Routes {
@@ -24,20 +24,19 @@ pub(super) fn routes() -> Routes {
     .tag("cores")
 }
 
-/// Which core.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct CorePath {
-    /// The core's name. An agent's own core is `agent:` and its name.
+    /// Name of the core. An agent's own core is `agent:` and the agent's name.
     pub(super) core: String,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those after this name: `next` of the page before.
+    /// Where to continue: `next` of the previous page.
     cursor: Option<String>,
-    /// How many at most.
+    /// Maximum number of cores.
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
@@ -50,29 +49,29 @@ fn usual() -> usize {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Delete it for good: leave nothing of it in the store's files. It may take long.
+    /// Also erase all traces from the store's files. This may take a long time.
     #[serde(default)]
     hard: bool,
 }
 
-/// What is to be taken out.
+/// What to withdraw from a core.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WithdrawBody {
-    /// What came from where.
+    /// The source whose entries are withdrawn.
     of: Withdrawal,
 }
 
-/// What a replacement did.
+/// Result of a replacement.
 #[derive(Serialize, ToSchema)]
 struct ReplacedBody {
-    /// How many entries there are now, the forgotten ones included.
+    /// Number of entries now in the core, including forgotten ones.
     entries: usize,
 }
 
 /// List memory cores.
 ///
-/// Those that the token opens, agents' own ones included, in the order of their names.
+/// Lists the cores that the token has access to, including agents' own cores, in order of name.
 #[utoipa::path(
     get,
     path = "/v1/cores",
@@ -86,7 +85,7 @@ async fn list_cores(
     let limit = query.limit;
     let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
     let mut cores: Vec<CoreSummary> = Vec::new();
-    // Pages are filled with what the caller may see.
+    // Reads on until the page is full, because the caller may not see every core.
     loop {
         let listed = caller.corkboard().cores(after.as_ref(), MOST).await?;
         let is_last = listed.len() < MOST;
@@ -102,7 +101,7 @@ async fn list_cores(
     Ok(axum::Json(ItemsBody { items: cores, next }))
 }
 
-/// Delete a core with its log.
+/// Delete a core and its log.
 #[utoipa::path(
     delete,
     path = "/v1/cores/{core}",
@@ -119,7 +118,7 @@ async fn delete_core(
     Ok(RevResponse::new(DeletedBody { deleted }, core.rev().await?))
 }
 
-/// Count what is in a core.
+/// Get a core's statistics.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/stats",
@@ -130,10 +129,11 @@ async fn get_core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<ax
     Ok(axum::Json(caller.core(&path.core)?.stats().await?))
 }
 
-/// Take out of a core all that came from somewhere.
+/// Withdraw everything from one source.
 ///
-/// From an author, a board, one thing on a board, or one promotion, in one revision. What came from elsewhere too stays,
-/// without that origin; another's entry that an author only changed is forgotten.
+/// The source is an author, a board, one record of a board, or one promotion. All is withdrawn in one revision. An
+/// entry that has other sources, too, stays and loses this source. An entry of another author that this author only
+/// edited is forgotten.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/withdraw",
@@ -152,7 +152,7 @@ async fn withdraw_core_entries(
     Ok(RevResponse::new(withdrawn, core.rev().await?))
 }
 
-/// Remove all entries of a core, the forgotten ones included.
+/// Clear a core, including forgotten entries.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/clear",
@@ -165,7 +165,7 @@ async fn clear_core(caller: Caller, Path(path): Path<CorePath>, conditions: Spac
     Ok(RevResponse::new(ClearedBody { removed }, core.rev().await?))
 }
 
-/// All entries of a core, the forgotten ones included, to be kept elsewhere.
+/// Export a core: all entries, including forgotten ones.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/image",
@@ -178,20 +178,20 @@ async fn get_core_image(caller: Caller, Path(path): Path<CorePath>) -> RevResult
     Ok(RevResponse::new(core.image().await?, rev))
 }
 
-/// An image, as it was answered.
+/// An exported core.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = CoreReplaceBody)]
 struct ReplaceBody {
     /// The entries.
     entries: Vec<CoreEntry>,
-    /// The last number given out.
+    /// The last entry ID that the core assigned.
     last: CoreEntryId,
-    /// The revision that it shows. It may be left out: nothing depends on it.
+    /// The exported revision. Optional and ignored.
     #[serde(rename = "rev")]
     _rev: Option<u64>,
 }
 
-/// Replace all entries of a core by those of an image.
+/// Replace all entries of a core with an exported core.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/replace",

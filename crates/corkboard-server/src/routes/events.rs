@@ -1,4 +1,4 @@
-//! What happens in spaces, as it happens: server-sent events, or pages of the log.
+//! Events of spaces: as server-sent events, or as pages of the log.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::events::{AllSpacesStream, EventTypes, FilteredStream, Position, Space
 use crate::extract::text;
 use crate::routes::prelude::*;
 
-/// Where a stream is resumed.
+/// Header with the event after which a stream resumes.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) fn routes() -> Routes {
@@ -24,15 +24,16 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct EventsQuery {
-    /// The last revision seen; 0 is the beginning. A stream without it, and without `Last-Event-ID`, tells what happens from now on.
+    /// The last revision seen; 0 starts at the beginning. Without it and without `Last-Event-ID`, a stream starts with
+    /// new events.
     from_rev: Option<u64>,
-    /// `next` of the page before: the page continues after it.
+    /// Where to continue: `next` of the previous page.
     cursor: Option<u64>,
-    /// The most revisions of a page; streams go on.
+    /// Maximum number of revisions on a page. Streams ignore it.
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
-    /// Only events of these types, with commas between them. Revisions without any are left out.
+    /// Comma-separated event types to include. Revisions without such an event are left out.
     #[serde(rename = "type")]
     #[param(example = "task_started,task_completed")]
     types: Option<String>,
@@ -41,7 +42,7 @@ struct EventsQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct AllEventsQuery {
-    /// Only events of these types, with commas between them. Revisions without any are left out.
+    /// Comma-separated event types to include. Revisions without such an event are left out.
     #[serde(rename = "type")]
     #[param(example = "task_started,task_completed")]
     types: Option<String>,
@@ -50,13 +51,13 @@ struct AllEventsQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct LogQuery {
-    /// The reference: `board/ID#6..12@dev`. The author may be left out, and the range may be one revision.
+    /// A log reference such as `board/ID#6..12@dev`. The author is optional, and the range may be a single revision.
     #[serde(rename = "ref")]
     #[param(example = "board/add-login-1a2b3c4d#6..12@dev")]
     reference: String,
-    /// `next` of the page before: the page continues after it.
+    /// Where to continue: `next` of the previous page.
     cursor: Option<String>,
-    /// The maximum number of revisions to read for one page.
+    /// Maximum number of revisions to read for one page.
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
@@ -68,22 +69,27 @@ fn usual() -> usize {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Header, names("Last-Event-ID"))]
-#[expect(dead_code, reason = "it describes a header")]
+#[expect(dead_code, reason = "only for the OpenAPI description")]
 struct LastEventId(
-    /// The `id` of the last event seen, as browsers send it by themselves. It comes before `from_rev`.
+    /// The `id` of the last event received. Browsers send it automatically. It takes precedence over `from_rev`.
     Option<String>,
 );
 
-/// The events of an agent's memory.
+/// Stream or list the events of an agent's memory.
 ///
-/// With `Accept: text/event-stream` a stream: `revision` for each revision, with the revision as `id`; `bookmark` while nothing
-/// happens, and where `type` left revisions out; `compacted` if revisions asked for are held no longer, and the stream goes on with the oldest that is; `lagged`
-/// with `resume_from`, as the last, if the reader is too slow; `problem` with a problem, as the last, if something is wrong, the
-/// token revoked for instance. Comments come in between. Otherwise a page of the log as JSON.
+/// With `Accept: text/event-stream`, the response is a stream of these events:
+///
+/// - `revision`: one for each revision, whose number is the `id`.
+/// - `bookmark`: sent while nothing happens, and when `types` left revisions out.
+/// - `compacted`: requested revisions are no longer stored; the stream continues with the oldest stored one.
+/// - `lagged`: the last event if the client reads too slowly. Resume after its `resume_from`.
+/// - `problem`: the last event after an error, for example if the token was revoked.
+///
+/// The stream also contains comments. Without this header, the response is one page of the log as JSON.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/events",
-    params(("agent" = String, Path, description = "Whose memory"), EventsQuery, LastEventId),
+    params(("agent" = String, Path, description = "Name of the agent"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
             (WithRev<ItemsBody<RevisionDocument>> = "application/json", example = json!({
@@ -111,13 +117,13 @@ async fn list_agent_events(
     of_space(&server, caller, SpaceKind::Agent, &agent, query, &headers).await
 }
 
-/// The events of a board.
+/// Stream or list the events of a board.
 ///
-/// As those of an agent.
+/// Works as for an agent's memory.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/events",
-    params(("board" = String, Path, description = "Which board"), EventsQuery, LastEventId),
+    params(("board" = String, Path, description = "ID of the board"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
             (WithRev<ItemsBody<RevisionDocument>> = "application/json", example = json!({ "items": [], "next": null, "rev": 0 })),
@@ -136,13 +142,13 @@ async fn list_board_events(
     of_space(&server, caller, SpaceKind::Board, &board, query, &headers).await
 }
 
-/// The events of a memory core.
+/// Stream or list the events of a memory core.
 ///
-/// As those of an agent.
+/// Works as for an agent's memory.
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/events",
-    params(("core" = String, Path, description = "Which memory core"), EventsQuery, LastEventId),
+    params(("core" = String, Path, description = "Name of the memory core"), EventsQuery, LastEventId),
     responses(
         (status = 200, content(
             (WithRev<ItemsBody<RevisionDocument>> = "application/json", example = json!({ "items": [], "next": null, "rev": 0 })),
@@ -161,12 +167,12 @@ async fn list_core_events(
     of_space(&server, caller, SpaceKind::Core, &core, query, &headers).await
 }
 
-/// The events of all spaces that the token opens.
+/// Stream the events of all spaces that the token has access to.
 ///
-/// Always a stream, with the events that those of one space have. New spaces are part of it as soon as they are there. An `id`
-/// is a position that only this server, or another one on the same store, understands; with `Last-Event-ID` the stream goes on
-/// from there: everything that was not told is, in the order of each space; after a while, a restart or at another server,
-/// what was decided in the minute before may be told again.
+/// The events are those of the single streams. New spaces are included automatically. An `id` is a position that only
+/// servers on the same store understand. With `Last-Event-ID`, the stream resumes there and misses no event; the events
+/// of each space stay in order. After a long break, a restart or a change of server, events of the last minute may be
+/// repeated.
 #[utoipa::path(
     get,
     path = "/v1/events",
@@ -187,17 +193,19 @@ async fn stream_events(
     Query(query): Query<AllEventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    let wrong = |()| HttpError::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
+    let wrong =
+        |()| HttpError::invalid("last_event_id", "invalid Last-Event-ID: expected the `id` of an event of this stream");
     let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
     let types = EventTypes::parse(query.types.as_deref(), &[SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core])?;
     let all = AllSpacesStream::begin(&server, caller.clone(), from).await?;
     Ok(stream(&server, &caller, FilteredStream::new(all, types, bookmark_interval(&server))))
 }
 
-/// Read the revisions that a reference names.
+/// Read the revisions that a log reference names.
 ///
-/// The `log_ref` of a contribution is such a reference: board, revisions, author. Percent-encode it (`#` is `%23`). With an
-/// author, the answer has the revisions that the author wrote and the reviews that completed the author's tasks.
+/// The `log_ref` of a contribution is such a reference: board, revisions, author. Percent-encode it (`#` is `%23`).
+/// With an author, the response contains the revisions that the author wrote and the reviews that completed the
+/// author's tasks.
 #[utoipa::path(
     get,
     path = "/v1/log",
@@ -232,8 +240,12 @@ async fn of_space(
     headers: &HeaderMap,
 ) -> Result<Response, HttpError> {
     let log = caller.log(kind, name)?;
-    let wrong =
-        |_| HttpError::invalid("last_event_id", "Last-Event-ID is no revision, as the events of one space have");
+    let wrong = |_| {
+        HttpError::invalid(
+            "last_event_id",
+            "invalid Last-Event-ID: expected a revision, the `id` of an event of this space",
+        )
+    };
     let last = text(headers, LAST_EVENT_ID)?.map(str::parse::<u64>).transpose().map_err(wrong)?;
     let from_rev = last.or(query.cursor).or(query.from_rev);
     let types = EventTypes::parse(query.types.as_deref(), &[kind])?;

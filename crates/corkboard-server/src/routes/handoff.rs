@@ -1,4 +1,4 @@
-//! Two entries with a meaning of their own: the handoff to the next session, and the jotting of the task at hand.
+//! Two entries with a special role: the handoff to the next session, and the working notes on the current task.
 
 use std::sync::Arc;
 
@@ -25,40 +25,40 @@ pub(super) fn routes() -> Routes {
     ))
 }
 
-/// A text to be stored.
+/// A text to store.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TextBody {
     /// The text.
     text: String,
-    /// How far it may be trusted: `outside` for what came from a web page, a tool or a stranger. Models see it marked so.
+    /// Trust level: `outside` if it came from a web page, a tool or an untrusted person. Prompts mark such text.
     trust: Option<Trust>,
 }
 
-/// A text as it is stored.
+/// A stored text.
 #[derive(Serialize, ToSchema)]
 struct StoredText {
     /// The text.
     text: String,
-    /// The revision that last changed it.
+    /// Revision that last changed it.
     version: u64,
-    /// Who wrote it.
+    /// Author of the text.
     author: Arc<str>,
-    /// When.
+    /// Time of the last change.
     at: Timestamp,
-    /// How far it may be trusted.
+    /// Trust level of the text.
     trust: Trust,
 }
 
-/// Read what the last session left.
+/// Read the handoff from the last session.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/handoff",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), Seen),
+    params(("agent" = String, Path, description = "Name of the agent"), Seen),
     responses(
         (status = 200, description = "The text; `ETag` is its version", body = WithRev<StoredText>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -70,18 +70,18 @@ async fn get_handoff(
     stored(&caller, &agent, SESSION_HANDOFF_KEY, &seen).await
 }
 
-/// Leave a note for the next session.
+/// Store a handoff for the next session.
 ///
-/// It replaces the one before.
+/// Replaces the previous handoff.
 #[utoipa::path(
     put,
     path = "/v1/agents/{agent}/handoff",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), PutConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), PutConditions),
     request_body(content = TextBody, example = json!({"text": "The parser is done; next: the printer."})),
     responses(
         (status = 200, description = "It was replaced", body = WithRev<Written>),
-        (status = 201, description = "It is the first", body = WithRev<Written>),
+        (status = 201, description = "It was created", body = WithRev<Written>),
         Problems
     )
 )]
@@ -94,15 +94,15 @@ async fn put_handoff(
     write(caller.agent(&agent)?.write_handoff(&body.text), &body, conditions).await
 }
 
-/// Read the jotting of the task at hand.
+/// Read the working notes on the current task.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scratchpad",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), Seen),
+    params(("agent" = String, Path, description = "Name of the agent"), Seen),
     responses(
         (status = 200, description = "The text; `ETag` is its version", body = WithRev<StoredText>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -114,16 +114,16 @@ async fn get_scratchpad(
     stored(&caller, &agent, SCRATCHPAD_KEY, &seen).await
 }
 
-/// Jot something down in place of what is there.
+/// Replace the working notes on the current task.
 #[utoipa::path(
     put,
     path = "/v1/agents/{agent}/scratchpad",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), PutConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), PutConditions),
     request_body(content = TextBody, example = json!({"text": "Tried A: too slow. Try B."})),
     responses(
         (status = 200, description = "It was replaced", body = WithRev<Written>),
-        (status = 201, description = "It is the first", body = WithRev<Written>),
+        (status = 201, description = "It was created", body = WithRev<Written>),
         Problems
     )
 )]
@@ -136,13 +136,13 @@ async fn put_scratchpad(
     write(caller.agent(&agent)?.write_scratchpad(&body.text), &body, conditions).await
 }
 
-/// Remove the jotting of the task at hand.
+/// Delete the working notes on the current task.
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}/scratchpad",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), ItemConditions),
-    responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent"), ItemConditions),
+    responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_scratchpad(
     caller: Caller,

@@ -1,4 +1,4 @@
-//! The routes, by what they are about.
+//! All routes, one module per subject.
 
 mod agents;
 mod boards;
@@ -30,7 +30,7 @@ use axum::routing::get;
 use crate::routing::Routes;
 use crate::{Server, middleware, openapi, sign_in, wrong_route};
 
-/// Where the description is.
+/// Path of the OpenAPI description.
 const DESCRIPTION: &str = "/openapi.json";
 
 pub(crate) fn described() -> Routes {
@@ -60,13 +60,13 @@ pub(crate) fn all(server: Server) -> Router {
         .router()
         .route(DESCRIPTION, get(|| async { ([(CONTENT_TYPE, "application/json")], openapi::description()) }))
         .merge(reference::routes())
-        // Until there is more to see, whoever signs in is shown the routes.
+        // There is no dashboard yet, so the root shows the API reference.
         .route("/", get(|| async { Redirect::to("/docs/") }))
-        // Browsers ask for it by themselves.
+        // Browsers request it without being asked.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .fallback(wrong_route::unknown_path)
         .method_not_allowed_fallback(wrong_route::unknown_method)
-        // One layer, as each makes a copy of the route, and of all layers within, per request.
+        // A single layer, because axum clones the route with all inner layers for each layer and request.
         .layer(from_fn_with_state(server.clone(), middleware::pass))
         .with_state(server)
 }

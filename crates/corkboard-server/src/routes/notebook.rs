@@ -1,4 +1,4 @@
-//! An agent's notebooks, as they are read.
+//! Read notebooks, their history and their update prompts.
 
 use axum::response::{IntoResponse, Response};
 use corkboard::notebook::{Notebook, NotebookDiff};
@@ -15,7 +15,7 @@ use crate::openapi::Problems;
 use crate::response::{ItemsBody, REV, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
 
-/// How many tokens a prompt may have if nobody says.
+/// Default token budget of a prompt.
 const BUDGET: u64 = 8_000;
 
 pub(super) fn routes() -> Routes {
@@ -28,7 +28,7 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(get_notebook_diff))
 }
 
-/// What a notebook is called if nobody says.
+/// Default name of a notebook.
 pub(super) fn main_notebook() -> String {
     Notebook::MAIN.into()
 }
@@ -36,41 +36,41 @@ pub(super) fn main_notebook() -> String {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct NotebookQuery {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     #[param(default = "main")]
     name: String,
-    /// As it was at this revision of the memory.
+    /// Revision of the memory to read [default: the latest].
     at: Option<u64>,
-    /// `json`, or `text` for the notebook's language.
+    /// `json`, or `text` for the notebook's own text format.
     #[serde(default)]
     #[param(inline)]
     format: Format,
 }
 
-/// How a notebook is shown.
+/// Output format of a notebook.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = NotebookFormat)]
 #[serde(rename_all = "snake_case")]
 enum Format {
-    /// All that is known of it.
+    /// The notebook with all metadata.
     #[default]
     Json,
-    /// What it shows, in its language.
+    /// The visible content in the notebook's text format.
     Text,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct PromptQuery {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     #[param(default = "main")]
     name: String,
-    /// What is being worked on, in words.
+    /// The current task, in words.
     #[param(example = "Write the parser")]
     task: Option<String>,
-    /// How many tokens it may have; 8,000 if it is not said, 1,500 at least.
+    /// Maximum number of tokens [default: 8000].
     #[param(minimum = 1500)]
     budget: Option<u64>,
 }
@@ -78,7 +78,7 @@ struct PromptQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct HistoryQuery {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     #[param(default = "main")]
     name: String,
@@ -87,23 +87,23 @@ struct HistoryQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DiffQuery {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     #[param(default = "main")]
     name: String,
-    /// The revision to begin with.
+    /// Earlier revision.
     from: u64,
-    /// The revision to end with.
+    /// Later revision.
     to: u64,
 }
 
-/// List an agent's notebooks that hold something, by name.
+/// List an agent's notebooks that are not empty, by name.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebooks",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "All of them", body = WithRev<ItemsBody<NotebookInfo>>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent")),
+    responses((status = 200, description = "All notebooks", body = WithRev<ItemsBody<NotebookInfo>>), Problems)
 )]
 async fn list_notebooks(
     caller: Caller,
@@ -115,18 +115,18 @@ async fn list_notebooks(
 
 /// Read a notebook.
 ///
-/// One that was never written is empty, and at version 0.
+/// A notebook that was never written is empty and has version 0.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NotebookQuery, Seen),
+    params(("agent" = String, Path, description = "Name of the agent"), NotebookQuery, Seen),
     responses(
         (status = 200, description = "The notebook; `ETag` is its version", content(
             (WithRev<Notebook> = "application/json"),
             (String = "text/plain")
         )),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -151,12 +151,12 @@ async fn get_notebook(
     Ok(RevResponse::new(Notebook::clone(&notebook), rev).version(version).unless(&seen).into_response())
 }
 
-/// Make the prompt that asks a model to bring a notebook up to date.
+/// Get the prompt that asks a model to update a notebook.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/prompt",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), PromptQuery),
+    params(("agent" = String, Path, description = "Name of the agent"), PromptQuery),
     responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
 )]
 async fn get_notebook_prompt(
@@ -170,30 +170,30 @@ async fn get_notebook_prompt(
     Ok(RevResponse::new(prompt, view.rev()))
 }
 
-/// What a prompt is made from.
+/// Inputs of an update prompt.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NotebookPromptBody, example = json!({"task": "Write the parser", "transcript": "user: the tests fail\n"}))]
 #[serde(deny_unknown_fields)]
 struct PromptBody {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     name: String,
-    /// What is being worked on.
+    /// The current task, in words.
     task: Option<String>,
-    /// What happened since the last update. If it is too long, its end is kept.
+    /// What happened since the last update. Only the end of a long transcript is kept.
     transcript: Option<String>,
     /// The maximum number of tokens [default: 8000].
     budget: Option<u64>,
 }
 
-/// Make the prompt that asks a model to bring a notebook up to date with a transcript.
+/// Compose the prompt that asks a model to update a notebook from a transcript.
 ///
-/// Nothing changes. `left_out` names what was cut or left out to stay within the budget.
+/// Read-only. `left_out` names what was cut or left out to stay within the budget.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/prompt",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(("agent" = String, Path, description = "Name of the agent")),
     request_body = PromptBody,
     responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
 )]
@@ -209,25 +209,25 @@ async fn compose_notebook_prompt(
     Ok(RevResponse::new(prompt, view.rev()))
 }
 
-/// A notebook's past.
+/// History of a notebook.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotebookHistoryBody)]
 struct HistoryBody {
     #[serde(flatten)]
     page: ItemsBody<NotebookRevision>,
-    /// The revision after which the log is complete: what was done before it is not listed.
+    /// The log is complete after this revision. Earlier changes are not listed.
     from_rev: u64,
 }
 
-/// Show what was done to a notebook.
+/// List the changes of a notebook.
 ///
 /// Oldest first, as far back as the log goes.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/history",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), HistoryQuery),
-    responses((status = 200, description = "A revision each, oldest first", body = WithRev<HistoryBody>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent"), HistoryQuery),
+    responses((status = 200, description = "One item per revision, oldest first", body = WithRev<HistoryBody>), Problems)
 )]
 async fn list_notebook_revisions(
     caller: Caller,
@@ -240,7 +240,7 @@ async fn list_notebook_revisions(
     Ok(RevResponse::new(HistoryBody { page: ItemsBody::all(revisions), from_rev }, rev))
 }
 
-/// What changed in a notebook.
+/// Changes between two revisions of a notebook.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotebookDiffBody)]
 struct DiffBody {
@@ -249,13 +249,13 @@ struct DiffBody {
     changes: NotebookDiff,
 }
 
-/// Show what changed in a notebook from one revision to another.
+/// Compare two revisions of a notebook.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/diff",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), DiffQuery),
-    responses((status = 200, description = "What changed", body = WithRev<DiffBody>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent"), DiffQuery),
+    responses((status = 200, description = "The changes", body = WithRev<DiffBody>), Problems)
 )]
 async fn get_notebook_diff(
     caller: Caller,

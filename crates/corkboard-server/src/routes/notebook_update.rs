@@ -1,4 +1,4 @@
-//! An agent's notebooks, as they are changed.
+//! Update, restore, clear and forget notebooks.
 
 use axum::Json;
 use axum::response::Response;
@@ -27,11 +27,11 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct UpdateQuery {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     #[param(default = "main")]
     name: String,
-    /// Leave out ids that the notebook does not have, instead of changing nothing.
+    /// Skip unknown item IDs instead of refusing the whole update.
     #[serde(default)]
     ignore_unknown: bool,
 }
@@ -39,45 +39,45 @@ struct UpdateQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct NameQuery {
-    /// Which notebook; `main` if it is not said.
+    /// Name of the notebook.
     #[serde(default = "main_notebook")]
     #[param(default = "main")]
     name: String,
 }
 
-/// What is to be shown again.
+/// Which state of a notebook to restore.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RestoreNotebookBody {
-    /// The revision at which it was shown.
+    /// Revision to restore.
     at: u64,
 }
 
-/// What restoring changed.
+/// Result of restoring a notebook.
 #[derive(Serialize, ToSchema)]
 struct RestoredNotebookBody {
-    /// What changed.
+    /// The changes.
     #[schema(value_type = Vec<corkboard::notebook::NotebookChange>)]
     changes: NotebookDiff,
 }
 
-/// What is to be forgotten.
+/// What to forget of a notebook.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ForgetItemBody {
-    /// A learning or a snippet; none: all that the notebook has or ever had.
+    /// ID of a learning or a snippet [default: everything that the notebook contains or ever contained].
     item: Option<NotebookItemId>,
 }
 
-/// Update a notebook by a text in its language.
+/// Update a notebook from text in the notebook format.
 ///
-/// All of it, in one revision, or nothing. A text that is wrong is answered with `problems`: the line and column of each, what
-/// is wrong, and what would be right.
+/// The whole update is applied in one revision, or nothing. If the text is invalid, the response lists `problems`: line
+/// and column, the mistake and the correction.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/updates",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), UpdateQuery, ItemConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), UpdateQuery, ItemConditions),
     request_body(
         content = String,
         content_type = "text/plain",
@@ -100,14 +100,14 @@ async fn update_notebook(
     Ok(RevResponse::new(Json(applied), rev).whole())
 }
 
-/// Show again what a notebook showed at a revision.
+/// Restore a notebook to an earlier revision.
 ///
-/// What it shows now and did not then is archived, so that nothing is lost.
+/// Items that were added since are archived, so nothing is lost.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/restore",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NameQuery, SpaceConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), NameQuery, SpaceConditions),
     request_body(content = RestoreNotebookBody, example = json!({"at": 3})),
     responses((status = 200, description = "It was restored", body = WithRev<RestoredNotebookBody>), Problems)
 )]
@@ -123,15 +123,15 @@ async fn restore_notebook(
     Ok(RevResponse::new(RestoredNotebookBody { changes }, rev))
 }
 
-/// Empty a notebook.
+/// Clear a notebook.
 ///
-/// Archived items included; its ids stay used. The log still has them.
+/// Also removes archived items. Their IDs are not used again, and the log keeps them.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/clear",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NameQuery, SpaceConditions),
-    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent"), NameQuery, SpaceConditions),
+    responses((status = 200, description = "It was cleared", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear_notebook(
     caller: Caller,
@@ -144,16 +144,17 @@ async fn clear_notebook(
     Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
-/// Forget an item of a notebook for good, or all of it.
+/// Forget an item of a notebook permanently, or the whole notebook.
 ///
-/// As `forget` of the whole memory does. An item goes with its reasons; a bullet of the progress that repeats its words stays.
+/// Erases it like `POST /v1/agents/{agent}/forget`. An item is erased together with its rationale. A progress bullet
+/// that repeats its words stays.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/forget",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NameQuery, RevCondition),
+    params(("agent" = String, Path, description = "Name of the agent"), NameQuery, RevCondition),
     request_body(content = Option<ForgetItemBody>, example = json!({"item": "KL-1"})),
-    responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
+    responses((status = 200, description = "It was forgotten", body = WithRev<Forgotten>), Problems)
 )]
 async fn forget_notebook_item(
     caller: Caller,

@@ -1,4 +1,4 @@
-//! Whether the server is up.
+//! Health, readiness, metrics and maintenance of the server.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use jiff::Timestamp;
 use crate::Server;
 use crate::routes::prelude::*;
 
-/// A store that takes longer than this does not answer.
+/// How long to wait for the store.
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> Routes {
     routes!(get_health, get_readiness, get_metrics, get_identity, check_store, scrub_store)
 }
 
-/// How it is.
+/// Health of the server.
 #[derive(Serialize, ToSchema)]
 struct Health {
-    /// `ok`.
+    /// Always `ok`.
     status: &'static str,
     /// The version of the server.
     version: &'static str,
-    /// What time it is there.
+    /// The server's current time.
     now: Timestamp,
     /// Problems that do not keep the server from answering.
     warnings: Vec<String>,
@@ -37,7 +37,7 @@ impl Health {
     }
 }
 
-/// A warning if a loaded space is ahead of the clock. It does not name the space: `/readyz` needs no token.
+/// A warning if a loaded space is ahead of the clock. It does not name the space, because `/readyz` needs no token.
 fn clock_warning(corkboard: &Corkboard) -> Option<String> {
     let ahead = corkboard.spaces_ahead();
     let (_, lead) = ahead.first()?;
@@ -46,19 +46,19 @@ fn clock_warning(corkboard: &Corkboard) -> Option<String> {
     Some(format!("{spaces} ahead of the clock, by up to {lead} s; a process with a wrong clock wrote there"))
 }
 
-/// Whether the process answers.
+/// Check that the process responds.
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = Health)))]
 async fn get_health() -> axum::Json<Health> {
     axum::Json(Health::good())
 }
 
-/// Whether requests can be sent here.
+/// Check that the server can handle requests.
 ///
-/// Answers 503 if the store does not answer, if the last write to it failed, or if the server is about to end. After a failed
-/// write, the server tries a small write itself, at most once a second, and is ready again when it succeeds.
+/// Returns 503 if the store does not answer, if the last write to it failed, or if the server is shutting down. After a
+/// failed write, the server tries a small write at most once per second. It is ready again when that succeeds.
 ///
-/// `warnings` tells if a loaded agent, board or memory core is ahead of the clock by more than a minute, because a process
-/// with a wrong clock wrote there. The server is ready all the same.
+/// `warnings` reports a loaded agent, board or memory core that is more than a minute ahead of the clock, because a
+/// process with a wrong clock wrote to it. The server is still ready.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -69,12 +69,12 @@ async fn get_health() -> axum::Json<Health> {
 async fn get_readiness(State(server): State<Server>) -> Result<axum::Json<Health>, HttpError> {
     let not_ready = |detail: String| HttpError::new("not_ready", ErrorKind::Unavailable, detail);
     if server.is_ending() {
-        return Err(not_ready("the server is about to end".into()));
+        return Err(not_ready("the server is shutting down; send requests to another one".into()));
     }
     let late = |_| not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()));
     let read = tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await.map_err(late)?;
     if let Err(error) = read {
-        // Whoever asks needs no token: where the store is, is not for them.
+        // The log names the store. The response does not, because this route needs no token.
         tracing::warn!(%error, "the store does not answer");
         return Err(not_ready("the store does not answer".into()));
     }
@@ -84,7 +84,7 @@ async fn get_readiness(State(server): State<Server>) -> Result<axum::Json<Health
     Ok(axum::Json(Health { warnings, ..Health::good() }))
 }
 
-/// What the server counts, as Prometheus reads it.
+/// Get the server's metrics for Prometheus.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -95,26 +95,26 @@ async fn get_readiness(State(server): State<Server>) -> Result<axum::Json<Health
     )
 )]
 async fn get_metrics(State(server): State<Server>) -> Result<Response, HttpError> {
-    let nothing = || HttpError::not_found("this server does not count what it does");
+    let nothing = || HttpError::not_found("metrics are disabled on this server");
     let metrics = server.settings().metrics.as_ref().ok_or_else(nothing)?;
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render(server.corkboard()))
         .into_response())
 }
 
-/// Whom the token names.
+/// Get the token's principal and permissions.
 #[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = corkboard::Identity), crate::openapi::Problems))]
 async fn get_identity(caller: Caller) -> axum::Json<corkboard::Identity> {
     axum::Json(caller.identity())
 }
 
-/// What was found.
+/// Result of a store check.
 #[derive(Serialize, ToSchema)]
 struct Checked {
-    /// What is damaged, a sentence each; none is good news.
+    /// Damage that was found, one sentence each; empty if there is none.
     problems: Vec<String>,
 }
 
-/// Look for damage in the store.
+/// Check the store for damage.
 #[utoipa::path(
     get,
     path = "/v1/store/check",
@@ -125,14 +125,14 @@ async fn check_store(caller: Caller) -> Result<axum::Json<Checked>, HttpError> {
     Ok(axum::Json(Checked { problems: caller.store()?.check().await? }))
 }
 
-/// What was done.
+/// Result of scrubbing the store.
 #[derive(Serialize, ToSchema)]
 struct Scrubbed {
-    /// `true`.
+    /// Always `true`.
     scrubbed: bool,
 }
 
-/// See to it that nothing is left in the store's files of what was deleted.
+/// Scrub the store: erase traces of deleted data from its files.
 #[utoipa::path(
     post,
     path = "/v1/store/scrub",

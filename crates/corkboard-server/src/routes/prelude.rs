@@ -1,4 +1,4 @@
-//! What nearly every route needs.
+//! Imports that nearly every route needs.
 
 pub(crate) use serde::{Deserialize, Serialize};
 pub(crate) use utoipa::{IntoParams, ToSchema};

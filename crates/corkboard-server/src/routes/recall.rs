@@ -1,4 +1,4 @@
-//! What an agent's memory has to say: what fits a query, a prompt made of it, and what was done to it.
+//! Search an agent's memory, compose prompts from it, and list its activity.
 
 use axum::Json;
 use axum::response::Response;
@@ -26,10 +26,10 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct SearchQuery {
-    /// Words to look for.
+    /// Words to search for.
     #[param(example = "When do we deploy?")]
     q: String,
-    /// How many hits at most; 10 if it is not said.
+    /// Maximum number of hits [default: 10].
     #[param(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
@@ -45,38 +45,38 @@ struct ContextQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ActivityQuery {
-    /// The day, by UTC; today if it is not said.
+    /// The day in UTC [default: today].
     #[param(value_type = Option<String>, format = Date, example = "2026-05-01")]
     date: Option<Date>,
 }
 
-/// What a search found.
+/// Search results.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AgentHitsBody)]
 struct HitsBody {
-    /// The best first.
+    /// Hits, best first.
     hits: Vec<SearchHit>,
 }
 
-/// A day on which something was written.
+/// A day with at least one write.
 #[derive(Serialize, ToSchema)]
 struct ActiveDay {
-    /// The day, by UTC.
+    /// The day in UTC.
     #[schema(value_type = String, format = Date)]
     date: Date,
-    /// How many writes there were.
+    /// Number of writes.
     writes: u64,
 }
 
 /// Search an agent's memory.
 ///
-/// Entries, notes and notebooks, in the memory itself and in all its scopes, ranked by their words. What was written before is
-/// found.
+/// Searches entries, notes and notebooks of the memory and of all its scopes, and ranks them by relevance. A search
+/// finds everything written before it.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/search",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), SearchQuery),
+    params(("agent" = String, Path, description = "Name of the agent"), SearchQuery),
     responses((status = 200, description = "The hits", body = WithRev<HitsBody>), Problems)
 )]
 async fn search_agent(
@@ -91,15 +91,16 @@ async fn search_agent(
     Ok(RevResponse::new(HitsBody { hits }, rev))
 }
 
-/// Compose a prompt from what an agent remembers.
+/// Compose a prompt from an agent's memory.
 ///
-/// Within a budget of tokens; each section says what it used and what it left out. With a board, the nudges shown count as
-/// delivered to the caller, and the caller's claim on the task is renewed. With `preview`, nothing is recorded.
+/// The prompt fits a token budget. Each section reports what it used and what it left out. With a board, the nudges
+/// shown count as delivered to the caller, and the caller's claim on the task is renewed. With `preview`, nothing is
+/// recorded.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/context",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), ContextQuery),
+    params(("agent" = String, Path, description = "Name of the agent"), ContextQuery),
     request_body(
         content = Option<ContextRequest>,
         example = json!({"budget": 4000, "query": "When do we deploy?", "conversation": "c-1"})
@@ -118,18 +119,18 @@ async fn compose_context(
         false => window.compose(request).await?,
     };
     let rev = composition.rev;
-    // A model may have been asked for a summary.
+    // Summarizing with a model may have taken long.
     caller.check_token().await?;
     Ok(RevResponse::new(Json(composition), rev).whole())
 }
 
-/// Show what was done to a memory on a day.
+/// List the writes to a memory on one day.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/activity",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory"), ActivityQuery),
-    responses((status = 200, description = "A line per write", body = WithRev<DayActivity>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent"), ActivityQuery),
+    responses((status = 200, description = "One line per write", body = WithRev<DayActivity>), Problems)
 )]
 async fn get_activity(
     caller: Caller,
@@ -146,7 +147,7 @@ async fn get_activity(
     get,
     path = "/v1/agents/{agent}/activity/days",
     tag = "memory",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(("agent" = String, Path, description = "Name of the agent")),
     responses((status = 200, description = "The days", body = WithRev<ItemsBody<ActiveDay>>), Problems)
 )]
 async fn list_active_days(

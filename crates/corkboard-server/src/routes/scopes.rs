@@ -1,4 +1,4 @@
-//! An agent's scopes: memory of their own that falls back to its parent's.
+//! An agent's scopes: nested memories that inherit from their parent.
 
 use corkboard::{ScopeId, ScopeInfo};
 use serde::{Deserialize, Serialize};
@@ -21,58 +21,57 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(clear_scope))
 }
 
-/// Which scope.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct ScopePath {
-    /// Whose memory.
+    /// Name of the agent.
     agent: String,
-    /// Which scope: its id.
+    /// ID of the scope.
     scope: ScopeId,
 }
 
-/// A scope to be made.
+/// A new scope.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ScopeBody {
-    /// What it is called. Two scopes may have one name.
+    /// Name of the scope. Names need not be unique.
     name: String,
-    /// The scope that it falls back to; none: the agent's memory itself.
+    /// Parent scope [default: the agent's memory itself].
     parent: Option<ScopeId>,
 }
 
-/// A scope that was made.
+/// A created scope.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ScopeCreatedBody)]
 struct CreatedBody {
-    /// Its id.
+    /// ID of the scope.
     id: ScopeId,
-    /// What it is called.
+    /// Name of the scope.
     name: String,
 }
 
-/// How a scope is merged.
+/// How to merge a scope.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 struct MergeBody {
-    /// Whether the parent's values under the same keys are replaced; if not, they stay.
+    /// Whether the scope's values replace the parent's values of the same keys.
     overwrite: bool,
 }
 
-/// What a merge did.
+/// Result of a merge.
 #[derive(Serialize, ToSchema)]
 struct MergedBody {
-    /// How many entries the parent took.
+    /// Number of entries that the parent took over.
     merged: u64,
 }
 
-/// List an agent's scopes, in the order of their ids.
+/// List an agent's scopes, in order of ID.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scopes",
     tag = "scopes",
-    params(("agent" = String, Path, description = "Whose memory")),
-    responses((status = 200, description = "All of them", body = WithRev<ItemsBody<ScopeInfo>>), Problems)
+    params(("agent" = String, Path, description = "Name of the agent")),
+    responses((status = 200, description = "All scopes", body = WithRev<ItemsBody<ScopeInfo>>), Problems)
 )]
 async fn list_scopes(
     caller: Caller,
@@ -82,16 +81,16 @@ async fn list_scopes(
     Ok(RevResponse::new(ItemsBody::all(view.scopes()), view.rev()))
 }
 
-/// Make a scope.
+/// Create a scope.
 ///
-/// It is kept in the store until it is disposed. What should go with the process that serves it is a conversation.
+/// The store keeps it until it is disposed. For data that may be lost when the server stops, use a conversation.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/scopes",
     tag = "scopes",
-    params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), SpaceConditions),
     request_body(content = ScopeBody, example = json!({"name": "task-1"})),
-    responses((status = 201, description = "It was made", body = WithRev<CreatedBody>), Problems)
+    responses((status = 201, description = "It was created", body = WithRev<CreatedBody>), Problems)
 )]
 async fn create_scope(
     caller: Caller,
@@ -112,13 +111,13 @@ async fn create_scope(
     Ok(RevResponse::new(CreatedBody { id: scope.id(), name: scope.name().to_string() }, rev).created())
 }
 
-/// Show a scope.
+/// Read a scope.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scopes/{scope}",
     tag = "scopes",
     params(ScopePath),
-    responses((status = 200, description = "The scope, and how much is in it", body = WithRev<ScopeInfo>), Problems)
+    responses((status = 200, description = "The scope and its size", body = WithRev<ScopeInfo>), Problems)
 )]
 async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<RevResponse<ScopeInfo>, HttpError> {
     let view = caller.agent(&path.agent)?.view().await?;
@@ -126,15 +125,15 @@ async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<RevRes
     Ok(RevResponse::new(scope, view.rev()))
 }
 
-/// Dispose a scope and all below it.
+/// Dispose a scope and all scopes below it.
 ///
-/// Its entries and notes are gone. The answer counts the entries that it had of its own.
+/// Deletes their entries and notes. The response counts the entries of the disposed scope itself.
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}/scopes/{scope}",
     tag = "scopes",
     params(ScopePath, SpaceConditions),
-    responses((status = 200, description = "It is gone", body = WithRev<ClearedBody>), Problems)
+    responses((status = 200, description = "It was disposed", body = WithRev<ClearedBody>), Problems)
 )]
 async fn dispose_scope(
     caller: Caller,
@@ -148,7 +147,7 @@ async fn dispose_scope(
 
 /// Merge a scope into its parent.
 ///
-/// The parent gets its entries, and those of its notes that it does not have yet. The scope stays as it is.
+/// The parent gets the scope's entries, and those notes that it does not have yet. The scope itself stays unchanged.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/scopes/{scope}/merge",
@@ -168,13 +167,13 @@ async fn merge_scope(
     Ok(RevResponse::new(MergedBody { merged }, rev))
 }
 
-/// Remove a scope's own entries and notes.
+/// Clear a scope's own entries and notes.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/scopes/{scope}/clear",
     tag = "scopes",
     params(ScopePath, SpaceConditions),
-    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+    responses((status = 200, description = "It was cleared", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear_scope(
     caller: Caller,

@@ -1,4 +1,4 @@
-//! A whole memory as a value that is kept elsewhere, and back.
+//! Snapshots: export a whole memory, and restore it.
 
 use std::time::Duration;
 
@@ -34,21 +34,21 @@ pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(create_agent_snapshot)).routes(routes!(restore_agent))
 }
 
-/// In which form a snapshot is wanted.
+/// Format of a new snapshot.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SnapshotBody {
-    /// `json`, or `bytes`: compressed, with a checksum.
+    /// `json`, or `bytes` for a compressed file with a checksum.
     format: Option<Form>,
-    /// Seals the bytes.
+    /// Passphrase to encrypt the bytes with.
     #[schema(value_type = Option<String>)]
     passphrase: Option<Secret>,
-    /// Seals the bytes, too: 32 of them that nobody can guess, in base64.
+    /// Key to encrypt the bytes with, instead of a passphrase: 32 random bytes in base64.
     #[schema(value_type = Option<String>)]
     key: Option<Secret>,
 }
 
-/// What only the caller knows. It is never shown.
+/// A passphrase or key, which is never shown.
 struct Secret(SecretString);
 
 impl<'de> Deserialize<'de> for Secret {
@@ -57,57 +57,57 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// The form of a snapshot.
+/// Format of a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Form {
     /// One JSON document.
     Json,
-    /// Compressed, and sealed where a secret is given.
+    /// Compressed, and encrypted if the request contains a secret.
     Bytes,
 }
 
-/// A snapshot in bytes, with what opens it.
+/// A snapshot as bytes, with the secret to decrypt it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SealedBody {
     /// The bytes, in base64.
     sealed: String,
-    /// The passphrase that they were sealed with.
+    /// The passphrase used for encryption.
     #[schema(value_type = Option<String>)]
     passphrase: Option<Secret>,
-    /// The key that they were sealed with, in base64.
+    /// The key used for encryption, in base64.
     #[schema(value_type = Option<String>)]
     key: Option<Secret>,
 }
 
-/// What can be restored.
+/// A snapshot to restore.
 #[derive(ToSchema)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "it is only described")]
+#[allow(dead_code, reason = "only for the OpenAPI description")]
 enum RestoreBody {
-    /// A snapshot as it was answered.
+    /// A snapshot as JSON, unchanged.
     Plain(Box<MemorySnapshot>),
-    /// One in bytes, with what opens it.
+    /// A snapshot as bytes, with the secret to decrypt it.
     Sealed(SealedBody),
 }
 
-/// What restoring did.
+/// Result of restoring a snapshot.
 #[derive(Serialize, ToSchema)]
 struct RestoredBody {
-    /// `true`.
+    /// Always `true`.
     restored: bool,
 }
 
-/// Take a snapshot of an agent's memory.
+/// Export a snapshot of an agent's memory.
 ///
-/// All that is kept in the store: working memory and long-term memory. Without a secret it is JSON, unless bytes are asked for;
-/// with one, bytes that only the same secret opens.
+/// Contains working memory and long-term memory. By default it is JSON. With a secret, it is bytes that only the same
+/// secret can decrypt.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/snapshot",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(("agent" = String, Path, description = "Name of the agent")),
     request_body(
         content = Option<SnapshotBody>,
         example = json!({"format": "bytes", "passphrase": "correct horse battery staple"})
@@ -133,7 +133,10 @@ async fn create_agent_snapshot(
     let rev = snapshot.rev;
     let response = match form {
         Form::Json if is_sealed => {
-            return Err(HttpError::invalid("snapshot_form", "what is sealed is bytes: ask for no json"));
+            return Err(HttpError::invalid(
+                "snapshot_form",
+                "an encrypted snapshot cannot be JSON: leave out `format`, or send \"bytes\"",
+            ));
         }
         Form::Json => RevResponse::new(Json(snapshot), rev).whole().into_response(),
         Form::Bytes => {
@@ -145,20 +148,21 @@ async fn create_agent_snapshot(
             response
         }
     };
-    // Reading and sealing it may have taken long.
+    // Reading and encrypting it may have taken long.
     caller.check_token().await?;
     Ok(response)
 }
 
-/// Replace an agent's memory by a snapshot.
+/// Restore an agent's memory from a snapshot.
 ///
-/// Of the same agent. `if_rev` is the revision of its working memory. It takes what `snapshot` answered, JSON or bytes; what is sealed goes in base64 into a document with its
-/// secret.
+/// Replaces the memory. The snapshot must come from the same agent. `if_rev` is the revision of its working memory. The
+/// body is a snapshot as exported, JSON or bytes. To restore encrypted bytes, send them in base64 in a JSON document
+/// together with the secret.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/restore",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
+    params(("agent" = String, Path, description = "Name of the agent"), SpaceConditions),
     request_body(content(
         (RestoreBody = "application/json", example = json!({
             "sealed": "iUNPUksNChoB…", "passphrase": "correct horse battery staple"
@@ -179,7 +183,7 @@ async fn restore_agent(
     let limits = caller.corkboard().options().limits.clone();
     let (bytes, seal, form) = working(move || unpacked(body)).await?;
     if let SnapshotForm::Bytes { json_bytes, .. } = form {
-        // It may say that it holds a thousand times its own size.
+        // The bytes may claim to decompress to a thousand times their size.
         request_body.charge(usize::try_from(json_bytes).unwrap_or(usize::MAX)).await?;
     }
     let read = move || MemorySnapshot::from_bytes(&bytes, &seal, &limits).map_err(sent);
@@ -188,11 +192,11 @@ async fn restore_agent(
     Ok(RevResponse::new(RestoredBody { restored: true }, rev))
 }
 
-/// The snapshot in a request's body: its bytes, what opens them, and what they say about themselves.
+/// Takes a request body apart: the snapshot's bytes, its secret, and its header.
 fn unpacked(body: Bytes) -> Result<(Bytes, Seal, SnapshotForm), HttpError> {
     let (bytes, seal) = match serde_json::from_slice(&body) {
         Ok(Strict(SealedBody { sealed, passphrase, key })) => {
-            let wrong = |_| HttpError::invalid("base64", "`sealed` is no base64");
+            let wrong = |_| HttpError::invalid("base64", "invalid `sealed`: expected base64");
             (Bytes::from(BASE64.decode(sealed.as_bytes()).map_err(wrong)?), seal(passphrase, key)?)
         }
         Err(_) => (body, Seal::Plain),
@@ -201,7 +205,7 @@ fn unpacked(body: Bytes) -> Result<(Bytes, Seal, SnapshotForm), HttpError> {
     Ok((bytes, seal, form))
 }
 
-/// Opens or seals a snapshot once no other is. The turn lasts until that is done, even if the client has gone.
+/// Opens or seals one snapshot at a time. The turn lasts until the work is done, even if the client disconnects.
 async fn in_turn<T, E>(server: &Server, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, HttpError>
 where
     T: Send + 'static,
@@ -211,7 +215,7 @@ where
     let turn = tokio::time::timeout(PATIENCE, server.snapshots().clone().acquire_owned()).await;
     let turn = turn.ok().and_then(Result::ok).ok_or_else(|| {
         let seconds = PATIENCE.as_secs();
-        let detail = format!("the server opens and seals one snapshot at a time: retry in {seconds} s");
+        let detail = format!("the server opens and seals one snapshot at a time; retry in {seconds} s");
         HttpError::new("busy", ErrorKind::Unavailable, detail).retry_after(seconds)
     })?;
     let in_turn = move || {
@@ -221,7 +225,7 @@ where
     working(in_turn).await
 }
 
-/// What is damaged or too new was sent so: that is the caller's doing, not the store's.
+/// A damaged or too new snapshot in a request is the client's error, not damage in the store.
 fn sent(error: Error) -> HttpError {
     let is_sent = matches!(
         error,
@@ -234,21 +238,23 @@ fn seal(passphrase: Option<Secret>, key: Option<Secret>) -> Result<Seal, HttpErr
     match (passphrase, key) {
         (None, None) => Ok(Seal::Plain),
         (Some(Secret(passphrase)), None) => {
-            // Whoever made a snapshot chose what it costs to open it; a server spends no more than it would itself.
+            // The snapshot's author chose the cost of decryption. A server spends no more than on its own snapshots.
             let passphrase = Passphrase::new(passphrase.expose_secret()).accept_up_to(PassphraseCost::default());
             Ok(Seal::Passphrase(passphrase))
         }
         (None, Some(Secret(key))) => {
             let bytes = BASE64.decode(key.expose_secret().as_bytes()).ok();
             let key = bytes.and_then(|bytes| <[u8; SnapshotKey::BYTES]>::try_from(bytes).ok());
-            let wrong = || HttpError::invalid("snapshot_key", "a key is 32 bytes in base64");
+            let wrong = || HttpError::invalid("snapshot_key", "invalid `key`: expected 32 bytes in base64");
             Ok(Seal::Key(SnapshotKey::new(key.ok_or_else(wrong)?)))
         }
-        (Some(_), Some(_)) => Err(HttpError::invalid("snapshot_key", "give a passphrase or a key, not both")),
+        (Some(_), Some(_)) => {
+            Err(HttpError::invalid("snapshot_key", "send either a `passphrase` or a `key`, not both"))
+        }
     }
 }
 
-/// Does what takes long where nobody else waits for it.
+/// Runs slow work on a blocking thread.
 async fn working<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, HttpError>
 where
     T: Send + 'static,

@@ -1,4 +1,4 @@
-//! Whole spaces: for programs that keep a copy of what they read, as the Rust client does.
+//! Spaces as a whole, for programs that keep a copy of them, such as the Rust client.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::request_body::RequestBody;
 use crate::response_budget::StateResponse;
 use crate::routes::prelude::*;
 
-/// The most revisions, or spaces, of one answer.
+/// Maximum number of revisions or spaces on a page.
 const MOST: usize = 1000;
 
 pub(super) fn routes() -> Routes {
@@ -34,21 +34,20 @@ pub(super) fn routes() -> Routes {
     .tag("spaces")
 }
 
-/// Which space.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct SpacePath {
-    /// What it holds: `agent`, `board`, `core`, `tokens` or `conversation`.
+    /// Kind of the space: `agent`, `board`, `core`, `tokens` or `conversation`.
     #[param(inline)]
     kind: SpaceKind,
-    /// Its name. An agent's own core is `agent:` and its name; the tokens are `all`. A conversation's is the
-    /// agent's name, with `%` and `/` percent-encoded, a slash and the conversation's ID. A `;` at the end is not part of the
-    /// name: it follows `.` and `..`, which no path can hold by themselves, and names that end with one.
+    /// Name of the space. An agent's own core is `agent:` and the agent's name; the tokens are `all`. A conversation's
+    /// name is the agent's name, with `%` and `/` percent-encoded, a slash and the conversation's ID. Append `;` to the
+    /// names `.` and `..`, which cannot be a path segment, and to names that end with `;`.
     #[serde(deserialize_with = "name")]
     name: String,
 }
 
-/// What follows a name that cannot stand in a path by itself, and one that ends like that.
+/// Appended to names that cannot be a path segment, and to names that already end with it.
 const MARK: char = ';';
 
 fn name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -62,7 +61,7 @@ fn name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct AgentPath {
-    /// Whose memory. As a space's name.
+    /// Name of the agent, written like the name of a space.
     #[serde(deserialize_with = "name")]
     agent: String,
 }
@@ -70,7 +69,7 @@ struct AgentPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct KindPath {
-    /// What they hold: `agent`, `board`, `core`, `tokens` or `conversation`.
+    /// Kind of the spaces: `agent`, `board`, `core`, `tokens` or `conversation`.
     #[param(inline)]
     kind: SpaceKind,
 }
@@ -78,9 +77,9 @@ struct KindPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Where to continue: `next` of the page before, or any name.
+    /// Where to continue: `next` of the previous page, or any name.
     cursor: Option<String>,
-    /// How many at most.
+    /// Maximum number of spaces.
     #[serde(default = "most")]
     #[param(minimum = 1, maximum = 1000)]
     limit: usize,
@@ -93,9 +92,9 @@ fn most() -> usize {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct HeadQuery {
-    /// Answer once the log is past this revision.
+    /// Respond once the log is past this revision.
     from_rev: Option<u64>,
-    /// And wait so many seconds for that.
+    /// Seconds to wait for that.
     #[serde(default)]
     #[param(maximum = 30)]
     wait_s: u64,
@@ -104,15 +103,15 @@ struct HeadQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct LogQuery {
-    /// Only the revisions after this one.
+    /// Only revisions after this one.
     #[serde(default)]
     from_rev: u64,
-    /// `next` of the page before: the page continues after it.
+    /// Where to continue: `next` of the previous page.
     cursor: Option<u64>,
-    /// The id that the last revision before the page must have.
+    /// Commit ID that the last revision before the page must have.
     #[param(value_type = Option<String>)]
     commit: Option<CommitId>,
-    /// How many at most.
+    /// Maximum number of revisions.
     #[serde(default = "most")]
     #[param(minimum = 1, maximum = 1000)]
     limit: usize,
@@ -121,18 +120,18 @@ struct LogQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// The revision that it must be at.
+    /// Revision that the space must have.
     at: u64,
-    /// The id of that revision.
+    /// Commit ID of that revision.
     #[param(value_type = String)]
     commit: CommitId,
 }
 
-/// What a deletion did.
+/// Result of a deletion.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SpaceDeletedBody, example = json!({"deleted": true}))]
 struct DeletedBody {
-    /// Whether it was there, at that revision.
+    /// Whether the space existed at that revision.
     deleted: bool,
 }
 
@@ -142,9 +141,9 @@ struct DeletedBody {
 struct TrimBody {
     /// The newest revision that may be removed.
     up_to: Option<u64>,
-    /// Remove only revisions decided before this time.
+    /// Remove only revisions written before this time.
     older_than: Option<Timestamp>,
-    /// Only tell what would be removed.
+    /// Only report what would be removed.
     #[serde(default)]
     dry_run: bool,
 }
@@ -153,9 +152,9 @@ struct TrimBody {
 #[schema(as = SpaceForgetBody, example = json!({"forget": {"entry": {"key": "password", "ids": []}}, "if_rev": 12}))]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
-    /// What.
+    /// What to forget.
     forget: Forget,
-    /// The revision that the memory must be at.
+    /// Revision that the memory must have.
     if_rev: Option<u64>,
 }
 
@@ -163,16 +162,16 @@ struct ForgetBody {
 #[schema(as = SpaceDeleteAgentBody, example = json!({"if_rev": 12, "hard": false}))]
 #[serde(deny_unknown_fields)]
 struct DeleteAgentBody {
-    /// The revision that the agent's memory must be at.
+    /// Revision that the agent's memory must have.
     if_rev: Option<u64>,
-    /// Also remove it from the store's files, tables and keys.
+    /// Also erase all traces from the store's files, tables and keys.
     #[serde(default)]
     hard: bool,
 }
 
 /// List spaces.
 ///
-/// Those that the token opens, in the order of their names.
+/// Lists the spaces that the token has access to, in order of name.
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}",
@@ -187,7 +186,8 @@ async fn list_spaces(
     let limit = query.limit;
     let mut spaces: Vec<SpaceDocument> = Vec::new();
     let mut after = query.cursor;
-    // Pages are filled with what the caller may see. One more than the page has tells whether it is the last.
+    // Reads on until the page is full, because the caller may not see every space. One more shows whether there is a
+    // next page.
     while spaces.len() <= limit {
         let listed = caller.corkboard().logs(path.kind, after.as_deref(), MOST).await?;
         let is_last = listed.len() < MOST;
@@ -204,7 +204,7 @@ async fn list_spaces(
     Ok(Json(ItemsBody { items: spaces, next }))
 }
 
-/// Where a space's log is, and what time it is there.
+/// Get the head of a space's log, and the server's time.
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}/{name}/head",
@@ -225,7 +225,7 @@ async fn get_space_head(
     Ok(Json(HeadDocument { head, now: log.time() }))
 }
 
-/// A space's state as it is now.
+/// Read a space's current state.
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}/{name}/state",
@@ -242,7 +242,7 @@ async fn get_space_state(
     server.states().of(&log, server.budget(), request_body.principal()).await
 }
 
-/// A part of a space's log.
+/// List revisions of a space's log.
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}/{name}/log",
@@ -261,11 +261,11 @@ async fn list_space_revisions(
     Ok(Json(PageDocument { items, next: last.map(|last| last.to_string()), head: page.head }))
 }
 
-/// Have a command decided.
+/// Execute a command.
 ///
-/// The commands are those of the Rust library. Other programs do better with the other routes, which say the same in JSON
-/// of their own. What is refused comes with `refusal`, as the library knows it. A `fork` names the board and the revision to
-/// begin with, which the token must open; the server reads them itself.
+/// The commands are those of the Rust library. Other clients should use the other routes, which offer the same
+/// operations as plain JSON. If the command is refused, the problem contains `refusal`, the library's own
+/// representation. A `fork` names the board and revision to start from, and the token must have access to them.
 #[utoipa::path(
     post,
     path = "/v1/spaces/{kind}/{name}/commands",
@@ -282,7 +282,7 @@ async fn execute_command(
     log.command(&body).await.map(Json).map_err(with_refusal)
 }
 
-/// A problem that the Rust client makes the library's own refusal of again.
+/// A problem from which the Rust client can rebuild the library's refusal.
 fn with_refusal(error: Error) -> HttpError {
     let refusal = match &error {
         Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
@@ -291,7 +291,7 @@ fn with_refusal(error: Error) -> HttpError {
     HttpError::from(error).with("refusal", refusal)
 }
 
-/// Delete a space with its log.
+/// Delete a space and its log.
 #[utoipa::path(
     delete,
     path = "/v1/spaces/{kind}/{name}",
@@ -308,11 +308,11 @@ async fn delete_space(
     Ok(Json(DeletedBody { deleted }))
 }
 
-/// Trim a space's history.
+/// Trim a space's log.
 ///
-/// Removes the revisions that were decided before `older_than`, those up to `up_to`, or those of which both is true. The state
-/// stays as it is, with contributions and daily activity. Asking for a trimmed revision returns `compacted`. Only an admin
-/// token may.
+/// Removes revisions older than `older_than`, up to `up_to`, or both conditions together. The current state stays
+/// unchanged, including contributions and daily activity. Requests for a trimmed revision return `compacted`. Requires
+/// an admin token.
 #[utoipa::path(
     post,
     path = "/v1/spaces/{kind}/{name}/trim",
@@ -327,13 +327,13 @@ async fn trim_space(
 ) -> Result<Json<Trimmed>, HttpError> {
     let log = caller.store()?.log(path.kind, &path.name)?;
     if body.up_to.is_none() && body.older_than.is_none() {
-        return Err(Error::Command { message: "give up_to, older_than or both".into() }.into());
+        return Err(Error::Command { message: "send `up_to`, `older_than` or both".into() }.into());
     }
     let trim = Trim { up_to: body.up_to.unwrap_or(u64::MAX), older_than: body.older_than };
     Ok(Json(if body.dry_run { log.trimmable(trim).await? } else { log.trim(trim).await? }))
 }
 
-/// Forget something of an agent's for good.
+/// Forget a value of an agent permanently.
 #[utoipa::path(
     post,
     path = "/v1/spaces/agent/{agent}/forget",
@@ -351,9 +351,9 @@ async fn forget_agent_space_values(
     forgotten.map(Json).map_err(with_refusal)
 }
 
-/// Delete everything of an agent.
+/// Delete everything that belongs to an agent.
 ///
-/// Its memory with the log, its conversations and its long-term memory, whatever the tier.
+/// Deletes its memory with the log, its conversations and its long-term memory.
 #[utoipa::path(
     post,
     path = "/v1/spaces/agent/{agent}/delete",

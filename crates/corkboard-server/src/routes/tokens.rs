@@ -1,4 +1,4 @@
-//! The tokens by which the server is reached.
+//! Create, list and revoke access tokens.
 
 use crate::routes::prelude::*;
 use corkboard::tokens::{Grants, TokenId};
@@ -6,50 +6,50 @@ use corkboard::{ActorKind, Role, TokenDocument, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
 
-/// The most tokens of one answer.
+/// Maximum number of tokens on a page.
 const MOST: usize = 1000;
 
 pub(super) fn routes() -> Routes {
     routes!(list_tokens, create_token, revoke_token).tag("access")
 }
 
-/// A token to be made.
+/// A new token.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TokenBody {
-    /// In whose name whoever comes with it acts.
+    /// Name recorded as the author of changes.
     principal: String,
-    /// Whether that is a person, an agent or a program.
+    /// Whether the holder is a person, an agent or a program.
     kind: ActorKind,
-    /// What they may do.
+    /// Role, which limits the operations that the token allows.
     role: Role,
-    /// What they may touch. What is not here is denied.
+    /// Agents, boards and cores that the token gives access to. Access to everything else is denied.
     #[serde(default)]
     grants: Grants,
-    /// Until when it can be used; none: until it is revoked.
+    /// Expiry time [default: valid until revoked].
     expires_at: Option<Timestamp>,
-    /// What it is for.
+    /// A note on the purpose of the token.
     #[serde(default)]
     label: String,
 }
 
-/// A token that was made.
+/// A created token.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TokenCreatedBody)]
 struct CreatedBody {
-    /// Its number.
+    /// ID of the token.
     id: TokenId,
-    /// What its holder comes with. It cannot be shown again.
+    /// The secret that clients send as the bearer token. It cannot be shown again.
     secret: String,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those after this one: `next` of the page before.
+    /// Where to continue: `next` of the previous page.
     #[param(value_type = Option<String>, pattern = "^[Kk]-[0-9]{1,18}$")]
     cursor: Option<TokenId>,
-    /// How many at most.
+    /// Maximum number of tokens.
     #[serde(default = "most")]
     #[param(minimum = 1, maximum = 1000, default = 1000)]
     limit: usize,
@@ -59,9 +59,9 @@ fn most() -> usize {
     MOST
 }
 
-/// List the tokens.
+/// List valid tokens.
 ///
-/// Those that can be used, in the order in which they were made, without their secrets, which are kept nowhere. For admins.
+/// Oldest first. Secrets are not included, because the store keeps only hashes. Requires an admin token.
 #[utoipa::path(
     get,
     path = "/v1/tokens",
@@ -77,9 +77,9 @@ async fn list_tokens(caller: Caller, Query(query): Query<ListQuery>) -> RevResul
     Ok(RevResponse::new(ItemsBody { items: page, next }, rev))
 }
 
-/// Make a token.
+/// Create a token.
 ///
-/// The answer is the only place where its secret is ever shown: the store keeps a hash. For admins.
+/// Only this response contains the secret; the store keeps a hash. Requires an admin token.
 #[utoipa::path(
     post,
     path = "/v1/tokens",
@@ -98,13 +98,14 @@ async fn create_token(caller: Caller, Body(body): Body<TokenBody>) -> RevResult<
     Ok(RevResponse::new(body, tokens.rev().await?).created())
 }
 
-/// Make a token useless.
+/// Revoke a token.
 ///
-/// At once on the server that was asked, within a second on all others. For admins.
+/// Takes effect immediately on this server, and within a second on other servers of the same store. Requires an admin
+/// token.
 #[utoipa::path(
     delete,
     path = "/v1/tokens/{token}",
-    params(("token" = String, Path, description = "Its number", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
+    params(("token" = String, Path, description = "ID of the token", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
     responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
 async fn revoke_token(caller: Caller, Path(token): Path<TokenId>) -> RevResult<DeletedBody> {

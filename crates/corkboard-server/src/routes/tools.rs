@@ -1,4 +1,4 @@
-//! What models call: the definitions that they are given, and their calls.
+//! Tools for models: list their definitions, and call them.
 
 use crate::routes::prelude::*;
 use corkboard::tools::{ToolCall, ToolCallAnswer, ToolContext, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
@@ -13,51 +13,52 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The provider's form: `openai` (Chat Completions), `openai_responses` (Responses), `anthropic` or `mcp`.
+    /// Definition format of the provider: `openai` (Chat Completions), `openai_responses` (Responses), `anthropic` or
+    /// `mcp`.
     #[serde(default)]
     #[param(inline)]
     format: ToolFormat,
-    /// Sets of tools, with commas between them: `scratchpad`, `memory`, `notebook`, `worker`, `orchestrator`, `anthropic`, or
-    /// `all`. If nothing is said, `scratchpad,memory`.
+    /// Comma-separated tool sets: `scratchpad`, `memory`, `notebook`, `worker`, `orchestrator`, `anthropic`, or `all`
+    /// [default: `scratchpad,memory`].
     #[param(example = "memory,worker")]
     set: Option<String>,
 }
 
-/// A call of the tool that the path names.
+/// A call of the tool named in the path.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CallToolBody {
-    /// The tool's input: a JSON object, or a string that holds one. `arguments`, OpenAI's word, is accepted too.
+    /// Input of the tool: a JSON object, or a string that contains one. OpenAI's name `arguments` is accepted, too.
     #[serde(default, alias = "arguments")]
     input: Value,
-    /// What the call is about. Without an agent, the caller's own memory.
+    /// Agent, board and conversation that the call is about. The agent defaults to the caller.
     #[serde(default)]
     context: ToolContext,
 }
 
-/// Several calls.
+/// A batch of tool calls.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CallToolsBody {
     /// The calls, in order.
     #[schema(min_items = 1, max_items = 100)]
     calls: Vec<ToolCall>,
-    /// What the calls are about, unless they say otherwise. Without an agent, the caller's own memory.
+    /// Default context of all calls. The agent defaults to the caller.
     #[serde(default)]
     context: ToolContext,
 }
 
-/// The answers to several calls.
+/// Results of a batch.
 #[derive(Serialize, ToSchema)]
 struct ToolAnswersBody {
     /// One answer for each call, in the order of the calls.
     answers: Vec<ToolCallAnswer>,
 }
 
-/// The most calls in one request.
+/// Maximum number of calls in one batch.
 const CALLS: usize = 100;
 
-/// List the definitions of tools.
+/// List tool definitions.
 #[utoipa::path(
     get,
     path = "/v1/tools",
@@ -80,11 +81,11 @@ fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
     }
 }
 
-/// Call several tools, one after the other.
+/// Call several tools in order.
 ///
-/// The server runs the calls in order and each call sees the effects of those before it. The batch is not atomic: a call that
-/// fails has its problem in its answer and changes nothing, and the calls before and after it still happen. The status is 200
-/// whenever the batch itself could be read. A token that may not use a board or agent fails only the calls that name it.
+/// Each call sees the effects of the calls before it. The batch is not atomic: a call that fails changes nothing and
+/// returns its problem, and all other calls still run. The status is 200 whenever the server could read the batch. If
+/// the token may not use a board or agent, only calls that name it fail.
 #[utoipa::path(
     post,
     path = "/v1/tools",
@@ -116,17 +117,17 @@ async fn call_tools(caller: Caller, JsonBytes(bytes): JsonBytes) -> Result<axum:
     Ok(axum::Json(ToolAnswersBody { answers }))
 }
 
-/// Call a tool as a model does.
+/// Call a tool.
 ///
-/// Admins and services call it in the name of the agent in the context, everybody else in their own. A tool acts on a board
-/// with at most the role of its set. A wrong call is answered with the mistake and a correct call (`example`), or with what to
-/// do next (`advice`). While an urgent nudge waits for the agent on the board in the context, every answer begins with it, and
-/// `complete_task` is refused once (`urgent_nudges`), which delivers it. A conversation's scratchpad lives in the server that
-/// was asked.
+/// Admins and services act as the agent in the context; all other callers act as themselves. On a board, a tool acts
+/// with at most the role of its set. An invalid call returns the mistake with a correct call (`example`) or the next
+/// step (`advice`). While an urgent nudge waits for the agent on the context's board, every response starts with it,
+/// and `complete_task` is refused once (`urgent_nudges`), which delivers it. Unless conversations are shared, a
+/// scratchpad exists only on the server that handles the call.
 #[utoipa::path(
     post,
     path = "/v1/tools/{name}",
-    params(("name" = String, Path, description = "The tool's name", example = "write_memory")),
+    params(("name" = String, Path, description = "Name of the tool", example = "write_memory")),
     request_body(content = CallToolBody, example = json!({
         "input": {"key": "plan", "content": "ship on Friday"},
         "context": {"agent": "ada", "conversation": "c-1"}
@@ -151,7 +152,7 @@ async fn call(caller: &Caller, name: &str, input: Value, mut context: ToolContex
         context.agent = caller.actor().principal.clone();
     }
     let caller = caller.clone().for_agent(&context.agent)?;
-    // Whoever names what is not theirs hears so, whether the tool would have used it or not.
+    // Checks access even if the tool does not use the agent or the board.
     caller.agent(&context.agent)?;
     if let Some(board) = context.board.as_deref().filter(|board| !board.is_empty()) {
         caller.board(board)?;

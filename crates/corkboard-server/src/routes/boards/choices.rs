@@ -11,14 +11,14 @@ pub(super) fn routes() -> Routes {
     routes!(list_choices, get_choice, add_choice, choose_branch).tag("tasks")
 }
 
-/// Which branch is taken.
+/// A decision for one branch of a choice.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"option": "cookie", "rationale": "one origin"}))]
 struct ChooseBody {
-    /// The branch's name.
+    /// Name of the branch to take.
     option: String,
-    /// Why.
+    /// Reason for the decision.
     rationale: Option<String>,
 }
 
@@ -46,7 +46,7 @@ async fn list_choices(
     params(ChoicePath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Choice>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -56,7 +56,7 @@ async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response,
     record(&view, found, |choice| choice.version, &seen, id)
 }
 
-/// Add a choice between branches, each of which begins with tasks of the board.
+/// Add a choice between branches. Each branch starts with tasks of the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices",
@@ -73,7 +73,7 @@ async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResu
 
 /// Choose a branch.
 ///
-/// Answers the tasks of the others, which are cancelled.
+/// Cancels the tasks of all other branches and returns them.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices/{choice}/choose",

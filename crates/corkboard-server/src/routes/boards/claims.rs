@@ -1,4 +1,4 @@
-//! Working on tasks: they are taken, held, and done or not.
+//! Workers claim tasks, send heartbeats, and complete, fail or release them.
 
 use std::time::Duration;
 
@@ -12,107 +12,108 @@ pub(super) fn routes() -> Routes {
     routes!(claim_task, heartbeat_task, release_task, set_task_status, complete_task, fail_task).tag("tasks")
 }
 
-/// Which task is wanted, for how long.
+/// What to claim, and for how long.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"lease_s": 900}))]
 struct ClaimBody {
-    /// For whom: for the caller, unless an admin or a service names another.
+    /// Agent that claims the task [default: the caller]. Only admins and services may name another agent.
     agent: Option<String>,
-    /// Which task; otherwise the next: one that was sent back to the caller for rework, then an assigned one, then by
-    /// priority and age.
+    /// Task to claim [default: the next ready one]. Tasks sent back to the caller for rework come first, then tasks
+    /// assigned to the caller, then the rest by priority and age.
     task: Option<TaskId>,
-    /// The epoch that the caller last had of `task`. A worker that was restarted gets its unfinished task back by this,
-    /// under a new epoch; what still has the old one is fenced.
+    /// Last epoch that the caller had for `task`. With it, a restarted worker reclaims its unfinished task under a new
+    /// epoch. Requests with the old epoch are then refused as `fenced`.
     epoch: Option<u64>,
-    /// How many seconds to wait for it.
+    /// Seconds to wait until a task is ready.
     #[schema(minimum = 0, maximum = 300)]
     wait_s: Option<f64>,
-    /// For how many seconds, if its holder is not heard of. 15 minutes, if nothing is said.
+    /// Lease duration in seconds [default: 900]. Without a heartbeat, the task is released when the lease ends.
     #[schema(minimum = 0.01, maximum = 604800)]
     lease_s: Option<f64>,
 }
 
-/// A task that was claimed, or none.
+/// The claimed task, or nulls if no task is ready.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"task": "T-1", "epoch": 1, "deadline": "2026-01-05T09:15:00Z", "attempt": 1, "rev": 7}))]
 struct ClaimedBody {
-    /// Which; null: nothing is ready.
+    /// The claimed task; null if none is ready.
     task: Option<TaskId>,
-    /// The claim's epoch: to be sent with everything that is done under it; null without a task.
+    /// Epoch of the claim; null without a task. Send it with every request for this task.
     epoch: Option<u64>,
-    /// Until when it holds, if the holder is not heard of; null without a task.
+    /// End of the lease unless a heartbeat extends it; null without a task.
     deadline: Option<Timestamp>,
-    /// Which attempt it is; null without a task.
+    /// Number of this attempt, starting at 1; null without a task.
     attempt: Option<u32>,
 }
 
-/// By which claim.
+/// The claim that a request belongs to.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"epoch": 1}))]
 struct EpochBody {
-    /// The claim's epoch; without it, a holder is told by name alone.
+    /// Epoch of the claim. Without it, the server only checks that the caller holds the task.
     epoch: Option<u64>,
 }
 
-/// Until when a task is held.
+/// The renewed lease.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"deadline": "2026-01-05T09:15:00Z", "rev": 9}))]
 struct HeldBody {
-    /// Until when, if the holder is not heard of.
+    /// End of the lease unless another heartbeat extends it.
     deadline: Timestamp,
 }
 
-/// Where a task is to go.
+/// The status to move a task to.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"status": "blocked", "reason": "no access to the database", "epoch": 1}))]
 struct StatusBody {
-    /// The state.
+    /// New status.
     status: TaskStatus,
-    /// Why, where there is something to say: blocked, failed, cancelled.
+    /// Reason, for the statuses `blocked`, `failed` and `cancelled`.
     reason: Option<String>,
-    /// The claim's epoch.
+    /// Epoch of the claim.
     epoch: Option<u64>,
 }
 
-/// What came of a task.
+/// Result of a completed task.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"summary": "tables users and sessions", "next_steps": ["index them"], "epoch": 1}))]
 struct ResultBody {
     /// What was done.
     summary: String,
-    /// What should come next.
+    /// Suggested next steps.
     #[serde(default)]
     next_steps: Vec<String>,
-    /// How far all of that may be trusted: `outside` for what came from a web page, a tool or a stranger.
+    /// Trust level of this result: `outside` if it came from a web page, a tool or an untrusted person.
     trust: Option<Trust>,
-    /// The claim's epoch.
+    /// Epoch of the claim.
     epoch: Option<u64>,
 }
 
-/// Why a task did not work.
+/// Why a task failed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "timeout", "epoch": 1}))]
 struct FailBody {
-    /// Why.
+    /// Reason for the failure.
     reason: String,
-    /// The claim's epoch.
+    /// Epoch of the claim.
     epoch: Option<u64>,
 }
 
-/// So many seconds, if that is a length of time.
+/// Converts a number of seconds; negative or huge numbers are invalid.
 pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, HttpError> {
     Duration::try_from_secs_f64(seconds).map_err(|error| HttpError::invalid("duration", format!("{what}: {error}")))
 }
 
-/// Take a task to work on it: the one that is named, or the next that is ready.
+/// Claim a task.
 ///
-/// With `wait_s`, the answer comes once there is one, or that time is over. `task` is null if nothing is ready. A worker that
-/// was restarted sends the `task` and the `epoch` that it had, and gets the same task under a new epoch.
+/// Claims the named task, or the next one that is ready. With `wait_s`, the server responds once a task is ready or the
+/// time is over. `task` is null if none is ready. A restarted worker sends the `task` and `epoch` that it had, and gets
+/// the same task under a new epoch.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/claim",
@@ -143,9 +144,10 @@ async fn claim_task(
     respond(&board, body)
 }
 
-/// Say that the holder still works on a task.
+/// Send a heartbeat for a task.
 ///
-/// The lease is renewed if that moves its deadline by more than a tenth of its length. `deadline` is the one that is stored.
+/// Renews the lease if that moves its deadline by more than a tenth of the lease duration. `deadline` is the stored
+/// one.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/heartbeat",
@@ -162,9 +164,9 @@ async fn heartbeat_task(
     respond(&board, HeldBody { deadline })
 }
 
-/// Give a task back.
+/// Release a task.
 ///
-/// Whoever runs the board takes it from its holder so.
+/// The task becomes pending again. An orchestrator can release a task that another agent holds.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/release",
@@ -181,9 +183,9 @@ async fn release_task(
     respond(&board, DoneBody {})
 }
 
-/// Move a task to another state.
+/// Change a task's status.
 ///
-/// Refused with the moves that there are (`task_move`).
+/// A status that the task cannot move to is refused with the allowed ones (`task_move`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/status",
@@ -200,9 +202,9 @@ async fn set_task_status(
     respond(&board, MovedBody { status })
 }
 
-/// Say that a task is done.
+/// Complete a task.
 ///
-/// Answers `completed`, or `review` if somebody is to look at it.
+/// The returned status is `completed`, or `review` if the task needs a review.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/complete",
@@ -219,9 +221,9 @@ async fn complete_task(
     respond(&board, MovedBody { status })
 }
 
-/// Say that a task did not work.
+/// Report that a task failed.
 ///
-/// Answers `failed`, or `pending` if it is tried again.
+/// The returned status is `failed`, or `pending` if the task will be retried.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/fail",

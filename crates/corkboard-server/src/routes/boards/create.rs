@@ -1,4 +1,4 @@
-//! Boards are made, from nothing or from another one, and deleted.
+//! Create, fork and delete boards.
 
 use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
 use corkboard::{BoardId, CreatedBoard, SpaceKind, TaskPattern, UnreadablePattern};
@@ -10,74 +10,76 @@ pub(super) fn routes() -> Routes {
     routes!(create_board, fork_board, delete_board).tag("boards")
 }
 
-/// A board to be made.
+/// A new board.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "Add login", "goal": "Users sign in", "constraints": ["no breaking changes"],
     "cores": ["house-rules"], "pattern": "best"}))]
 struct BoardBody {
-    /// The id it is to have. Otherwise it begins with words of its name, or as the token opens boards (`team-*`).
+    /// ID of the board [default: made from its name, or from the token's pattern such as `team-*`].
     id: Option<String>,
-    /// What it is called.
+    /// Name of the board.
     name: String,
-    /// What is to be accomplished; otherwise its name says it.
+    /// What the board should achieve [default: its name].
     goal: Option<String>,
-    /// Boundaries and requirements.
+    /// Constraints and requirements.
     #[serde(default)]
     constraints: Vec<String>,
-    /// The names of the memory cores that it draws on. The token must open them.
+    /// Names of the memory cores that the board uses. The token must have access to them.
     #[serde(default, alias = "memoryCores", alias = "memory_core_refs")]
     cores: Vec<String>,
-    /// What becomes of it when a task fails, where the task does not say.
+    /// What happens to the board when a task fails, for tasks that do not set their own policy.
     #[serde(default)]
     on_failure: FailurePolicy,
-    /// Its first tasks are made from a task pattern: the `best` of its cores, or `CORE:E-3`.
+    /// Task pattern to create the first tasks from: `best` for the best match in the board's cores, or a core entry
+    /// such as `CORE:E-3`.
     #[schema(value_type = Option<String>)]
     pattern: Option<TaskPattern>,
 }
 
-/// A board that was made, and what it began with.
+/// A created board and its initial content.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BoardCreatedBody)]
 #[schema(example = json!({"id": "add-login-1a2b3c4d", "drawn": ["house-rules:E-1"], "pattern": null, "tasks": [], "passed_over": [], "rev": 1}))]
 struct CreatedBody {
-    /// Its id.
+    /// ID of the board.
     id: BoardId,
-    /// What it drew from its memory cores, the best first.
+    /// Core entries that the board took over from its memory cores, best match first.
     drawn: Vec<CoreRef>,
-    /// The task pattern that its first tasks were made from; null if there is none.
+    /// Task pattern that the first tasks were created from; null if none.
     pattern: Option<CoreRef>,
-    /// Those tasks.
+    /// Tasks created from the pattern.
     tasks: Vec<TaskId>,
-    /// Task patterns that fit better and cannot be read.
+    /// Task patterns that match better but cannot be read.
     passed_over: Vec<UnreadablePattern>,
 }
 
-/// A board to be made from another.
+/// A new board made from an existing one.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"at": 1, "name": "Add login, second try"}))]
 struct ForkBody {
-    /// From what the board was at this revision; otherwise from what it is.
+    /// Revision to fork from [default: the latest].
     at: Option<u64>,
-    /// What the new board is called; otherwise as this one.
+    /// Name of the new board [default: the name of the original].
     name: Option<String>,
-    /// The id it is to have; otherwise it is made as for a new board.
+    /// ID of the new board [default: as for a new board].
     id: Option<String>,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Delete it for good: leave nothing of it in the store's files, tables and keys. It may take long.
+    /// Also erase all traces from the store's files, tables and keys. This may take a long time.
     #[serde(default)]
     hard: bool,
 }
 
-/// Make a board.
+/// Create a board.
 ///
-/// The token must open the id that it gets. Without one asked for, a token that opens some boards alone (`team-*`) makes one
-/// whose id begins so. Of what its memory cores know, the best for its name and goal is drawn.
+/// The token must have access to the board's ID. A token limited to some boards (`team-*`) gets a generated ID with
+/// that prefix unless the request names one. The board takes over those entries of its memory cores that match its name
+/// and goal best.
 #[utoipa::path(
     post,
     path = "/v1/boards",
@@ -109,10 +111,11 @@ async fn create_board(
     Ok(RevResponse::new(CreatedBody { id: board.id().clone(), drawn, pattern, tasks, passed_over }, rev).created())
 }
 
-/// Make a board from what another one is, or was.
+/// Fork a board.
 ///
-/// It is active, whatever became of the other; what was worked on is pending again. It shows no trust and no approval that
-/// the caller could not give: on the fork of an agent, decisions that were judged wait for approval again.
+/// Creates an active board from the current or an earlier revision of another, whatever the other's status. Tasks in
+/// progress are pending again. The fork contains no trust level and no approval that the caller could not give: if an
+/// agent forks a board, approved and rejected decisions wait for approval again.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/fork",
@@ -144,9 +147,9 @@ async fn fork_board(
     Ok(RevResponse::new(IdBody { id: board.id().clone() }, board.last_rev()).created())
 }
 
-/// Delete a board with its log, whatever state it is in.
+/// Delete a board and its log, in any status.
 ///
-/// What it promoted into memory cores stays there: `/v1/learnings/rollback` takes it out.
+/// Entries that it promoted into memory cores stay. To remove those, use `POST /v1/learnings/rollback`.
 #[utoipa::path(
     delete,
     path = "/v1/boards/{board}",
@@ -163,7 +166,7 @@ async fn delete_board(
         true => caller.corkboard().forget_board(board.id().as_str()).await?,
         false => caller.corkboard().delete_board(board.id().as_str()).await?,
     };
-    // A tombstone is a revision, too: a board of the same id goes on counting after it.
+    // The tombstone is a revision, too: a new board with this ID continues to count after it.
     let head = caller.log(SpaceKind::Board, board.id().as_str())?.head().await?;
     Ok(RevResponse::new(DeletedBody { deleted }, head.rev))
 }

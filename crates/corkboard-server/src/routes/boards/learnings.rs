@@ -1,4 +1,4 @@
-//! What a board taught goes into memory cores, and comes out of them again.
+//! Promote what a board learned into memory cores, and roll promotions back.
 
 use axum::Json;
 use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, WhichLearnings};
@@ -20,62 +20,62 @@ pub(super) fn routes() -> Routes {
     .tag("learnings")
 }
 
-/// How a learning is to be promoted.
+/// Changes to a learning on its promotion.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"core": "house-rules", "importance": 0.8}))]
 struct PromoteBody {
-    /// Into which core; otherwise the one that is suggested. The token must open it.
+    /// Target core [default: the suggested core]. The token must have access to it.
     core: Option<String>,
-    /// In other words. Not for agents: it would be their own words in another's name.
+    /// Replacement text. Agents may not send one, because it would appear under another author's name.
     content: Option<String>,
-    /// As another kind of memory.
+    /// Replacement kind of memory.
     kind: Option<MemoryKind>,
-    /// From 0 (trivial) to 1 (vital); otherwise its score.
+    /// Importance from 0 (trivial) to 1 (vital) [default: the learning's score].
     #[schema(minimum = 0, maximum = 1)]
     importance: Option<f32>,
-    /// All of its tags.
+    /// Complete list of tags.
     tags: Option<Vec<String>>,
-    /// How far it may be trusted. Only a person may say more than what it was made of.
+    /// Trust level. Only a person may set a higher one than that of the learning's sources.
     trust: Option<Trust>,
 }
 
-/// What is to be rolled back on a board: one of the two.
+/// Which learnings of a board to roll back: give either `learnings` or `all`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"learnings": ["D-1"], "reason": "argon2id was too slow"}))]
 struct RollBackBody {
-    /// These.
+    /// IDs of the learnings.
     learnings: Option<Vec<LearningId>>,
-    /// `true`: all that the board promoted.
+    /// `true` for all learnings that the board promoted.
     #[serde(default)]
     all: bool,
-    /// Why.
+    /// Reason for the rollback.
     reason: Option<String>,
 }
 
-/// What was taken out.
+/// The learnings that were rolled back.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"rolled_back": ["D-1"], "rev": 14}))]
 struct RolledBackBody {
-    /// The learnings that this request took out of their cores.
+    /// Learnings that this request removed from their cores.
     rolled_back: Vec<LearningId>,
 }
 
-/// What is to be rolled back everywhere: all of an author, or all of a board, which need not be there any more.
+/// What to roll back in all cores: everything from one author or from one board. The board may be deleted already.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"author": "mallory", "reason": "not one of us"}))]
 struct RollBackEverywhereBody {
-    /// Everything that somebody said, promoted or edited.
+    /// Roll back everything that this author wrote, promoted or edited.
     author: Option<String>,
-    /// Everything that was learned on a board.
+    /// Roll back everything learned on this board.
     board: Option<String>,
-    /// Why.
+    /// Reason for the rollback.
     reason: Option<String>,
 }
 
-/// See what a board may have taught: the best first, each with what became of it. Nothing is written.
+/// List possible learnings of a board with their state, best first. Read-only.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/learnings",
@@ -94,9 +94,9 @@ async fn list_learnings(
     respond(&board, page.into())
 }
 
-/// Look for what a board taught.
+/// Extract possible learnings from a board.
 ///
-/// The best first, each with what became of it. Once the board has ended, its log says that somebody looked.
+/// Returns them best first, each with its state. On a board that has ended, the log records the extraction.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/extract",
@@ -111,8 +111,8 @@ async fn extract_learnings(write: BoardWrite) -> RevResult<ItemsBody<LearningCan
 
 /// Promote a learning into a memory core.
 ///
-/// Again, it has no second effect. What was refused stays refused (`learning_refused`). No agent promotes its own words
-/// (`own_learning`).
+/// A repeat has no further effect. A refused learning cannot be promoted (`learning_refused`). An agent cannot promote
+/// its own words (`own_learning`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/{learning}/promote",
@@ -135,7 +135,7 @@ async fn promote_learning(
     respond(&board, promoted)
 }
 
-/// Say that a learning is not wanted: it is not promoted any more.
+/// Refuse a learning, so that it cannot be promoted.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/{learning}/refuse",
@@ -152,10 +152,10 @@ async fn refuse_learning(
     respond(&board, DoneBody {})
 }
 
-/// Take learnings of a board out of their cores.
+/// Roll back a board's learnings.
 ///
-/// The token must open these cores. An entry that came from elsewhere too stays, without this origin. What was rolled back
-/// may be promoted again.
+/// Removes them from their memory cores; the token must have access to these cores. An entry that also has other
+/// sources stays and only loses this one. Learnings that were rolled back can be promoted again.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/rollback",
@@ -170,17 +170,18 @@ async fn roll_back_board_learnings(
     let which = match (learnings, all) {
         (Some(learnings), false) => WhichLearnings::These(learnings),
         (None, true) => WhichLearnings::All,
-        _ => return Err(HttpError::invalid("which", "name `learnings`, or say \"all\": true")),
+        _ => return Err(HttpError::invalid("which", "send either a list of `learnings` or \"all\": true")),
     };
     let board = write.board()?;
     let rolled_back = board.roll_back_learnings(which, reason).await?;
     respond(&board, RolledBackBody { rolled_back })
 }
 
-/// Take out of every memory core what somebody said, promoted or edited, or what was learned on a board.
+/// Roll back an author or a board in all memory cores.
 ///
-/// It reaches into all cores, agents' own ones too: the token must open everything. Nothing is atomic across cores: if it
-/// fails in between, doing it again does the rest.
+/// Removes everything that the author wrote, promoted or edited, or everything learned on the board. This includes
+/// agents' own cores, so the token must have access to everything. The rollback is not atomic across cores: after a
+/// failure, repeat the request to finish it.
 #[utoipa::path(
     post,
     path = "/v1/learnings/rollback",
@@ -195,7 +196,7 @@ async fn roll_back_learnings(
     let mut roll_back = match (author, board) {
         (Some(author), None) => corkboard.roll_back_author(author),
         (None, Some(board)) => corkboard.roll_back_board(&board)?,
-        _ => return Err(HttpError::invalid("which", "name an `author` or a `board`")),
+        _ => return Err(HttpError::invalid("which", "send either an `author` or a `board`")),
     };
     if let Some(reason) = reason {
         roll_back = roll_back.reason(reason);

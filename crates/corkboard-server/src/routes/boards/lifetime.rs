@@ -1,4 +1,4 @@
-//! A board is paused, brought to its end, and put away.
+//! Pause, end, archive and purge boards.
 
 use std::time::Duration;
 
@@ -23,47 +23,47 @@ pub(super) fn routes() -> Routes {
     .tag("boards")
 }
 
-/// How a board is to be completed.
+/// How to complete a board.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(as = CompleteBoardBody, example = json!({"reason": "good enough", "unfinished": "cancel"}))]
 struct CompleteBody {
-    /// Why.
+    /// Reason for completing it.
     reason: Option<String>,
-    /// What becomes of tasks that are not finished: `refuse` (the board goes on) or `cancel`.
+    /// What to do with unfinished tasks: `refuse` keeps the board active, `cancel` cancels them.
     unfinished: Unfinished,
 }
 
-/// How a board ended.
+/// Outcome of an ended board.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BoardEndedBody)]
 #[schema(example = json!({"outcome": "success", "rev": 20}))]
 struct EndedBody {
-    /// How it ended.
+    /// Outcome of the board.
     outcome: BoardOutcome,
 }
 
-/// For how long a board is to be kept.
+/// How long to keep an archived board.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"retain_days": 30}))]
 struct ArchiveBody {
-    /// For how many days at least, from now on; otherwise as was said before, or as the server is set.
+    /// Minimum number of days to keep the board from now on [default: the previous value, or the server's setting].
     #[schema(minimum = 0)]
     retain_days: Option<u32>,
 }
 
-/// That a board is kept.
+/// How long an archived board is kept.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"retain_until": "2026-02-04T09:00:00Z", "rev": 21}))]
 struct ArchivedBody {
-    /// Until when at least.
+    /// The board is not purged before this time.
     retain_until: Timestamp,
 }
 
-/// Bring a board to its end.
+/// Complete a board.
 ///
-/// Refused (`unfinished`) while something on it is not finished, unless that is to be cancelled.
+/// Refused (`unfinished`) while a task is unfinished, unless the request says to cancel unfinished tasks.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/complete",
@@ -80,7 +80,7 @@ async fn complete_board(
     respond(&board, EndedBody { outcome })
 }
 
-/// Give a board up: what is unfinished is cancelled.
+/// Cancel a board and its unfinished tasks.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/cancel",
@@ -97,9 +97,9 @@ async fn cancel_board(
     respond(&board, EndedBody { outcome })
 }
 
-/// Put a board that has ended away, to be read for a while.
+/// Archive a board that has ended.
 ///
-/// Again, with a time: changes it.
+/// It stays readable. Repeat the request with `retain_days` to change how long the board is kept.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/archive",
@@ -116,7 +116,7 @@ async fn archive_board(
     respond(&board, ArchivedBody { retain_until })
 }
 
-/// Put a board that has ended away, and give up what it taught: it may be purged at once.
+/// Archive a board that has ended and discard its learnings, so that it can be purged immediately.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/discard",
@@ -133,9 +133,10 @@ async fn discard_board(
     respond(&board, DoneBody {})
 }
 
-/// Delete a board with its log, if nothing keeps it.
+/// Purge a board if nothing keeps it.
 ///
-/// Otherwise the problem (`board_kept`) says all that does. `POST /v1/gc` does it to all that nothing keeps.
+/// Deletes the board and its log. Otherwise the problem (`board_kept`) lists everything that keeps it. `POST /v1/gc`
+/// purges all boards that nothing keeps.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/purge",
@@ -148,7 +149,7 @@ async fn purge_board(write: BoardWrite) -> RevResult<DoneBody> {
     respond(&board, DoneBody {})
 }
 
-/// Pause a board: nobody begins a task, and nothing expires.
+/// Pause a board: no task can be started, and no deadline expires.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/pause",
@@ -165,7 +166,7 @@ async fn pause_board(
     respond(&board, DoneBody {})
 }
 
-/// Let a paused board go on: every deadline moves by the length of the pause.
+/// Resume a paused board: every deadline moves by the length of the pause.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/resume",
@@ -178,9 +179,9 @@ async fn resume_board(write: BoardWrite) -> RevResult<DoneBody> {
     respond(&board, DoneBody {})
 }
 
-/// Reopen all that failed, and what was cancelled because of it.
+/// Retry all failed tasks.
 ///
-/// Answers what is pending again.
+/// Reopens failed tasks and the tasks that were cancelled because of them. Returns the tasks that are pending again.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/retry_failed",

@@ -1,4 +1,4 @@
-//! The boards of a store.
+//! List boards.
 
 use axum::Json;
 use corkboard::{BoardId, BoardSummary, SpaceKind};
@@ -13,29 +13,29 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those in this state.
+    /// Only boards with this status.
     #[param(inline)]
     status: Option<StatusName>,
-    /// Only those that changed at this time or later.
+    /// Only boards that changed at or after this time.
     updated_since: Option<Timestamp>,
-    /// The order [default: by id].
+    /// Sort order [default: by ID].
     #[param(inline)]
     sort: Option<RecordOrder>,
 }
 
-/// Which boards.
+/// Status of a board in lists.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum StatusName {
-    /// It is worked on.
+    /// Work is in progress.
     Active,
-    /// Active, and nothing has happened on it for long.
+    /// Active, but unchanged for a long time.
     Idle,
-    /// It was brought to its end.
+    /// The board was completed.
     Completed,
-    /// It was given up.
+    /// The board was cancelled.
     Cancelled,
-    /// It is kept to be read.
+    /// The board has ended and is kept for reading.
     Archived,
 }
 
@@ -54,7 +54,7 @@ impl StatusName {
 
 /// List boards.
 ///
-/// Those that the token opens, in the order of their ids if `sort` does not say otherwise, each with the revision that it is at.
+/// Lists the boards that the token has access to, with the latest revision of each.
 #[utoipa::path(
     get,
     path = "/v1/boards",
@@ -77,7 +77,7 @@ async fn list_boards(
         let listed = caller.corkboard().boards(after.as_ref(), MOST).await?;
         let is_last = listed.len() < MOST;
         after = listed.last().map(|board| board.id.clone());
-        // One that was never made leaves no more than its id.
+        // A board without a name was never created.
         let is_meant = |board: &BoardSummary| {
             caller.sees(SpaceKind::Board, board.id.as_str())
                 && board.summary.get("name").is_some()

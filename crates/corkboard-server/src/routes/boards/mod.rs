@@ -1,4 +1,4 @@
-//! Boards: what can be read of them, and done on them. A file for each area.
+//! Routes that read and change boards, one file per area.
 
 mod choices;
 mod claims;
@@ -37,9 +37,9 @@ use crate::cursor::{PageQuery, Position, Sort, SortField, time};
 use crate::extract::text;
 use crate::routes::prelude::*;
 
-/// The header that names the epoch by which the caller is the orchestrator.
+/// Header with the epoch of the caller's orchestrator role.
 const ORCHESTRATOR: &str = "cork-orchestrator";
-/// The header that names the claim under which something is done.
+/// Header with the claim that a request belongs to.
 const CLAIM: &str = "cork-claim";
 
 pub(super) fn routes() -> Routes {
@@ -59,18 +59,18 @@ pub(super) fn routes() -> Routes {
         .merge(learnings::routes())
 }
 
-/// A path that names a board.
+/// Path parameters that name a board.
 trait OnBoard: DeserializeOwned + Send {
     fn board(&self) -> &str;
 }
 
-/// Declares a path that names a board, and perhaps something on it.
+/// Declares path parameters: a board, and optionally a record on it.
 macro_rules! board_path {
     ($path:ident $(, $record:ident: $id:ty, $about:literal)?) => {
         #[derive(Deserialize, IntoParams)]
         #[into_params(parameter_in = Path)]
         struct $path {
-            /// The board's id.
+            /// ID of the board.
             #[param(example = "add-login-1a2b3c4d")]
             board: String,
             $(
@@ -89,65 +89,64 @@ macro_rules! board_path {
 }
 
 board_path!(BoardPath);
-board_path!(TaskPath, task: TaskId, "The task's id.");
-board_path!(ChoicePath, choice: ChoiceId, "The choice's id.");
-board_path!(DecisionPath, decision: DecisionId, "The decision's id.");
-board_path!(DiscoveryPath, discovery: DiscoveryId, "The discovery's id.");
-board_path!(ArtifactPath, artifact: ArtifactId, "The artifact's id.");
-board_path!(NudgePath, nudge: NudgeId, "The nudge's id.");
+board_path!(TaskPath, task: TaskId, "ID of the task.");
+board_path!(ChoicePath, choice: ChoiceId, "ID of the choice.");
+board_path!(DecisionPath, decision: DecisionId, "ID of the decision.");
+board_path!(DiscoveryPath, discovery: DiscoveryId, "ID of the discovery.");
+board_path!(ArtifactPath, artifact: ArtifactId, "ID of the artifact.");
+board_path!(NudgePath, nudge: NudgeId, "ID of the nudge.");
 board_path!(
     LearningPath,
     learning: LearningId,
-    "The learning's id: `D-1`, `F-1`, `rework:T-1`, `estimate:word` or `sequence:one.two`."
+    "ID of the learning: `D-1`, `F-1`, `rework:T-1`, `estimate:word` or `sequence:one.two`."
 );
 
-/// As it was when.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct AtQuery {
-    /// As it was at this revision; otherwise as it is.
+    /// Revision to read [default: the latest].
     at: Option<u64>,
 }
 
-/// Something to say.
+/// An optional comment.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"comment": "good enough"}))]
 struct CommentBody {
-    /// What else there is to say.
+    /// The comment.
     comment: Option<String>,
 }
 
-/// A reason.
+/// An optional reason.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"reason": "that happens once"}))]
 struct ReasonBody {
-    /// Why.
+    /// The reason.
     reason: Option<String>,
 }
 
-/// Nothing more than that it is done.
+/// An empty response: the request succeeded.
 #[derive(Serialize, ToSchema)]
 struct DoneBody {}
 
-/// The state that a task is in now.
+/// The task's new status.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"status": "completed", "rev": 12}))]
 struct MovedBody {
-    /// The state.
+    /// Status of the task after the request.
     status: TaskStatus,
 }
 
-/// Tasks.
+/// IDs of tasks.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"tasks": ["T-3", "T-4"], "rev": 12}))]
 struct TaskIdsBody {
-    /// Their ids.
+    /// IDs of the tasks.
     tasks: Vec<TaskId>,
 }
 
-/// A request that reads a board as it is, or as it was at a revision.
+/// A request that reads the latest or an earlier revision of a board.
 struct BoardRead<P = BoardPath> {
     caller: Caller,
     path: P,
@@ -183,12 +182,12 @@ struct BoardWrite<P = BoardPath> {
 }
 
 impl<P: OnBoard> BoardWrite<P> {
-    /// The board, with all conditions. What has no version of its own cannot be compared with one.
+    /// The board under all conditions of the request. `If-Match` is refused, because the target has no version.
     fn board(&self) -> Result<Board, HttpError> {
         self.conditions.on(&self.caller, self.path.board())
     }
 
-    /// The board, with all conditions but the version that something on it must be at.
+    /// The board under all conditions but `If-Match`, and the version that `If-Match` requires.
     fn versioned(&self) -> Result<(Board, Option<u64>), HttpError> {
         self.conditions.versioned(&self.caller, self.path.board())
     }
@@ -205,18 +204,18 @@ impl<P: OnBoard> FromRequestParts<Server> for BoardWrite<P> {
     }
 }
 
-/// Responds with the revision that a board is at after the request.
+/// Responds with the board's revision after the request.
 fn respond<T>(board: &Board, body: T) -> RevResult<T> {
     Ok(RevResponse::new(body, board.last_rev()))
 }
 
-/// Responds that a record was created. Its version is the board's revision.
+/// Responds with 201. The version of the new record is the board's revision.
 fn created<T>(board: &Board, body: T) -> RevResult<T> {
     let rev = board.last_rev();
     Ok(RevResponse::new(body, rev).created().version(rev))
 }
 
-/// Responds with a record of a board, or with 304 if the caller has its version.
+/// Responds with a record of a board, or with 304 if the caller already has this version.
 fn record<T: Serialize>(
     view: &BoardView,
     found: Option<&T>,
@@ -233,9 +232,9 @@ fn record<T: Serialize>(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct RecordsQuery {
-    /// Only those that changed at this time or later.
+    /// Only records that changed at or after this time.
     updated_since: Option<Timestamp>,
-    /// The order [default: by id].
+    /// Sort order [default: by ID].
     #[param(inline)]
     sort: Option<RecordOrder>,
 }
@@ -252,7 +251,7 @@ impl SortField for RecordSort {
     const ALL: &'static [(&'static str, Self)] = &[("created_at", Self::CreatedAt), ("updated_at", Self::UpdatedAt)];
 }
 
-/// A record that is listed.
+/// A record that appears in lists.
 trait ListedRecord: BoardRecord<Id: FromStr + fmt::Display> {
     fn id(&self) -> Self::Id;
     fn created_at(&self) -> Timestamp;
@@ -280,7 +279,7 @@ macro_rules! listed_records {
 listed_records!(Decision, Discovery, Artifact, Choice, Approval, Nudge);
 
 impl RecordsQuery {
-    /// The page of a board's records of one kind.
+    /// One page of a board's records of one kind.
     fn page<R: ListedRecord>(
         &self,
         view: &BoardView,
@@ -306,9 +305,9 @@ impl RecordsQuery {
 /// The conditions of a request that writes to a board.
 struct WriteConditions {
     conditions: Conditions,
-    /// The epoch by which the caller is the orchestrator.
+    /// Epoch of the caller's orchestrator role.
     orchestrator: Option<u64>,
-    /// The claim under which it is done.
+    /// The claim that the request belongs to, with its epoch.
     claim: Option<(TaskId, u64)>,
 }
 
@@ -339,8 +338,10 @@ impl<S: Send + Sync> FromRequestParts<S> for WriteConditions {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         let ItemConditions(conditions) = ItemConditions::from_request_parts(parts, state).await?;
-        let no_epoch = || HttpError::invalid("orchestrator", "Cork-Orchestrator takes an epoch, a number");
-        let no_claim = || HttpError::invalid("claim", "Cork-Claim takes a task and an epoch: T-3@7");
+        let no_epoch = || {
+            HttpError::invalid("orchestrator", "invalid Cork-Orchestrator: expected the epoch of your role, a number")
+        };
+        let no_claim = || HttpError::invalid("claim", "invalid Cork-Claim: expected a task and an epoch like T-3@7");
         let orchestrator = text(&parts.headers, ORCHESTRATOR)?.map(|epoch| epoch.parse().map_err(|_| no_epoch()));
         let claim = text(&parts.headers, CLAIM)?.map(|claim| {
             let (task, epoch) = claim.split_once('@').ok_or_else(no_claim)?;
@@ -350,7 +351,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WriteConditions {
     }
 }
 
-/// How [`WriteConditions`] are described.
+/// OpenAPI parameters of [`WriteConditions`].
 struct Writes;
 
 impl IntoParams for Writes {
@@ -361,25 +362,25 @@ impl IntoParams for Writes {
             described.schema(Some(schema)).build()
         };
         vec![
-            if_rev("The revision that the board must be at"),
+            if_rev("Revision that the board must have"),
             idempotency_key(),
             parameter(
                 "Cork-Orchestrator",
                 ParameterIn::Header,
                 Type::Integer,
-                "The epoch by which the caller is the orchestrator: refused as fenced once another is",
+                "Epoch of the caller's orchestrator role. Refused as `fenced` if another caller has taken over the role",
             ),
             parameter(
                 "Cork-Claim",
                 ParameterIn::Header,
                 Type::String,
-                "The claim under which it is done, `T-3@7`: refused as fenced once the task is another's",
+                "The claim that the request belongs to, such as `T-3@7`. Refused as `fenced` if another caller has claimed the task",
             ),
         ]
     }
 }
 
-/// How a version that something must be at is described.
+/// OpenAPI parameter for a required version.
 struct IfMatch;
 
 impl IntoParams for IfMatch {
@@ -388,7 +389,7 @@ impl IntoParams for IfMatch {
     }
 }
 
-/// How a request that only has a name is described.
+/// OpenAPI parameter of a request that only takes an idempotency key.
 struct Named;
 
 impl IntoParams for Named {

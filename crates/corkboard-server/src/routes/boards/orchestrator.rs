@@ -12,38 +12,39 @@ pub(super) fn routes() -> Routes {
     routes!(acquire_orchestrator_role, renew_orchestrator_role, release_orchestrator_role).tag("boards")
 }
 
-/// For how long.
+/// The lease for the role.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"lease_s": 30}))]
 struct AcquireBody {
-    /// For how many seconds, if it is not renewed. 30, if nothing is said.
+    /// Lease duration in seconds [default: 30]. Renew the role before it ends.
     #[schema(minimum = 0.01, maximum = 604800)]
     lease_s: Option<f64>,
 }
 
-/// By which epoch.
+/// The epoch of a held role.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = RoleEpochBody, example = json!({"epoch": 1}))]
 struct EpochBody {
-    /// The role's epoch.
+    /// Epoch of the role.
     epoch: u64,
 }
 
-/// The role, held.
+/// The acquired or renewed role.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"epoch": 1, "deadline": "2026-01-05T09:00:30Z", "rev": 2}))]
 struct RoleBody {
-    /// The role's epoch: to be sent as `Cork-Orchestrator` with what is done in it.
+    /// Epoch of the role. Send it as `Cork-Orchestrator` with every request made in this role.
     epoch: u64,
-    /// Until when it is held, if it is not renewed.
+    /// End of the lease unless it is renewed.
     deadline: Timestamp,
 }
 
-/// Become the orchestrator, if nobody else is.
+/// Acquire the orchestrator role.
 ///
-/// Whoever was it by the same name is fenced.
+/// Succeeds if nobody else holds the role. If the caller already holds it, requests with the earlier epoch are refused
+/// as `fenced` from now on.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/acquire",
@@ -62,7 +63,7 @@ async fn acquire_orchestrator_role(
     respond(&board, RoleBody { epoch: role.epoch(), deadline: role.deadline() })
 }
 
-/// Keep the orchestrator's role.
+/// Renew the orchestrator role.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/renew",
@@ -76,7 +77,7 @@ async fn renew_orchestrator_role(write: BoardWrite, Body(EpochBody { epoch }): B
     respond(&board, RoleBody { epoch, deadline })
 }
 
-/// Give the orchestrator's role back.
+/// Release the orchestrator role.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/release",

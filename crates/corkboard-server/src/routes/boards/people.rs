@@ -1,4 +1,4 @@
-//! What people do on a board: they say something to those who work, and approve or reject decisions.
+//! Nudges to workers, and a person's approval or rejection of decisions.
 
 use std::sync::Arc;
 
@@ -26,7 +26,8 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct NudgesQuery {
-    /// Only the nudges that this agent would receive, the urgent first. The caller is that agent or may act for it.
+    /// Only nudges that this agent would receive, urgent ones first. Callers may name themselves or an agent that they
+    /// may act for.
     r#for: Option<String>,
 }
 
@@ -39,32 +40,32 @@ struct ReceiveBody {
     agent: Option<String>,
 }
 
-/// Something to be said to those who work.
+/// A message to those who work on the board.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"to": {"agent": "ada"}, "message": "Use the staging database", "priority": "urgent"}))]
 struct NudgeBody {
-    /// Target: `{"agent": "ada"}`, `"orchestrator"` or `"all"`; an agent's name alone is accepted, too.
+    /// Target: `{"agent": "ada"}`, `"orchestrator"` or `"all"`. An agent's name alone is accepted, too.
     #[serde(default)]
     to: NudgeTarget,
-    /// What is said.
+    /// Text of the nudge.
     message: String,
-    /// How much it matters.
+    /// Priority of the nudge.
     #[serde(default)]
     priority: NudgePriority,
-    /// From when on it is no longer shown.
+    /// Time after which the nudge is no longer shown.
     expires_at: Option<Timestamp>,
 }
 
-/// Those that were acknowledged.
+/// The nudges that were acknowledged.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"acknowledged": ["N-1"], "rev": 10}))]
 struct AcknowledgedBody {
-    /// Those for which that is new.
+    /// Nudges that the caller had not acknowledged before.
     acknowledged: Vec<NudgeId>,
 }
 
-/// List nudges: all of them, or those that one agent would receive. Nothing counts as delivered.
+/// List nudges, or only those that one agent would receive. Does not count as delivery.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/nudges",
@@ -91,9 +92,9 @@ async fn list_nudges(
     respond(&board, page.into())
 }
 
-/// Receive the nudges for the caller that are not acknowledged, the urgent first.
+/// Receive the caller's unacknowledged nudges, urgent ones first.
 ///
-/// They count as delivered, and are returned again until they are acknowledged. A repeat does no harm.
+/// This counts as delivery. The nudges are returned again until they are acknowledged, so a repeat is safe.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges/receive",
@@ -111,14 +112,14 @@ async fn receive_nudges(
     respond(&board, ItemsBody::all(nudges))
 }
 
-/// Read a nudge. That does not count as reading it for anybody.
+/// Read a nudge. Does not count as delivery.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/nudges/{nudge}",
     params(NudgePath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Nudge>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -128,7 +129,7 @@ async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, H
     record(&view, found, |nudge| nudge.version, &seen, id)
 }
 
-/// Say something to an agent, to the orchestrator or to all who work on the board.
+/// Send a nudge to an agent, to the orchestrator or to everyone working on the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges",
@@ -148,7 +149,7 @@ async fn add_nudge(
     created(&board, IdBody { id })
 }
 
-/// Say that the caller heeds what was said to them.
+/// Acknowledge a nudge.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges/{nudge}/ack",
@@ -161,7 +162,7 @@ async fn acknowledge_nudge(write: BoardWrite<NudgePath>) -> RevResult<Acknowledg
     respond(&board, AcknowledgedBody { acknowledged })
 }
 
-/// List what people signed off.
+/// List approvals and rejections by people.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/approvals",
@@ -178,7 +179,7 @@ async fn list_approvals(
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 
-/// Approve a decision. What waits for it may go on.
+/// Approve a decision. Tasks that wait for it may start.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/approve",
@@ -195,7 +196,7 @@ async fn approve_decision(
     respond(&board, IdBody { id })
 }
 
-/// Reject a decision: it does not hold. What waits for it may go on without it.
+/// Reject a decision, which makes it invalid. Tasks that wait for it may start without it.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/reject",

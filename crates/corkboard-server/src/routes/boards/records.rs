@@ -1,4 +1,4 @@
-//! What comes up during the work: decisions, discoveries, artifacts.
+//! Records made during the work: decisions, discoveries and artifacts.
 
 use std::sync::Arc;
 
@@ -26,17 +26,17 @@ pub(super) fn routes() -> Routes {
     .tag("records")
 }
 
-/// An artifact that was recorded.
+/// A recorded artifact.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"id": "A-2", "version": 2, "rev": 9}))]
 struct ArtifactRecordedBody {
-    /// Its id.
+    /// ID of the artifact.
     id: ArtifactId,
     /// Version number at its path, starting at 1.
     version: u64,
-    /// The SHA-256 of its bytes, if known.
+    /// SHA-256 checksum of the content, if known.
     checksum: Option<String>,
-    /// Why there is no checksum. The server reads no files.
+    /// Why there is no checksum. The server does not read files.
     no_checksum: Option<NoChecksum>,
 }
 
@@ -64,7 +64,7 @@ async fn list_decisions(
     params(DecisionPath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Decision>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -76,8 +76,8 @@ async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Respo
 
 /// Record a decision.
 ///
-/// `created_by` is whoever the token names. With `needs_approval`, the tasks that it concerns wait until a person approves or
-/// rejects it.
+/// `created_by` is the token's principal. With `needs_approval`, affected tasks wait until a person approves or rejects
+/// the decision.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions",
@@ -92,10 +92,10 @@ async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -
     created(&board, IdBody { id })
 }
 
-/// Replace a decision by another.
+/// Supersede a decision with a new one.
 ///
-/// One's own, or anyone's if the caller runs the board. Both are kept; the new one holds. An irreversible decision is
-/// replaced only by a person, with `force` (`irreversible`).
+/// Agents may supersede their own decisions; an orchestrator may supersede any. Both decisions are kept, and the new
+/// one applies. Only a person can supersede an irreversible decision, and only with `force` (`irreversible`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/supersede",
@@ -137,7 +137,7 @@ async fn list_discoveries(
     params(DiscoveryPath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Discovery>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -179,14 +179,14 @@ async fn list_artifacts(
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 
-/// Read an artifact: one version of what has a path.
+/// Read an artifact: one version of the file at its path.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/artifacts/{artifact}",
     params(ArtifactPath, AtQuery, Seen),
     responses(
         (status = 200, description = "`ETag` is its version", body = WithRev<Artifact>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]
@@ -198,9 +198,9 @@ async fn get_artifact(read: BoardRead<ArtifactPath>, seen: Seen) -> Result<Respo
 
 /// Record an artifact.
 ///
-/// By reference: the server does not look for its file. The same path again is the next version; `./a` and `x/../a` are the
-/// path `a`. Of a short text that is
-/// sent along, size and SHA-256 are worked out; those that are given must be its own (`artifact_differs`).
+/// The server stores a reference and does not read the file. Recording the same path again adds the next version; `./a`
+/// and `x/../a` are the path `a`. For a short text in `content`, the server computes size and SHA-256; if the request
+/// contains them too, they must match (`artifact_differs`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/artifacts",

@@ -1,4 +1,4 @@
-//! Whoever runs a board says who does a task, what it is worth, and whether it is tried again.
+//! Assign, review, cancel and retry tasks.
 
 use corkboard::boards::ReviewStatus;
 
@@ -8,28 +8,28 @@ pub(super) fn routes() -> Routes {
     routes!(assign_task, assign_review, review_task, cancel_task, retry_task).tag("tasks")
 }
 
-/// Who.
+/// The agent to assign.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"agent": "ada"}))]
 struct AssignBody {
-    /// The agent's name.
+    /// Name of the agent.
     agent: String,
 }
 
-/// What a task under review is worth.
+/// Review of a task.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"verdict": "needs_rework", "comment": "logout has no test"}))]
 struct ReviewBody {
-    /// The verdict.
+    /// Verdict of the review.
     verdict: ReviewStatus,
-    /// Why; required unless the verdict is `approved`.
+    /// Reason; required unless the verdict is `approved`.
     #[serde(alias = "comments")]
     comment: Option<String>,
 }
 
-/// Say who is to do a task. There is no lease until work begins.
+/// Assign a task to an agent. The lease starts when the agent starts work.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign",
@@ -43,7 +43,7 @@ async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { agent }): Bo
     respond(&board, DoneBody {})
 }
 
-/// Say who is to look at a task.
+/// Assign a reviewer to a task.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign_review",
@@ -62,8 +62,8 @@ async fn assign_review(
 
 /// Review a task: approve, request rework or reject.
 ///
-/// An assigned review is given by the assigned reviewer or a person (`not_reviewer`). No agent approves its own task
-/// (`own_task`).
+/// If a reviewer is assigned, only that reviewer or a person may review the task (`not_reviewer`). An agent cannot
+/// approve its own task (`own_task`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/review",
@@ -80,9 +80,9 @@ async fn review_task(
     respond(&board, MovedBody { status })
 }
 
-/// Cancel a task, and those that can no longer begin because of it.
+/// Cancel a task.
 ///
-/// Answers all tasks that were cancelled, the named one first.
+/// Also cancels tasks that can no longer start because of it. Returns all cancelled tasks, the named one first.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/cancel",
@@ -99,9 +99,9 @@ async fn cancel_task(
     respond(&board, TaskIdsBody { tasks })
 }
 
-/// Reopen a failed task, and what was cancelled because of it.
+/// Retry a failed task.
 ///
-/// Answers what is pending again.
+/// Reopens it together with the tasks that were cancelled because of it. Returns the tasks that are pending again.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/retry",

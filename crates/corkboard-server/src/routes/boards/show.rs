@@ -1,4 +1,4 @@
-//! A board as it is, or as it was, and what it says of itself.
+//! Read a whole board, its graph, its progress and its changes, and edit its properties.
 
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
@@ -21,43 +21,44 @@ pub(super) fn routes() -> Routes {
     .tag("boards")
 }
 
-/// What is to change about a board. What is missing stays.
+/// Changes to a board. Omitted fields stay unchanged.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"constraints": ["no breaking changes", "no new service"]}))]
 struct BoardEditBody {
-    /// What it is called.
+    /// Name of the board.
     name: Option<String>,
-    /// What is to be accomplished.
+    /// What the board should achieve.
     goal: Option<String>,
-    /// All boundaries and requirements.
+    /// Complete list of constraints and requirements.
     constraints: Option<Vec<String>>,
-    /// The names of all memory cores that it draws on; what they know is drawn anew. The token must open them.
+    /// Names of all memory cores that the board uses. It takes over their best matching entries again. The token must
+    /// have access to the cores.
     #[serde(alias = "memoryCores", alias = "memory_core_refs")]
     cores: Option<Vec<String>>,
-    /// What becomes of it when a task fails, for tasks added from now on.
+    /// What happens when a task fails, for tasks added from now on.
     on_failure: Option<FailurePolicy>,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct GraphQuery {
-    /// In which language.
+    /// Output format.
     #[serde(default)]
     #[param(inline)]
     format: Format,
-    /// As it was at this revision; otherwise as it is.
+    /// Revision to read [default: the latest].
     at: Option<u64>,
 }
 
-/// A language for graphs.
+/// Output format of a graph.
 #[derive(Clone, Copy, Default, Deserialize, ToSchema)]
 #[schema(as = BoardFormat)]
 #[serde(rename_all = "snake_case")]
 enum Format {
     /// A Mermaid flowchart.
     Mermaid,
-    /// A digraph for Graphviz.
+    /// A Graphviz digraph.
     Dot,
     /// Nodes, edges and views.
     #[default]
@@ -67,46 +68,46 @@ enum Format {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DiffQuery {
-    /// The earlier revision; 0 is the time before the first.
+    /// Earlier revision; 0 for the empty board before the first.
     #[serde(default)]
     from: u64,
-    /// The later one; otherwise the last.
+    /// Later revision [default: the latest].
     to: Option<u64>,
 }
 
-/// What changed.
+/// Changes between two revisions.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"board": "add-login-1a2b3c4d", "from": 1, "to": 2, "rev": 2,
     "changes": [{"type": "board_paused", "by": "grace"}], "text": "The board was paused by grace."}))]
 struct DiffBody {
     #[serde(flatten)]
     diff: BoardDiff,
-    /// The same in sentences, a line each.
+    /// The same changes as sentences, one per line.
     text: String,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct SearchQuery {
-    /// What is looked for.
+    /// Words to search for.
     q: String,
-    /// How many hits at most; 10 if it is not said.
+    /// Maximum number of hits [default: 10].
     #[param(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"hits": [{"id": "D-1", "kind": "decision", "title": "Which hash?", "score": 3.1,
     "snippet": "Which hash? argon2id", "author": "ada", "at": "2026-01-05T09:00:00Z", "trust": "agent"}], "rev": 9}))]
 struct BoardHitsBody {
-    /// The best first.
+    /// Hits, best first.
     hits: Vec<BoardHit>,
 }
 
 /// Read a whole board.
 ///
-/// `ETag` is the version of what it says of itself.
+/// `ETag` is the version of the board's own properties, such as its name and goal.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}",
@@ -120,7 +121,7 @@ async fn get_board(read: BoardRead) -> Result<Response, HttpError> {
     Ok(RevResponse::new(Json(document), view.rev()).version(version).whole().into_response())
 }
 
-/// Change what a board says of itself.
+/// Update a board's properties.
 #[utoipa::path(
     patch,
     path = "/v1/boards/{board}",
@@ -136,7 +137,7 @@ async fn edit_board(write: BoardWrite, Body(body): Body<BoardEditBody>) -> RevRe
     Ok(RevResponse::new(VersionBody { version }, version).version(version))
 }
 
-/// See how far a board is.
+/// Get a board's progress.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/status",
@@ -149,9 +150,9 @@ async fn get_board_status(read: BoardRead) -> Result<impl IntoResponse, HttpErro
     Ok(RevResponse::new(Json(progress), rev).whole())
 }
 
-/// Draw the graph of tasks and choices.
+/// Render the graph of tasks and choices.
 ///
-/// As JSON, or as text for Mermaid or Graphviz: the header `Cork-Rev` says its revision.
+/// As JSON, or as text for Mermaid or Graphviz. The `Cork-Rev` header contains the revision.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/graph",
@@ -176,7 +177,7 @@ async fn get_board_graph(
     Ok(RevResponse::new(drawn, view.rev()).whole().into_response())
 }
 
-/// See what changed from one revision to a later one.
+/// Compare two revisions of a board.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/diff",
@@ -198,7 +199,7 @@ async fn get_board_diff(
     Ok(RevResponse::new(DiffBody { diff, text }, to))
 }
 
-/// Look for tasks, decisions, discoveries, artifacts and choices by their words.
+/// Search tasks, decisions, discoveries, artifacts and choices.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/search",
@@ -219,7 +220,7 @@ async fn search_board(
     respond(&board, BoardHitsBody { hits })
 }
 
-/// See what agents did.
+/// List what each agent contributed.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/contributions",

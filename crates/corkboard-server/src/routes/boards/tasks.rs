@@ -1,4 +1,4 @@
-//! Tasks: what is to be done, and what waits for what.
+//! Tasks and their dependencies.
 
 use axum::Json;
 use corkboard::boards::{
@@ -30,20 +30,20 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct TasksQuery {
-    /// Only those that it shows, in its order.
+    /// Only tasks in this view, in the view's order.
     #[param(inline)]
     view: Option<TaskView>,
-    /// Only those in this state.
+    /// Only tasks with this status.
     #[param(inline)]
     status: Option<TaskStatus>,
-    /// Only those of this agent: assigned to it, or worked on by it.
+    /// Only tasks assigned to or worked on by this agent.
     assigned_to: Option<String>,
-    /// Only those that changed at this time or later.
+    /// Only tasks that changed at or after this time.
     updated_since: Option<Timestamp>,
-    /// The order [default: by id; with `view=ready`, the highest priority first].
+    /// Sort order [default: by ID; with `view=ready`, highest priority first].
     #[param(inline)]
     sort: Option<TaskOrder>,
-    /// As it was at this revision; otherwise as it is.
+    /// Revision to read [default: the latest].
     at: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ impl TasksQuery {
                 .is_none_or(|agent| task.assigned_to.as_ref().is_some_and(|assigned| assigned.as_str() == agent))
     }
 
-    /// The shortest list that has all of the tasks that are asked for. None: no task can be in the view with this status.
+    /// The shortest list that contains all requested tasks, or `None` if no task with this status can be in the view.
     fn list(&self) -> Option<TaskList> {
         use TaskStatus::{Assigned, Blocked, InProgress, Pending, Review};
         Some(match (self.view, self.status) {
@@ -87,7 +87,7 @@ impl TasksQuery {
     }
 }
 
-/// Tasks that may depend on one another, and choices between them: all of it, or nothing.
+/// Tasks with dependencies, and choices between them. All are added, or none.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"tasks": [{"key": "schema", "title": "Design the schema", "priority": 10},
@@ -96,10 +96,10 @@ impl TasksQuery {
     "choices": [{"question": "Where do sessions live?", "options": [{"name": "cookie", "tasks": ["cookies"]},
     {"name": "token", "tasks": ["tokens"]}]}]}))]
 struct TaskBatch {
-    /// The tasks. They name one another by `key`.
+    /// The tasks. They refer to one another by `key`.
     #[serde(default)]
     tasks: Vec<NewTask>,
-    /// The choices. They name tasks by `key` or id.
+    /// The choices. They refer to tasks by `key` or ID.
     #[serde(default)]
     choices: Vec<NewChoice>,
 }
@@ -108,7 +108,7 @@ struct TaskBatch {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 enum AddTasksBody {
-    /// One.
+    /// One task.
     One(NewTask),
     /// A batch.
     Batch(TaskBatch),
@@ -117,7 +117,7 @@ enum AddTasksBody {
 impl<'de> Deserialize<'de> for AddTasksBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let body = Value::deserialize(deserializer)?;
-        // Which is meant shows at once: so the error is about what was meant.
+        // Decides by the fields, so that an error is about the intended shape.
         let is_batch = body.get("tasks").or(body.get("choices")).is_some();
         let read = match is_batch {
             true => serde_json::from_value(body).map(|Strict(batch)| Self::Batch(batch)),
@@ -131,11 +131,11 @@ impl<'de> Deserialize<'de> for AddTasksBody {
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"id": null, "tasks": ["T-1", "T-2", "T-3"], "choices": [], "rev": 2}))]
 struct TasksAddedBody {
-    /// The task, if one was sent; null for a batch.
+    /// ID of the added task; null for a batch.
     id: Option<TaskId>,
-    /// The tasks, in the order of the batch.
+    /// IDs of the tasks, in the order of the batch.
     tasks: Vec<TaskId>,
-    /// The choices, in the order of the batch.
+    /// IDs of the choices, in the order of the batch.
     choices: Vec<ChoiceId>,
 }
 
@@ -147,7 +147,7 @@ struct ContextQuery {
     budget: Option<u64>,
 }
 
-/// How much to tell whoever works on a task.
+/// Options for a worker's prompt.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(as = TaskContextBody, example = json!({"budget": 8000}))]
@@ -157,19 +157,19 @@ struct ContextBody {
     budget: Option<u64>,
 }
 
-/// What a task is to wait for.
+/// A dependency to add.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"depends_on": "T-2"}))]
 struct DependencyBody {
-    /// The task that it is to wait for.
+    /// Task that must finish first.
     depends_on: TaskId,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DependencyQuery {
-    /// The task that it no longer waits for.
+    /// Task to stop waiting for.
     #[param(inline)]
     depends_on: TaskId,
 }
@@ -214,9 +214,9 @@ async fn list_tasks(
     Ok(RevResponse::new(page, view.rev()).into_response())
 }
 
-/// Add a task, or a whole plan.
+/// Add a task or a whole plan.
 ///
-/// Tasks of a plan name one another by `key`. Those that would wait for one another are refused with the way round
+/// Tasks of a plan refer to one another by `key`. A plan with circular dependencies is refused with the cycle
 /// (`cycle`), and nothing is added.
 #[utoipa::path(
     post,
@@ -258,7 +258,7 @@ async fn get_task(read: BoardRead<TaskPath>) -> Result<Response, HttpError> {
     Ok(RevResponse::new(view.task_document(task), view.rev()).version(task.version).into_response())
 }
 
-/// Change what a task says.
+/// Update a task.
 #[utoipa::path(
     patch,
     path = "/v1/boards/{board}/tasks/{task}",
@@ -272,9 +272,9 @@ async fn edit_task(write: BoardWrite<TaskPath>, Body(edit): Body<TaskEdit>) -> R
     Ok(RevResponse::new(VersionBody { version }, version).version(version))
 }
 
-/// Preview what concerns a task.
+/// Preview a worker's prompt for a task.
 ///
-/// The prompt that `POST` on the same path returns. Nothing changes: no nudge counts as delivered, and no claim is renewed.
+/// The prompt that `POST` on the same path returns. Read-only: no nudge counts as delivered, and no claim is renewed.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks/{task}/context",
@@ -291,11 +291,11 @@ async fn get_task_context(
     Ok(RevResponse::new(Json(composition), rev).whole())
 }
 
-/// Receive what concerns a task, to work on it.
+/// Get a worker's prompt for a task.
 ///
-/// A prompt within a budget of tokens: goal, constraints, results of what the task depends on, decisions, discoveries,
-/// artifacts, what memory cores know, and nudges for the caller. The nudges count as delivered, and the caller's claim on the
-/// task is renewed. A repeat does no harm.
+/// The prompt fits a token budget. It contains goal, constraints, results of the task's dependencies, decisions,
+/// discoveries, artifacts, entries from memory cores, and nudges for the caller. The nudges count as delivered, and the
+/// caller's claim on the task is renewed. A repeat is safe.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/context",
@@ -313,9 +313,9 @@ async fn receive_task_context(
     Ok(RevResponse::new(Json(composition), rev).whole())
 }
 
-/// Make a task wait for another.
+/// Add a dependency: make a task wait for another.
 ///
-/// Refused with the way round (`cycle`) if they would wait for one another.
+/// A circular dependency is refused with the cycle (`cycle`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",
@@ -331,7 +331,7 @@ async fn add_dependencies(write: BoardWrite<TaskPath>, Body(body): Body<Dependen
 
 /// Remove a dependency.
 ///
-/// The task no longer waits for the other, and may become ready. Refused once work on it has begun (`already_begun`).
+/// The task no longer waits for the other and may become ready. Refused once work on it has started (`already_begun`).
 #[utoipa::path(
     delete,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",

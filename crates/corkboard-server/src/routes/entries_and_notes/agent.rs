@@ -1,4 +1,4 @@
-//! Entries and notes of an agent's memory itself.
+//! Entries and notes of an agent's memory.
 
 use corkboard::{EntryDocument, Note, NoteId, Written};
 
@@ -12,7 +12,7 @@ use crate::routes::prelude::*;
 
 memory_routes! {
     path: "/v1/agents/{agent}" {
-        /// Whose memory.
+        /// Name of the agent.
         agent: String,
     },
     open: |caller, path| caller.agent(&path.agent)?.working(),
@@ -20,7 +20,7 @@ memory_routes! {
         list_entries: "List an agent's entries.",
         get: get_entry,
         put_entry: "Store an entry.",
-        delete_entry: "Remove an entry.";
+        delete_entry: "Delete an entry.";
         append_to_entry,
         change_entries,
     },
@@ -39,7 +39,7 @@ memory_routes! {
     params(EntryPath, Seen),
     responses(
         (status = 200, description = "The entry; `ETag` is its version", body = WithRev<EntryDocument>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]

@@ -1,4 +1,4 @@
-//! Several changes in one request: as one JSON document, or as JSON lines.
+//! Changes to several entries in one request, as one JSON document or as JSON lines.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::error::{BODY_JSON, HttpError};
 use crate::extract::{Raw, from_json, text};
 
-/// Changes of entries, in order: each is decided on the result of those before.
+/// Changes to entries, applied in order. Each sees the result of those before.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BatchBody {
@@ -18,33 +18,33 @@ pub(super) struct BatchBody {
     entries: Vec<BatchLine>,
 }
 
-/// One change of an entry. What is done to it is what is given: `value` stores, `append` adds text, `remove` removes,
-/// `rename_to` gives it another key. Exactly one of them is given.
+/// A change to one entry, with exactly one of these fields: `value` stores a value, `append` adds text, `remove`
+/// deletes the entry, `rename_to` changes its key.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BatchLine {
-    /// Which entry.
+    /// Key of the entry.
     key: String,
-    /// A value to be stored: any JSON, `null` too.
+    /// Value to store: any JSON, including `null`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Content>)]
     value: Option<Content>,
-    /// What is to be known about the value.
+    /// Metadata of the value.
     metadata: Option<EntryMetadata>,
-    /// A text to be added at the end of what is there.
+    /// Text to append.
     append: Option<String>,
-    /// What stands between the two texts.
+    /// Separator before the appended text.
     separator: Option<Separator>,
-    /// `true`: the entry is to be removed, if it is there.
+    /// `true` removes the entry if it exists.
     #[serde(default)]
     remove: bool,
-    /// Another key for the entry, under which there must be nothing.
+    /// New key of the entry. No entry may exist under it.
     rename_to: Option<String>,
-    /// The version that the entry must be at; 0: it must not exist.
+    /// Version that the entry must have; 0 means that it must not exist.
     if_version: Option<u64>,
 }
 
-/// A value that is given is one, whatever it is.
+/// Deserializes `null` as a value that is present.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Content>, D::Error> {
     Content::deserialize(deserializer).map(Some)
 }
@@ -54,12 +54,12 @@ impl BatchLine {
         let Self { key, value, metadata, append, separator, remove, rename_to, if_version } = self;
         let name = key;
         let key = Key::new(&name, limits)?;
-        let wrong = |words: &str| Err(HttpError::invalid("batch", format!("the change of {name:?}: {words}")));
+        let wrong = |words: &str| Err(HttpError::invalid("batch", format!("invalid change of {name:?}: {words}")));
         if metadata.is_some() && value.is_none() {
-            return wrong("metadata belongs to a value");
+            return wrong("`metadata` is only allowed with `value`");
         }
         if separator.is_some() && append.is_none() {
-            return wrong("separator belongs to append");
+            return wrong("`separator` is only allowed with `append`");
         }
         Ok(match (value, append, remove, rename_to) {
             (Some(value), None, false, None) => {
@@ -73,19 +73,18 @@ impl BatchLine {
             (None, None, false, Some(to)) if if_version.is_none() => {
                 EntryChange::Move { from: key, to: Key::new(&to, limits)? }
             }
-            (None, None, false, Some(_)) => return wrong("rename_to takes no if_version"),
-            _ => return wrong("give exactly one of value, append, remove and rename_to"),
+            (None, None, false, Some(_)) => return wrong("`rename_to` cannot be combined with `if_version`"),
+            _ => return wrong("send exactly one of `value`, `append`, `remove` and `rename_to`"),
         })
     }
 }
 
-/// The changes of a request.
 pub(super) struct EntryBatch {
     lines: Vec<BatchLine>,
 }
 
 impl EntryBatch {
-    /// The changes as the library takes them.
+    /// Converts the changes to those of the library.
     pub(super) fn changes(self, limits: &Limits) -> Result<Vec<EntryChange>, HttpError> {
         self.lines.into_iter().map(|line| line.change(limits)).collect()
     }
@@ -105,21 +104,21 @@ impl<S: Send + Sync> FromRequest<S> for EntryBatch {
             }
             "application/x-ndjson" | "application/jsonl" => Ok(Self { lines: lines(&bytes)? }),
             _ => {
-                let detail = "a batch is application/json or application/x-ndjson";
+                let detail = "invalid Content-Type: must be application/json or application/x-ndjson";
                 Err(HttpError::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE))
             }
         }
     }
 }
 
-/// A change per line; blank lines are passed over.
+/// Parses one change per line and skips blank lines.
 fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, HttpError> {
     let numbered = (1u64..).zip(bytes.split(|byte| *byte == b'\n'));
     let said = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     said.map(|(number, line)| {
         let read = serde_json::from_slice::<Strict<_>>(line);
         read.map(|Strict(change)| change).map_err(|error| {
-            // The parser counts lines within what it is given: that is one.
+            // The parser sees one line only, so its own line number is always 1.
             let detail = format!("in line {number}: {error}");
             HttpError::invalid(BODY_JSON, detail).with("line", Some(number.into()))
         })

@@ -1,49 +1,49 @@
-//! Bodies of requests and answers.
+//! Bodies of requests and responses for entries and notes.
 
 use corkboard::cores::Trust;
 use corkboard::{Content, EntryMetadata, Separator};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What is to be stored.
+/// A value to store.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::routes) struct EntryBody {
     /// Any JSON value.
     pub(super) value: Content,
-    /// What is to be known about it. It replaces what was known.
+    /// Metadata, which replaces all earlier metadata of the entry.
     #[serde(default)]
     pub(super) metadata: EntryMetadata,
 }
 
-/// Text to be added at the end of a text.
+/// Text to append to an entry.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::routes) struct AppendBody {
     /// The text.
     pub(super) text: String,
-    /// What stands between the two: `none`, or `line` for a new line unless the text is the first.
+    /// Separator before the text: `none`, or `line` for a line break unless the entry is empty.
     #[serde(default)]
     pub(super) separator: Separator,
 }
 
-/// A note to be added.
+/// A note to add.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::routes) struct NoteBody {
-    /// What it says.
+    /// Text of the note.
     pub(super) text: String,
-    /// How far it may be trusted: `outside` for what came from a web page, a tool or a stranger. Nobody can give more than
-    /// they have.
+    /// Trust level: `outside` if it came from a web page, a tool or an untrusted person. Callers cannot set a higher
+    /// level than their own.
     pub(super) trust: Option<Trust>,
 }
 
-/// What a batch did.
+/// Result of a batch.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlaceChangedBody)]
 pub(in crate::routes) struct ChangedBody {
-    /// The version that what it wrote has now.
+    /// Version of the entries that the batch wrote.
     pub(super) version: u64,
-    /// How many changes there were.
+    /// Number of changes.
     pub(super) changes: u64,
 }

@@ -12,9 +12,9 @@ use crate::routes::prelude::*;
 
 memory_routes! {
     path: "/v1/agents/{agent}/conversations/{conversation}" {
-        /// Whose memory.
+        /// Name of the agent.
         agent: String,
-        /// Which conversation. It begins with the first write.
+        /// ID of the conversation. The first write starts it.
         conversation: String,
     },
     open: |caller, path| caller.agent(&path.agent)?.conversation(&path.conversation)?,
@@ -22,14 +22,14 @@ memory_routes! {
         list_conversation_entries: "List a conversation's entries.",
         get: get_conversation_entry,
         put_conversation_entry: "Store a conversation's entry.",
-        delete_conversation_entry: "Remove a conversation's entry.";
+        delete_conversation_entry: "Delete a conversation's entry.";
         append_to_conversation_entry,
         change_conversation_entries,
     },
     notes: "conversations" {
         list_conversation_notes: "List a conversation's notes.",
         add_conversation_note: "Add a note to a conversation.",
-        remove_conversation_note: "Remove a note of a conversation.",
+        remove_conversation_note: "Remove a note from a conversation.",
     },
 }
 
@@ -41,7 +41,7 @@ memory_routes! {
     params(EntryPath, Seen),
     responses(
         (status = 200, description = "The entry; `ETag` is its version", body = WithRev<EntryDocument>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]

@@ -1,4 +1,4 @@
-//! Entries and notes: of an agent's memory itself, of its scopes and of its conversations. The three have the same routes.
+//! Entries and notes of an agent's memory, of its scopes and of its conversations. All three have the same routes.
 
 mod agent;
 mod batch;
@@ -20,7 +20,7 @@ pub(super) fn routes() -> Routes {
     agent::routes().merge(scope::routes()).merge(conversation::routes())
 }
 
-/// A scope that is kept in the store.
+/// Opens a scope that exists in the store.
 pub(super) async fn open_scope(caller: &Caller, agent: &str, id: ScopeId) -> Result<Scope, HttpError> {
     caller.agent(agent)?.working().scope(id).await?.ok_or_else(|| no_scope(id))
 }
@@ -29,8 +29,8 @@ pub(super) fn no_scope(id: ScopeId) -> HttpError {
     HttpError::not_found(format!("there is no scope {id}"))
 }
 
-/// Defines the handlers that the three have in common, and `routes()`. `open` gives the `MemoryHandle` that a path names;
-/// `get` is the handler that reads an entry, which each defines itself.
+/// Defines the handlers that the three have in common, and `routes()`. `open` evaluates to the `MemoryHandle` for a
+/// path. `get` names the handler that reads an entry, which each module defines itself.
 macro_rules! memory_routes {
     (
         path: $base:tt { $($field:tt)* },
@@ -63,7 +63,7 @@ macro_rules! memory_routes {
         #[into_params(parameter_in = Path)]
         struct EntryPath {
             $($field)*
-            /// The entry's key.
+            /// Key of the entry.
             key: String,
         }
 
@@ -71,7 +71,7 @@ macro_rules! memory_routes {
         #[into_params(parameter_in = Path)]
         struct NotePath {
             $($field)*
-            /// The note's number.
+            /// Number of the note.
             note: NoteId,
         }
 
@@ -80,7 +80,7 @@ macro_rules! memory_routes {
             path = concat!($base, "/entries"),
             tag = $entries_tag,
             summary = $list_summary,
-            description = "By key, a page at a time.",
+            description = "Sorted by key unless `sort` says otherwise.",
             params(MemoryPath, EntriesQuery, PageQuery),
             responses((status = 200, description = "A page", body = WithRev<ItemsBody<EntryDocument>>), Problems)
         )]
@@ -99,7 +99,7 @@ macro_rules! memory_routes {
             path = concat!($base, "/entries/{key}"),
             tag = $entries_tag,
             summary = $put_summary,
-            description = "It overwrites what is there, unless a condition is named.",
+            description = "Replaces an existing entry unless a condition forbids it.",
             params(EntryPath, ItemConditions),
             request_body(content = EntryBody, example = json!({
                 "value": {"city": "Paris"},
@@ -107,7 +107,7 @@ macro_rules! memory_routes {
             })),
             responses(
                 (status = 200, description = "It was replaced", body = WithRev<Written>),
-                (status = 201, description = "It is new", body = WithRev<Written>),
+                (status = 201, description = "It was created", body = WithRev<Written>),
                 Problems
             )
         )]
@@ -128,7 +128,7 @@ macro_rules! memory_routes {
             summary = $delete_summary,
             $(description = $delete_description,)?
             params(EntryPath, ItemConditions),
-            responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
+            responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
         )]
         async fn $delete(
             $caller: Caller,
@@ -139,9 +139,9 @@ macro_rules! memory_routes {
             write::remove_entry(&memory, &$path.key, conditions).await
         }
 
-        /// Add text at the end of a text.
+        /// Append text to an entry.
         ///
-        /// Or start one. Appends of several writers never conflict.
+        /// Creates the entry if it does not exist. Concurrent appends never conflict.
         #[utoipa::path(
             post,
             path = concat!($base, "/entries/{key}/append"),
@@ -149,8 +149,8 @@ macro_rules! memory_routes {
             params(EntryPath, ItemConditions),
             request_body(content = AppendBody, example = json!({"text": "Tried A: too slow", "separator": "line"})),
             responses(
-                (status = 200, description = "It was added", body = WithRev<Written>),
-                (status = 201, description = "It is the first", body = WithRev<Written>),
+                (status = 200, description = "It was appended", body = WithRev<Written>),
+                (status = 201, description = "It was created", body = WithRev<Written>),
                 Problems
             )
         )]
@@ -166,7 +166,7 @@ macro_rules! memory_routes {
 
         /// Change several entries in one revision.
         ///
-        /// All of it, or nothing. JSON lines are taken too: each line is one of `entries`.
+        /// All changes are applied, or none. The body may also be JSON lines, each line an item of `entries`.
         #[utoipa::path(
             post,
             path = concat!($base, "/entries:batch"),
@@ -183,7 +183,7 @@ macro_rules! memory_routes {
                     example = "{\"key\": \"plan\", \"value\": 1}\n{\"key\": \"old\", \"remove\": true}\n"
                 )
             )),
-            responses((status = 200, description = "All of it was done", body = WithRev<ChangedBody>), Problems)
+            responses((status = 200, description = "All changes were applied", body = WithRev<ChangedBody>), Problems)
         )]
         async fn $change(
             $caller: Caller,
@@ -238,7 +238,7 @@ macro_rules! memory_routes {
             tag = $notes_tag,
             summary = $remove_note_summary,
             params(NotePath, SpaceConditions),
-            responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
+            responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
         )]
         async fn $remove_note(
             $caller: Caller,

@@ -13,20 +13,19 @@ use crate::cursor::{Cursor, PageQuery, Sort, SortField, page, share, time};
 use crate::error::HttpError;
 use crate::response::{ItemsBody, RevResponse, RevResult};
 
-/// Which entries are listed.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EntriesQuery {
-    /// Only those whose keys begin so.
+    /// Only entries whose key starts with this prefix.
     prefix: Option<String>,
-    /// Only those with this tag.
+    /// Only entries with this tag.
     tag: Option<String>,
-    /// Only those of this kind.
+    /// Only entries of this kind.
     #[param(inline)]
     kind: Option<MemoryKind>,
-    /// Only those written at this time or later (`metadata.at`).
+    /// Only entries written at or after this time (`metadata.at`).
     updated_since: Option<Timestamp>,
-    /// The order [default: by key].
+    /// Sort order [default: by key].
     #[param(inline)]
     sort: Option<EntryOrder>,
 }
@@ -43,14 +42,13 @@ impl SortField for EntrySort {
     const ALL: &'static [(&'static str, Self)] = &[("at", Self::At), ("importance", Self::Importance)];
 }
 
-/// Which notes are listed.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct NotesQuery {
-    /// Where to go on: `next` of the page before.
+    /// Where to continue: `next` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<Cursor>,
-    /// How many at most; 100 if it is not said.
+    /// Maximum number of notes [default: 100].
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }

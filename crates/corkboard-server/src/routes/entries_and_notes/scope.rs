@@ -12,9 +12,9 @@ use crate::routes::prelude::*;
 
 memory_routes! {
     path: "/v1/agents/{agent}/scopes/{scope}" {
-        /// Whose memory.
+        /// Name of the agent.
         agent: String,
-        /// Which scope: its id.
+        /// ID of the scope.
         scope: ScopeId,
     },
     open: |caller, path| open_scope(&caller, &path.agent, path.scope).await?,
@@ -22,38 +22,40 @@ memory_routes! {
         list_scope_entries: "List a scope's own entries.",
         get: get_scope_entry,
         put_scope_entry: "Store a scope's entry.",
-        delete_scope_entry: "Remove a scope's entry.",
-            "Of its own entries: the parent's, if it has one under the key, shows again.";
+        delete_scope_entry: "Delete a scope's entry.",
+            "Deletes only the scope's own entry. An entry of the parent under the same key becomes visible again.";
         append_to_scope_entry,
         change_scope_entries,
     },
     notes: "scopes" {
         list_scope_notes: "List a scope's own notes.",
         add_scope_note: "Add a note to a scope.",
-        remove_scope_note: "Remove a note of a scope.",
+        remove_scope_note: "Remove a note from a scope.",
     },
 }
 
-/// An entry, and where it was found.
+/// An entry and its location.
 #[derive(Serialize, ToSchema)]
 struct FoundBody {
     #[serde(flatten)]
     entry: EntryDocument,
-    /// The scope that it is in: the one that was asked, or one above it. Nil is the agent's memory itself.
+    /// The scope that contains the entry: the requested one or one of its ancestors. The nil UUID is the agent's memory
+    /// itself.
     scope: ScopeId,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ReachQuery {
-    /// Only the scope's own entries.
+    /// Only look in the scope itself, not in its ancestors.
     #[serde(default)]
     local: bool,
 }
 
 /// Read a scope's entry.
 ///
-/// As the scope sees it: its own, or else its parent's, and so on to the agent's memory itself. `scope` says where it is.
+/// Returns the scope's own entry, or else the nearest ancestor's, up to the agent's memory itself. `scope` names the
+/// location.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scopes/{scope}/entries/{key}",
@@ -61,7 +63,7 @@ struct ReachQuery {
     params(EntryPath, ReachQuery, Seen),
     responses(
         (status = 200, description = "The entry; `ETag` is its version", body = WithRev<FoundBody>),
-        (status = 304, description = "It is the version that you have"),
+        (status = 304, description = "The version has not changed"),
         Problems
     )
 )]

@@ -75,7 +75,7 @@ pub(in crate::routes) async fn clear(memory: &MemoryHandle, conditions: SpaceCon
     Ok(RevResponse::new(ClearedBody { removed }, rev))
 }
 
-/// 201 for a key that was not there before.
+/// Responds with 201 if the key is new.
 pub(in crate::routes) fn written(written: Written) -> RevResponse<Written> {
     let answer = RevResponse::new(written, written.version).version(written.version);
     if written.is_update { answer } else { answer.created() }

@@ -1,4 +1,4 @@
-//! The page that shows every route and tries it. All that it needs is in the program.
+//! The API reference at `/docs/`, a page that lists all routes and can call them. The binary contains all its files.
 
 use std::error::Error;
 use std::io::Read;
@@ -18,7 +18,7 @@ use crate::error::HttpError;
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
-/// What the page may load and call: this server alone. Swagger UI's style sheet holds its pictures.
+/// The page may load from and call only this server. Swagger UI's style sheet embeds its images as data URLs.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -31,9 +31,9 @@ pub(super) fn routes() -> Router<Server> {
         .route("/docs/{*file}", get(file))
 }
 
-/// A file of Swagger UI that the page loads. The program holds it compressed.
+/// A file of Swagger UI, which the binary stores compressed.
 async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, HttpError> {
-    let no_file = || HttpError::not_found("there is no such file: /docs/ shows all routes");
+    let no_file = || HttpError::not_found("there is no such file; open /docs/ for the API reference");
     if !["swagger-ui.css", "index.css", "swagger-ui-bundle.js"].contains(&name.as_str()) {
         return Err(no_file());
     }
