@@ -1,4 +1,4 @@
-//! All that one agent remembers.
+//! The memory of one agent: its handle, and the state that handles share in this process.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -32,26 +32,23 @@ use crate::options::Options;
 use crate::search::Search;
 use crate::{Result, ids};
 
-/// The engines of one store: agents, boards and memory cores.
 pub(crate) type Engines = (Arc<Engine<AgentState>>, Arc<Engine<BoardState>>, Arc<Engine<CoreState>>);
 
-/// What the handles of one agent share in this process.
+/// State shared by all handles of one agent in this process.
 pub(crate) struct AgentRuntime {
     pub(super) id: AgentId,
     pub(super) engine: Arc<Engine<AgentState>>,
     pub(super) slot: Arc<Slot<AgentState>>,
-    /// The boards of the same store.
     boards: Arc<Engine<BoardState>>,
-    /// Its memory cores.
     cores: Arc<Engine<CoreState>>,
     pub(super) ephemeral: Ephemeral,
-    /// The spaces of its conversations.
+    /// Engine that holds the agent's conversations: this process's memory or the shared store.
     pub(super) conversations: Arc<Engine<AgentState>>,
     pub(super) factories: Factories,
     pub(super) merging: tokio::sync::Mutex<()>,
     pub(super) events: broadcast::Sender<MemoryEvent>,
     pub(super) meters: Arc<Meters>,
-    /// What ticks and flushes goes on for as long as there are handles.
+    /// Keeps the background tasks (ticks, flushes) alive while handles exist.
     corkboard: Arc<dyn Any + Send + Sync>,
 }
 
@@ -94,7 +91,7 @@ impl AgentRuntime {
         self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked)
     }
 
-    /// Has a request decided by the ephemeral scopes.
+    /// Submits a request to the ephemeral scopes.
     pub(super) fn ask_ephemeral(
         &self,
         actor: &AuthenticatedActor,
@@ -121,11 +118,10 @@ impl AgentRuntime {
     }
 
     pub(crate) fn expire_ephemeral(&self) {
-        // A tick is never refused.
         let _ = self.ask_ephemeral_as_system(AgentCommand::Tick);
     }
 
-    /// Disposes an ephemeral scope and all below it. Nothing if it was disposed before.
+    /// Disposes an ephemeral scope and all scopes below it. Returns `None` if it was already disposed.
     pub(super) fn dispose_ephemeral(&self, scope: ScopeId) -> Option<u64> {
         match self.ask_ephemeral_as_system(AgentCommand::DisposeScope { scope }).ok()?.reply {
             AgentReply::Cleared { entries } => Some(entries),
@@ -139,7 +135,7 @@ impl AgentRuntime {
             let scopes = state.scopes().map(|(id, scope)| (id, scope.parent));
             scopes.filter(|(_, parent)| state.scope(*parent).is_none()).collect()
         });
-        // Read after the children: a parent that is not there now was disposed, it is not yet to come.
+        // Read the durable state after the children: a parent missing now was disposed, rather than not created yet.
         let current = self.engine.current(&self.slot).await?;
         for (scope, parent) in below_durable {
             if current.state.scope(parent).is_none() {
@@ -149,12 +145,12 @@ impl AgentRuntime {
         Ok(())
     }
 
-    /// Disposes all ephemeral scopes, and ends all conversations. Returns how many entries went.
+    /// Disposes all ephemeral scopes and ends all conversations. Returns how many entries were removed.
     pub(crate) async fn dispose_beside_log(&self) -> Result<u64> {
         Ok(self.dispose_ephemeral_scopes() + self.end_conversations().await?)
     }
 
-    /// Disposes all ephemeral scopes. Returns how many entries went.
+    /// Disposes all ephemeral scopes. Returns how many entries were removed.
     pub(crate) fn dispose_ephemeral_scopes(&self) -> u64 {
         match self.ask_ephemeral_as_system(AgentCommand::ClearAll).map(|answer| answer.reply) {
             Ok(AgentReply::Cleared { entries }) => entries,
@@ -183,12 +179,12 @@ impl AgentRuntime {
 /// Watches the log of an agent's memory.
 pub type AgentWatch = Watch<AgentState>;
 
-/// All that one agent remembers. No handle reaches another agent's memory.
+/// An agent's memory. A handle never reaches another agent's memory.
 #[derive(Clone)]
 pub struct AgentMemory {
     runtime: Arc<AgentRuntime>,
     actor: AuthenticatedActor,
-    /// What else this handle opens.
+    /// Other spaces that this handle may open.
     allowed_spaces: AllowedSpaces,
 }
 
@@ -197,23 +193,23 @@ impl AgentMemory {
         Self { runtime, actor, allowed_spaces }
     }
 
-    /// Whose memory this is.
+    /// The agent that owns this memory.
     pub fn agent_id(&self) -> &AgentId {
         &self.runtime.id
     }
 
-    /// The same memory in another name: entries and the log show it as author.
+    /// A handle to the same memory that acts as `actor`, who is recorded as the author of changes.
     pub fn acting_as(&self, actor: Actor) -> Self {
         Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
-    /// Working memory: available in every tier.
+    /// Working memory, which every license tier includes.
     pub fn working(&self) -> WorkingMemory {
         let handle = MemoryHandle { agent: self.runtime.clone(), actor: self.actor.clone(), location: Location::Root };
         WorkingMemory { handle }
     }
 
-    /// A conversation's scratchpad. There is nothing in it until it is written to.
+    /// A conversation's scratchpad. It is empty until the first write.
     pub fn conversation(&self, id: &str) -> Result<Conversation> {
         let id = ConversationId::new(id, &self.runtime.engine.options.limits)?;
         let space = self.runtime.conversation_space(id);
@@ -228,30 +224,30 @@ impl AgentMemory {
         self.runtime.list_conversations().await
     }
 
-    /// What was done to the memory on a day, by UTC: a line per write.
+    /// The changes made to the memory on a day (UTC), one line per write.
     pub async fn activity(&self, date: Date) -> Result<DayActivity> {
         Ok(self.view().await?.activity(date))
     }
 
-    /// The days on which the memory was written to, oldest first, and how often.
+    /// The days on which the memory was written to, oldest first, with the number of writes.
     pub async fn active_days(&self) -> Result<Vec<(Date, u64)>> {
         Ok(self.view().await?.active_days())
     }
 
-    /// The state as it is now, and the time in it.
+    /// The current state, and the current time on its clock.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
         let current = self.runtime.engine.current(&self.runtime.slot).await?;
         let now = self.runtime.engine.now(&self.runtime.slot, &current);
         Ok((current, now))
     }
 
-    /// A memory core of the same store, in the name of this handle's actor.
+    /// A memory core of the same store, acting as this handle's actor.
     pub(super) fn core_of(&self, id: CoreId) -> Core {
         let AgentRuntime { cores, corkboard, .. } = &*self.runtime;
         Core::new(id, self.actor.clone(), cores.clone(), corkboard.clone())
     }
 
-    /// A board of the same store, in the name of this handle's actor.
+    /// A board of the same store, acting as this handle's actor.
     pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
         let AgentRuntime { engine, boards, cores, corkboard, .. } = &*self.runtime;
         let id = BoardId::new(board_id, &engine.options.limits)?;
@@ -260,12 +256,12 @@ impl AgentMemory {
         Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone(), allowed_spaces))
     }
 
-    /// What this process keeps of the memory beside its log.
+    /// Usage of the ephemeral scopes, which are not in the log.
     pub(crate) fn ephemeral_usage(&self) -> Usage {
         self.runtime.ephemeral.usage()
     }
 
-    /// What a handle to a part of the memory needs.
+    /// The runtime and the actor, for handles to parts of the memory.
     pub(super) fn parts(&self) -> (Arc<AgentRuntime>, AuthenticatedActor) {
         (self.runtime.clone(), self.actor.clone())
     }
@@ -278,14 +274,15 @@ impl AgentMemory {
         self.runtime.engine.options.clone()
     }
 
-    /// The revision that the memory is at.
+    /// The current revision of the memory.
     pub async fn rev(&self) -> Result<u64> {
         Ok(self.runtime.engine.current(&self.runtime.slot).await?.head.rev)
     }
 
-    /// Everything durable at this moment, as a value to be kept elsewhere: working memory, and long-term memory where the
-    /// tier has it. The two are spaces of their own, read one after the other: what is written in between may be in the
-    /// second and not in the first. Ephemeral scopes belong to the process and are not part of it.
+    /// Returns a snapshot of everything durable: working memory and, if the tier includes it, long-term memory.
+    ///
+    /// The two are separate spaces, read one after the other. A change made in between may be in long-term memory but
+    /// not in working memory. Ephemeral scopes belong to the process and are left out.
     pub async fn snapshot(&self) -> Result<MemorySnapshot> {
         let (current, now) = self.current().await?;
         let long_term = match self.long_term_if_any()? {
@@ -296,8 +293,9 @@ impl AgentMemory {
         Ok(MemorySnapshot { long_term, ..snapshot })
     }
 
-    /// Looks for entries and notes by their words, in the root scope and all durable scopes, the best first. A
-    /// query that is blank, or longer than [`Limits::query_bytes`](crate::Limits::query_bytes), is refused. Await it:
+    /// Searches entries and notes by their words, in the root scope and all durable scopes. The best hits come first. A
+    /// query that is blank or longer than [`Limits::query_bytes`](crate::Limits::query_bytes) is refused. Await the
+    /// result:
     ///
     /// ```
     /// # use corkboard::Corkboard;
@@ -312,7 +310,7 @@ impl AgentMemory {
         Search::new(&self.runtime.engine, &self.runtime.slot, query, search::hits)
     }
 
-    /// Counts over all of the memory.
+    /// Returns statistics over the agent's whole memory.
     pub async fn stats(&self) -> Result<MemoryStats> {
         let window = self.context_window().compose(ContextRequest::new()).await?;
         let (current, now) = self.current().await?;
@@ -326,7 +324,7 @@ impl AgentMemory {
         };
         let kept = long_term.as_ref();
         let used = states.iter().map(|state| state.usage().bytes).sum::<u64>() + kept.map_or(0, |kept| kept.bytes);
-        // Long-term memory is a space of its own, with as much room.
+        // Long-term memory is a separate space with its own limit of the same size.
         let spaces = 1 + u64::from(long_term.is_some());
         let limit = self.options().limits.state_bytes.saturating_mul(spaces);
         Ok(MemoryStats {
@@ -347,7 +345,8 @@ impl AgentMemory {
         })
     }
 
-    /// Watches the memory's log, whoever writes it: first what came after `from_rev` (0 for all), then what comes.
+    /// Watches the memory's log, including writes by other processes: first the revisions after `from_rev` (0 for all),
+    /// then new ones as they are committed.
     pub async fn watch(&self, from_rev: u64) -> Result<AgentWatch> {
         self.runtime.engine.watch(self.runtime.slot.clone(), from_rev).await
     }

@@ -1,4 +1,4 @@
-//! Several changes in one revision, given one by one or computed from what is there.
+//! Several changes in one revision, either listed or computed from the current state.
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Separator};
 use corkboard_core::{EntryMetadata, Key, Refusal, Request, ScopeState};
@@ -11,9 +11,10 @@ use crate::conditions::condition_methods;
 use crate::engine::{Answer, RequestSource};
 use crate::{Conditions, Result};
 
-/// Several changes in one revision: all of them, or none. Made by `batch`; answers the version that what it wrote has now.
+/// Several changes in one revision: all are applied, or none. Created by [`MemoryHandle::batch`]; returns the version
+/// of the entries that it wrote.
 ///
-/// Each change is decided on the result of those before it. The limits hold for the whole.
+/// Each change is decided on the result of the changes before it. The limits apply to the final result.
 ///
 /// ```
 /// # use corkboard::Corkboard;
@@ -34,7 +35,7 @@ pub struct Batch<'a> {
 condition_methods!(impl['a] Batch<'a>: if_rev, idempotency_key, conditions);
 
 impl Batch<'_> {
-    /// Stores a value, overwriting what is there.
+    /// Stores a value, replacing the current one.
     pub fn set<T: Serialize + ?Sized>(self, key: &str, value: &T) -> Self {
         self.with(|handle| {
             let type_name = std::any::type_name::<T>().into();
@@ -49,7 +50,7 @@ impl Batch<'_> {
         })
     }
 
-    /// Adds text at the end of a text, or starts one.
+    /// Appends text to a text entry, or creates the entry.
     pub fn append(self, key: &str, text: &str) -> Self {
         self.with(|handle| {
             let (key, text) = (Key::new(key, handle.limits())?, text.into());
@@ -57,13 +58,13 @@ impl Batch<'_> {
         })
     }
 
-    /// Removes an entry, if it is there.
+    /// Removes an entry, if it exists.
     pub fn remove(self, key: &str) -> Self {
         self.with(|handle| Ok(EntryChange::Remove { key: Key::new(key, handle.limits())?, if_version: None }))
     }
 
-    /// Gives an entry another key. All that is known about it stays. It must be there
-    /// ([`Refusal::NoEntry`](crate::Refusal::NoEntry)), and nothing may be under the other key
+    /// Renames an entry, keeping its value and metadata. Refused if the entry does not exist
+    /// ([`Refusal::NoEntry`](crate::Refusal::NoEntry)) or the new key is taken
     /// ([`Refusal::Conflict`](crate::Refusal::Conflict)).
     pub fn rename(self, from: &str, to: &str) -> Self {
         self.with(|handle| {
@@ -72,12 +73,12 @@ impl Batch<'_> {
         })
     }
 
-    /// Any change, with metadata and conditions of its own.
+    /// Adds any change, with its own metadata and conditions.
     pub fn change(self, change: EntryChange) -> Self {
         self.with(|_| Ok(change))
     }
 
-    /// What is wrong with a change is said when the batch is awaited.
+    /// Adds a change. An invalid one is reported when the batch is awaited.
     fn with(mut self, change: impl FnOnce(&MemoryHandle) -> Result<EntryChange>) -> Self {
         if let Ok(changes) = &mut self.changes {
             match change(self.handle) {
@@ -104,8 +105,8 @@ impl<'a> IntoFuture for Batch<'a> {
 }
 
 impl MemoryHandle {
-    /// Changes this scope by a function of what is there. No other change comes between; the function may run again if
-    /// someone was faster. Returns the version of what was written.
+    /// Changes this scope with a function of its current state. No other change is applied in between; if another
+    /// writer commits first, the function runs again. Returns the version of the entries written.
     pub(crate) async fn change<F>(&self, mut compute: F) -> Result<u64>
     where
         F: FnMut(&ScopeState, Timestamp) -> Result<Vec<EntryChange>> + Send + 'static,
@@ -133,7 +134,7 @@ mod tests {
     use crate::memory::handle::Location;
     use crate::{Content, Corkboard, Error};
 
-    /// One more than what is there, under a key.
+    /// A change that increments the counter under a key.
     fn one_more(scope: &ScopeState, now: Timestamp) -> Result<Vec<EntryChange>> {
         let key = Key::new("n", &crate::Limits::default())?;
         let count: u64 = scope.get("n", now).map_or(0, |entry| entry.value.parse().unwrap());

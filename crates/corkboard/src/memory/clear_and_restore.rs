@@ -1,4 +1,4 @@
-//! Clearing an agent's memory as a whole, and restoring it from a snapshot.
+//! Clearing an agent's whole memory, and restoring it from a snapshot.
 
 use corkboard_core::FORMAT_VERSION;
 use corkboard_core::agent::{AgentCommand, AgentReply, MemorySnapshot};
@@ -10,23 +10,23 @@ use crate::engine::{Answer, RequestSource};
 use crate::knowledge::Core;
 use crate::{Conditions, Error, Result};
 
-/// What [`AgentMemory::clear`] clears.
+/// Parts of the memory that [`AgentMemory::clear`] clears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClearOptions {
-    /// Working memory: entries and notes of the root scope, and all scopes with theirs.
+    /// Clear working memory: the entries and notes of the root scope, and all other scopes.
     pub working: bool,
-    /// Long-term memory.
+    /// Clear long-term memory.
     pub long_term: bool,
 }
 
 impl Default for ClearOptions {
-    /// Working memory, not long-term memory.
+    /// Clears working memory only.
     fn default() -> Self {
         Self { working: true, long_term: false }
     }
 }
 
-/// Whether something happened now, or is what a request of the same name got before.
+/// Whether a request took effect now, or is a repeat (by idempotency key) of one that did.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Happened {
     Now,
@@ -34,13 +34,16 @@ enum Happened {
 }
 
 impl AgentMemory {
-    /// Replaces the whole memory by a snapshot of the same agent. Working memory is replaced in one revision, which is
-    /// returned; ephemeral scopes are disposed. If the snapshot holds long-term memory, that is replaced after it, in a
-    /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
-    /// does both. A snapshot without long-term memory leaves it as it is. `if_rev` is the revision of working memory.
+    /// Replaces the whole memory with a snapshot of the same agent. Returns the revision that replaced working memory.
+    /// `if_rev` compares the revision of working memory.
     ///
-    /// An agent or a service brings no more trust by it than it can give, and no note in another's name, but for what stands in
-    /// the memory in the same words.
+    /// Working memory is replaced in one revision, and ephemeral scopes are disposed. Long-term memory, if the snapshot
+    /// has it, is replaced afterwards in a separate revision. The two steps are not atomic: if the second fails, the
+    /// first has happened, and restoring again does both. A snapshot without long-term memory leaves long-term memory
+    /// unchanged.
+    ///
+    /// An agent or a service cannot use a snapshot to bring in more trust than it may give, or notes in another
+    /// author's name. Notes and entries that already exist with the same words are exempt.
     pub fn restore(&self, snapshot: MemorySnapshot) -> Write<'_, u64> {
         Write::new(move |conditions| async move {
             let rev = self.restore_if(snapshot, conditions).await?;
@@ -55,7 +58,7 @@ impl AgentMemory {
         let long_term = snapshot.long_term.take();
         let image = Box::new(snapshot.memory_of(self.agent_id())?);
         let long_term = self.long_term_to_restore(long_term)?;
-        // Refused before anything is replaced, unless there is nothing to replace.
+        // Check permission before replacing anything, unless long-term memory would stay the same.
         if let Some((core, image)) = &long_term
             && let Err(denied) = core.check_may(CoreAction::Replace)
             && core.image().await? != *image
@@ -68,7 +71,7 @@ impl AgentMemory {
             self.parts().0.dispose_beside_log().await?;
         }
         if let Some((core, image)) = long_term {
-            // What has a name is written under it even if nothing changes: later, it could.
+            // With an idempotency key, write even if nothing changes now: a later repeat could find a different core.
             let must = name.is_some() && core.check_may(CoreAction::Replace).is_ok();
             if must || core.image().await? != image {
                 named(&core, name).replace(image).await?;
@@ -77,15 +80,15 @@ impl AgentMemory {
         Ok(answer.rev)
     }
 
-    /// Clears what the options say: working memory, then long-term memory, each in a revision of its own. Returns how many
-    /// entries went, those that were forgotten included. There is no way back but a snapshot. `if_rev` is the revision of
-    /// working memory, or of long-term memory where that alone is cleared.
+    /// Clears the parts named in `options`: working memory, then long-term memory, each in a separate revision. Returns
+    /// how many entries were removed, including forgotten ones. Only a snapshot can undo it. `if_rev` compares the
+    /// revision of working memory, or of long-term memory if only that is cleared.
     pub fn clear(&self, options: ClearOptions) -> Write<'_, u64> {
         Write::new(move |conditions| self.clear_if(options, conditions))
     }
 
     async fn clear_if(&self, options: ClearOptions, conditions: Conditions) -> Result<(u64, u64)> {
-        // Refused before anything is cleared.
+        // Check permission before clearing anything.
         let long_term = options.long_term.then(|| self.long_term_for(CoreAction::Clear)).transpose()?;
         let long_term = long_term.map(|core| named(&core, conditions.idempotency_key.clone()));
         let (long_term, cleared) = match options.working {
@@ -109,11 +112,10 @@ impl AgentMemory {
         Ok((answer.rev, entries + ephemeral))
     }
 
-    /// Has a command decided under conditions.
     async fn ask_if(&self, command: AgentCommand, conditions: Conditions) -> Result<(Answer<AgentReply>, Happened)> {
         let (runtime, actor) = self.parts();
         let request = conditions.request(command, &self.options().limits)?;
-        // What has a name and is new is a revision that was not there before.
+        // With an idempotency key, a revision newer than the last one seen means that the request took effect now.
         let seen = if request.idempotency.is_some() { Some(self.rev().await?) } else { None };
         let answer = runtime.ask(&actor, RequestSource::Request(request)).await?;
         let happened = if seen.is_some_and(|seen| answer.rev <= seen) { Happened::Before } else { Happened::Now };
@@ -121,7 +123,7 @@ impl AgentMemory {
     }
 }
 
-/// The core, with the name of a request.
+/// The core, writing with this idempotency key if there is one.
 fn named(core: &Core, name: Option<String>) -> Core {
     name.map_or(core.clone(), |name| core.idempotency_key(name))
 }

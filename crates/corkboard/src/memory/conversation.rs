@@ -1,7 +1,7 @@
-//! A conversation's scratchpad (seed 000): a space with one scope, which expires when nobody uses it.
+//! A conversation's scratchpad: a space with one scope, which expires when nobody uses it.
 //!
-//! `Options::conversations` says which store holds these spaces: the memory of this process, or the shared store. A client of a
-//! server reads and writes them there, as it does with all spaces.
+//! `Options::conversations` chooses the store for these spaces: the memory of this process, or the shared store. A
+//! client of a server reads and writes them on the server, like all spaces.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -26,24 +26,25 @@ use crate::scratchpad::ScratchpadContents;
 use crate::store::ListedSpace;
 use crate::{Error, Options, Result};
 
-/// Spaces listed at a time.
+/// Number of spaces listed per page.
 const PAGE: usize = 1000;
 
 /// A conversation in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConversationInfo {
-    /// Its id.
+    /// The conversation's ID.
     pub id: ConversationId,
-    /// How many entries it has.
+    /// Number of entries.
     pub entries: u64,
-    /// How many notes it has.
+    /// Number of notes.
     pub notes: u64,
-    /// When it was last read or written, to 1 % of [`Options::conversation_idle`](crate::Options::conversation_idle).
+    /// When it was last read or written, accurate to 1 % of
+    /// [`Options::conversation_idle`](crate::Options::conversation_idle).
     pub used_at: Timestamp,
 }
 
-/// What a list of spaces says about a conversation.
+/// The counts in a conversation's stored summary.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ConversationSummary {
@@ -52,7 +53,6 @@ struct ConversationSummary {
     used_at_ms: i64,
 }
 
-/// One conversation's space.
 #[derive(Clone)]
 pub(super) struct ConversationSpace {
     pub(super) id: ConversationId,
@@ -66,7 +66,7 @@ impl AgentRuntime {
         ConversationSpace { scope: scope_of(&id), id, slot }
     }
 
-    /// Has a command decided in a conversation, which begins with it if need be.
+    /// Submits a request to a conversation, which starts with its first write.
     pub(super) async fn ask_conversation(
         &self,
         actor: &AuthenticatedActor,
@@ -80,7 +80,8 @@ impl AgentRuntime {
         engine.ask(&space.slot, actor.clone(), Usage::default(), self.conversing(space, asked)).await
     }
 
-    /// A new conversation needs room among the others. Two that begin at the same instant may pass the limit together.
+    /// Checks that the agent may start another conversation. Two that start at the same instant can exceed the limit
+    /// together.
     async fn check_conversation_limit(&self, space: &ConversationSpace) -> Result<()> {
         let engine = &self.conversations;
         let current = engine.current(&space.slot).await?;
@@ -92,7 +93,7 @@ impl AgentRuntime {
         Ok(Limits::check(LimitName::ConversationsPerAgent, listed.len() as u64 + 1, allowed)?)
     }
 
-    /// What is asked of a conversation, so that it begins and is renewed with it. A server does that by itself.
+    /// Wraps a request so that it starts or renews the conversation. A server does this itself.
     fn conversing(&self, space: &ConversationSpace, asked: RequestSource<AgentState>) -> RequestSource<AgentState> {
         let is_kept_here = self.conversations.remote().is_none();
         let ConversationSpace { id, scope, .. } = space.clone();
@@ -118,8 +119,8 @@ impl AgentRuntime {
         u64::try_from(self.conversations.options.conversation_idle.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// A conversation's space as it is now, and the time in it. Reading is a use: it renews the conversation, at most 100 times
-    /// within the idle time. Where a server keeps it, the server renews it.
+    /// The current state of a conversation's space, and the current time on its clock. Reading counts as use: it renews
+    /// the conversation, at most 100 times per idle time. For a conversation on a server, the server renews it.
     pub(super) async fn conversation_now(
         &self,
         space: &ConversationSpace,
@@ -137,14 +138,14 @@ impl AgentRuntime {
             _ => return Ok((current, now)),
         };
         if let Err(error) = used {
-            tracing::debug!(space = %slot.id, %error, "the conversation could not be renewed or ended yet");
+            tracing::debug!(space = %slot.id, %error, "could not renew or end the conversation; will retry on the next use");
         }
         let current = engine.current(slot).await?;
         let now = engine.now(slot, &current);
         Ok((current, now))
     }
 
-    /// Hands a conversation's scope, as it is now, to `read`. One that has not begun is empty.
+    /// Calls `read` with the current scope of a conversation. A conversation that has not started is empty.
     pub(super) async fn view_conversation<R>(
         &self,
         space: &ConversationSpace,
@@ -156,7 +157,7 @@ impl AgentRuntime {
         Ok(read(&state, state.scope(space.scope).ok_or_else(missing)?, now))
     }
 
-    /// The agent's conversations, in the order of their ids.
+    /// The agent's conversations, ordered by ID.
     async fn listed_conversations(&self, engine: &Engine<AgentState>, limit: usize) -> Result<Vec<ListedSpace>> {
         let prefix = SpaceId::conversations_of(&self.id);
         let (mut found, mut after) = (Vec::new(), prefix.clone());
@@ -184,13 +185,14 @@ impl AgentRuntime {
         Ok(listed.into_iter().filter_map(info).collect())
     }
 
-    /// The engines that may hold conversations of the agent: the one in use, and the store's, which other processes may use.
+    /// The engines that may hold conversations of the agent: the one in use, and the store's, which other processes may
+    /// use.
     fn conversation_engines(&self) -> impl Iterator<Item = &Arc<Engine<AgentState>>> {
         let others = Some(&self.engine).filter(|engine| !Arc::ptr_eq(engine, &self.conversations));
         std::iter::once(&self.conversations).chain(others)
     }
 
-    /// Ends all conversations of the agent. Returns how many entries went.
+    /// Ends all conversations of the agent. Returns how many entries were removed.
     pub(crate) async fn end_conversations(&self) -> Result<u64> {
         let mut entries = 0;
         for engine in self.conversation_engines() {
@@ -202,7 +204,8 @@ impl AgentRuntime {
         Ok(entries)
     }
 
-    /// Forgets something in all conversations of the agent, for good. Returns how much went.
+    /// Permanently forgets something in all conversations of the agent. Returns how many entries and notes were
+    /// removed.
     pub(super) async fn forget_in_conversations(&self, actor: &AuthenticatedActor, forget: &Forget) -> Result<u64> {
         let mut removed = 0;
         for engine in self.conversation_engines() {
@@ -223,14 +226,13 @@ impl AgentRuntime {
     }
 }
 
-/// When to end a conversation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Now,
     IfIdle,
 }
 
-/// Deletes a conversation's space if its idle time is over. Returns whether it did.
+/// Deletes a conversation's space if its idle time is over. Returns whether it was deleted.
 pub(crate) async fn end_if_idle(
     engine: &Arc<Engine<AgentState>>,
     slot: &Arc<Slot<AgentState>>,
@@ -239,7 +241,8 @@ pub(crate) async fn end_if_idle(
     Ok(end(engine, slot, events, End::IfIdle).await?.is_some())
 }
 
-/// Deletes a conversation's space, and tells subscribers. Returns how many entries went; none: there was nothing to end.
+/// Deletes a conversation's space and notifies subscribers. Returns how many entries were removed, or `None` if there
+/// was nothing to end.
 async fn end(
     engine: &Arc<Engine<AgentState>>,
     slot: &Arc<Slot<AgentState>>,
@@ -270,7 +273,7 @@ async fn end(
     Ok(Some(current.state.usage().entries))
 }
 
-/// A conversation's scope has an id that follows from the conversation's, so that it is known before there is one.
+/// The ID of a conversation's scope, derived from the conversation's ID so that it is known before the scope exists.
 fn scope_of(id: &ConversationId) -> ScopeId {
     let hash = blake3::derive_key("corkboard 2026 conversation scope", id.as_str().as_bytes());
     let mut bytes = [0; 16];
@@ -278,9 +281,10 @@ fn scope_of(id: &ConversationId) -> ScopeId {
     ScopeId(Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-/// A conversation's scratchpad. It begins with the first write and ends when it is deleted, when nobody has used it for
-/// [`Options::conversation_idle`](crate::Options::conversation_idle), or, unless conversations are
-/// [shared](crate::Conversations::Shared), with the process that keeps it. Reads never fall back to the agent's memory.
+/// A conversation's scratchpad. It starts with the first write. It ends when it is deleted or when nobody has used it
+/// for [`Options::conversation_idle`](crate::Options::conversation_idle). Unless conversations are
+/// [shared](crate::Conversations::Shared), it also ends with the process that holds it. Reads never fall back to the
+/// agent's memory.
 #[derive(Clone)]
 pub struct Conversation {
     pub(super) handle: MemoryHandle,
@@ -295,22 +299,21 @@ impl Deref for Conversation {
     }
 }
 
-/// What a conversation holds.
 #[derive(Default)]
 pub(crate) struct EntriesAndNotes {
-    /// By key.
+    /// Sorted by key.
     pub(crate) entries: Vec<(Key, Arc<Entry>)>,
-    /// In the order they were added.
+    /// In the order in which they were added.
     pub(crate) notes: Vec<Note>,
 }
 
 impl Conversation {
-    /// Its id.
+    /// The conversation's ID.
     pub fn id(&self) -> &ConversationId {
         &self.space.id
     }
 
-    /// All of it, as a value that goes into a prompt.
+    /// The whole scratchpad, as a value for a prompt.
     pub async fn contents(&self) -> Result<ScratchpadContents> {
         self.handle
             .read_scope(|_, scope, now| {
@@ -325,7 +328,7 @@ impl Conversation {
             .await
     }
 
-    /// All of it, each with how far it may be trusted.
+    /// All entries and notes, each with its trust.
     pub(crate) async fn entries_and_notes(&self) -> Result<EntriesAndNotes> {
         self.handle
             .read_scope(|_, scope, now| EntriesAndNotes {
@@ -347,10 +350,11 @@ impl Conversation {
         &self.agent.engine.options
     }
 
-    /// Has a command decided that came as text.
+    /// Submits a command that came as text; it must change this conversation's scope.
     pub(crate) async fn ask(&self, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
         if request.command.changed_scope() != Some(self.space.scope) {
-            let message = format!("a conversation takes changes of its own scope, {}", self.space.scope);
+            let message =
+                format!("a command for a conversation must change the conversation's scope {}", self.space.scope);
             return Err(Error::Command { message });
         }
         self.handle.ask(RequestSource::Request(request)).await

@@ -1,4 +1,4 @@
-//! An agent's ephemeral scopes: a second state of the same kind that lives in this process and is never stored.
+//! An agent's ephemeral scopes: a second agent state that lives in this process and is never stored.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ use crate::replay::{replayed, replayed_key};
 
 pub(super) type State = Revisioned<AgentState>;
 
-/// Writers change the state in place; the first reader after them takes a copy (which costs nothing until the next write)
-/// and leaves it for the others.
+/// Copy-on-read state. Writers change `working` in place. The first reader after a write publishes a copy for all
+/// readers; the copy shares its data and costs nothing until the next write.
 pub(super) struct Ephemeral {
     working: Mutex<State>,
     published: ArcSwapOption<State>,
@@ -34,23 +34,23 @@ impl Default for Ephemeral {
     }
 }
 
-/// Who writes, and under which rules.
+/// The actor, limits and clock of one write.
 #[derive(Clone, Copy)]
 pub(super) struct Circumstances<'a> {
     pub(super) agent: &'a AgentId,
     pub(super) actor: &'a Actor,
     pub(super) limits: &'a Limits,
     pub(super) outside: Usage,
-    /// What the clock shows.
+    /// Time shown by the process's clock.
     pub(super) now: Timestamp,
     pub(super) clock: &'a dyn Clock,
-    /// The first of the ids that may be needed.
+    /// First of the IDs that the command may assign.
     pub(super) first_id: Uuid,
     pub(super) events: &'a broadcast::Sender<MemoryEvent>,
 }
 
 impl Ephemeral {
-    /// Hands the state, as it is now, to `read`. No lock is held meanwhile.
+    /// Calls `read` with the current state, without holding a lock.
     pub(super) fn with<R>(&self, read: impl FnOnce(&AgentState) -> R) -> R {
         let published = self.published.load();
         if let Some(state) = published.as_ref() {
@@ -59,18 +59,18 @@ impl Ephemeral {
         read(&self.publish().state)
     }
 
-    /// The state as it is now, with its revision.
+    /// The current state, with its revision.
     pub(super) fn shared(&self) -> Arc<State> {
         self.published.load_full().unwrap_or_else(|| self.publish())
     }
 
-    /// The time in it when the clock shows `time`.
+    /// The time of the space when the clock shows `time`.
     pub(super) fn now(&self, time: Timestamp, clock: &dyn Clock) -> Timestamp {
         self.clock.now(time, self.shared().last_at, clock)
     }
 
     fn publish(&self) -> Arc<State> {
-        // Published under the lock, or a writer's retraction could be overtaken.
+        // Publish under the lock: otherwise this copy could overwrite a writer's reset of `published`.
         let working = self.working.lock();
         let state = Arc::new(working.clone());
         self.published.store(Some(state.clone()));
@@ -82,7 +82,6 @@ impl Ephemeral {
         self.working.lock().state.usage()
     }
 
-    /// Decides and applies a command.
     pub(super) fn ask(
         &self,
         circumstances: &Circumstances<'_>,
@@ -92,7 +91,7 @@ impl Ephemeral {
         let Circumstances { agent, actor, limits, outside, now: time, clock, first_id, events } = circumstances;
         let (mut working, request) = match asked {
             RequestSource::Request(request) => (self.working.lock(), Cow::Borrowed(&*request)),
-            // The closure is the caller's, so it runs outside the lock; and again if someone was faster.
+            // The caller's closure runs outside the lock, and runs again if another writer came first.
             RequestSource::Computed(_) => loop {
                 let seen = self.working.lock().clone();
                 let request = asked.request(&seen.state, self.clock.now(*time, seen.last_at, *clock))?.into_owned();
@@ -119,7 +118,7 @@ impl Ephemeral {
         }
         let before = working.state.usage();
         let names = events.receiver_count().gt(&0).then(|| working.state.clone());
-        // It was decided on this very state, so it fits.
+        // The commit was decided on this very state under the lock, so it applies.
         let _ = working.apply(&commit, CommitId::NONE, limits);
         listener::count_resident(before, working.state.usage());
         listener::tell(events, agent, &commit, [&working.state, names.as_ref().unwrap_or(&working.state)]);

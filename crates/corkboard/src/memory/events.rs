@@ -1,4 +1,4 @@
-//! What this process did to a memory: seed 004's events, typed.
+//! Typed events for subscribers, about changes that this process made to a memory.
 
 use std::sync::Arc;
 
@@ -6,93 +6,93 @@ use corkboard_core::agent::{AgentEvent, AgentReply, AgentState};
 use corkboard_core::{AgentId, Commit, Key, ScopeId, ScopeName};
 use jiff::Timestamp;
 
-/// Something that happened to an agent's memory. `scope_name` and `scope_id` are absent for the root scope.
+/// A change to an agent's memory. `scope_name` and `scope_id` are absent for the root scope.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum MemoryEvent {
     /// A value was stored.
     Set {
-        /// Whose memory.
+        /// The agent whose memory changed.
         agent_id: AgentId,
-        /// Under which key.
+        /// The key of the entry.
         key: Key,
-        /// The type it was written from.
+        /// Name of the type that the value was written from.
         type_name: Arc<str>,
-        /// When.
+        /// When the change was committed.
         timestamp: Timestamp,
-        /// In which scope, by name.
+        /// Name of the entry's scope.
         scope_name: Option<ScopeName>,
-        /// In which scope.
+        /// ID of the entry's scope.
         scope_id: Option<ScopeId>,
         /// Whether the key existed before.
         is_update: bool,
     },
-    /// A value was removed, or its time was over.
+    /// A value was removed or expired.
     Removed {
-        /// Whose memory.
+        /// The agent whose memory changed.
         agent_id: AgentId,
-        /// Under which key.
+        /// The key of the entry.
         key: Key,
-        /// When.
+        /// When the change was committed.
         timestamp: Timestamp,
-        /// In which scope, by name.
+        /// Name of the entry's scope.
         scope_name: Option<ScopeName>,
-        /// In which scope.
+        /// ID of the entry's scope.
         scope_id: Option<ScopeId>,
-        /// Whether it expired.
+        /// Whether the entry expired.
         expired: bool,
     },
     /// A scope was created.
     ScopeCreated {
-        /// Whose memory.
+        /// The agent whose memory changed.
         agent_id: AgentId,
-        /// What it is called.
+        /// Name of the new scope.
         scope_name: ScopeName,
-        /// Its id.
+        /// ID of the new scope.
         scope_id: ScopeId,
-        /// The scope it falls back to, unless that is the root.
+        /// The scope that it falls back to, unless that is the root.
         parent_scope_id: Option<ScopeId>,
-        /// When.
+        /// When the change was committed.
         timestamp: Timestamp,
     },
     /// A scope was disposed.
     ScopeDisposed {
-        /// Whose memory.
+        /// The agent whose memory changed.
         agent_id: AgentId,
-        /// What it was called.
+        /// Name of the disposed scope.
         scope_name: ScopeName,
-        /// Its id.
+        /// ID of the disposed scope.
         scope_id: ScopeId,
-        /// How many entries went with it.
+        /// Number of entries removed with the scope.
         entries_cleared: u64,
-        /// When.
+        /// When the change was committed.
         timestamp: Timestamp,
     },
     /// A scope's entries and notes were removed.
     Cleared {
-        /// Whose memory.
+        /// The agent whose memory changed.
         agent_id: AgentId,
-        /// In which scope.
+        /// ID of the cleared scope.
         scope_id: Option<ScopeId>,
-        /// How many entries went.
+        /// Number of entries removed.
         entries_cleared: u64,
-        /// When.
+        /// When the change was committed.
         timestamp: Timestamp,
     },
     /// A memory was restored from a snapshot.
     Restored {
-        /// Whose memory.
+        /// The agent whose memory changed.
         agent_id: AgentId,
-        /// How many entries it has now.
+        /// Number of entries after the restore.
         entries: u64,
-        /// When.
+        /// When the change was committed.
         timestamp: Timestamp,
     },
 }
 
 impl MemoryEvent {
-    /// The event that a subscriber hears, if any: notes have none. `event` is one of the commit's; the states
-    /// are those after and before it, or after and before the batch it was part of.
+    /// The subscriber event for `event`, one of the commit's events; `None` for notes, notebooks and merges. `states`
+    /// are the states after and before the commit, or after and before the batch of commits that contains it.
     pub(crate) fn of(
         agent_id: &AgentId,
         event: &AgentEvent,
@@ -104,7 +104,7 @@ impl MemoryEvent {
             if id.is_root() {
                 return (None, None);
             }
-            // A scope may have come and gone in the same commit.
+            // One commit may create and dispose a scope.
             let gone = || commit.events.iter().find_map(|event| disposed_name(event, *id));
             let known = states.iter().find_map(|state| state.scope(*id));
             (known.map(|scope| &scope.name).or_else(gone).cloned(), Some(*id))

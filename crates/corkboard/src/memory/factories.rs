@@ -1,4 +1,4 @@
-//! `get_or_set`: one factory per key at a time.
+//! `get_or_set` runs one factory per key at a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -7,7 +7,7 @@ use corkboard_core::ScopeId;
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
-/// The keys whose values are being made.
+/// The keys whose factories are running.
 #[derive(Default)]
 pub(super) struct Factories {
     keys: Mutex<HashMap<(ScopeId, String), Weak<Turns>>>,
@@ -16,8 +16,8 @@ pub(super) struct Factories {
 type Turns = tokio::sync::Mutex<()>;
 
 impl Factories {
-    /// Waits for the turn to make this key's value. A turn ends when its guard is dropped, be it by success, failure or
-    /// cancellation; then the next one looks whether there is a value now.
+    /// Waits for the turn to make this key's value. A turn ends when its guard is dropped, after success, failure or
+    /// cancellation. The next caller then checks whether the value exists.
     pub(super) async fn turn(&self, scope: ScopeId, key: &str) -> OwnedMutexGuard<()> {
         let turns = {
             let mut keys = self.keys.lock();

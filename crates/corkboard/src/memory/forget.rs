@@ -1,4 +1,4 @@
-//! Forgetting for good: out of the state, the log and the store's files.
+//! Permanent forgetting: removes values from the state, the log and the store's files.
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Forget};
 use corkboard_core::{Actor, Key, NoteId, Request};
@@ -8,42 +8,45 @@ use super::write::{Future, unexpected};
 use crate::engine::{RequestSource, joined};
 use crate::{Error, Result};
 
-/// What [`AgentMemory::forget`] did.
+/// Result of [`AgentMemory::forget`].
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Forgotten {
-    /// How many entries or notes were removed from the memory, over all scopes.
+    /// Number of entries and notes removed from the memory, over all scopes.
     pub removed: u64,
-    /// How many revisions of the log were rewritten.
+    /// Number of log revisions that were rewritten.
     pub revisions: u64,
-    /// Where copies are that were promoted to memory cores: those are forgotten there.
+    /// Memory cores that hold promoted copies. The copies must be forgotten there.
     pub copies: Vec<String>,
 }
 
 impl AgentMemory {
-    /// Forgets all values that a key has or ever had, in every scope and for good: in the log, the snapshot, and the
-    /// store's files. The revisions stay, without the values. It goes through the whole log and may take long.
+    /// Permanently forgets all values that a key has or ever had, in every scope. They are removed from the log, the
+    /// snapshot and the store's files; the revisions stay without the values. This reads the whole log and may take
+    /// long.
     ///
-    /// An entry that was renamed is forgotten with it under all the keys it had or has. A copy that a merge made of it under
-    /// another key is an entry of its own: that key is to be forgotten as well.
+    /// A renamed entry is forgotten under all keys it has or had. A merge may have copied it to another key: that copy
+    /// is a separate entry, and its key must be forgotten too.
     pub fn forget(&self, key: &str) -> ForgetForGood {
         let key = Key::new(key, &self.options().limits);
         ForgetForGood { memory: self.clone(), forget: key.map(Forget::entry).map_err(Error::from), if_rev: None }
     }
 
-    /// Forgets a note of any durable scope, and every other that says the same, as [`AgentMemory::forget`] does.
+    /// Permanently forgets a note of any durable scope, and all notes with the same text, like [`AgentMemory::forget`].
     pub fn forget_note(&self, id: NoteId) -> ForgetForGood {
         self.forget_for_good(Forget::note(id))
     }
 
-    /// Forgets whatever is described, as [`AgentMemory::forget`] does.
+    /// Permanently forgets the described items, like [`AgentMemory::forget`].
     pub fn forget_for_good(&self, forget: Forget) -> ForgetForGood {
         ForgetForGood { memory: self.clone(), forget: Ok(forget), if_rev: None }
     }
 }
 
-/// Forgets something for good. Made by [`AgentMemory::forget`] and the like. It takes no idempotency key: to forget again is to
-/// finish what was begun, and whoever asks again wants it gone, whatever was written since.
+/// A permanent deletion that runs when awaited. Created by [`AgentMemory::forget`] and similar methods.
+///
+/// It does not accept an idempotency key. Forgetting again finishes an interrupted deletion and also removes values
+/// written since.
 #[must_use = "nothing is forgotten until this is awaited"]
 pub struct ForgetForGood {
     memory: AgentMemory,
@@ -52,7 +55,7 @@ pub struct ForgetForGood {
 }
 
 impl ForgetForGood {
-    /// Only if the whole memory is at this revision.
+    /// Forgets only if the whole memory is at this revision.
     pub fn if_rev(mut self, rev: u64) -> Self {
         self.if_rev = Some(rev);
         self
@@ -61,7 +64,7 @@ impl ForgetForGood {
     async fn run(self) -> Result<Forgotten> {
         let Self { memory, forget, if_rev } = self;
         let (mut forget, (runtime, actor)) = (forget?, memory.parts());
-        // A task of its own: a caller who stops waiting must not leave half of it.
+        // Run in a separate task, so that the deletion completes even if the caller stops waiting.
         joined(tokio::spawn(async move {
             let AgentRuntime { engine, slot, .. } = &*runtime;
             if let Some(remote) = engine.remote() {
@@ -73,17 +76,17 @@ impl ForgetForGood {
                 other => Err(unexpected(other)),
             };
             let command = |forget: &Forget| AgentCommand::Forget { forget: forget.clone() };
-            // Under a condition first, before anything goes. What is ephemeral goes before the last look at what is stored: it
-            // could be merged into it meanwhile.
+            // Check the condition first, before anything is removed. Remove ephemeral values before the final pass over
+            // the stored ones, because a merge could copy them into the store in the meantime.
             let mut removed = 0;
             if if_rev.is_some() {
                 let stored = Request { if_rev, ..Request::new(command(&forget)) };
                 removed += count(runtime.ask(&actor, RequestSource::Request(stored)).await?.reply)?;
             }
             let ephemeral = match &forget {
-                // Ephemeral notes have numbers of their own.
+                // Ephemeral notes are numbered separately, so match them by text.
                 Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
-                // Ephemeral memory has no notebooks: nothing is found there.
+                // Ephemeral memory has no notebooks.
                 Forget::Entry { .. } | Forget::Notebook { .. } => forget.clone(),
             };
             removed += runtime.forget_in_conversations(&actor, &ephemeral).await?;

@@ -1,5 +1,5 @@
 //! The handle behind [`WorkingMemory`](super::WorkingMemory), [`Scope`](super::Scope) and
-//! [`Conversation`](super::Conversation): what can be done with the entries and notes of one scope.
+//! [`Conversation`](super::Conversation): reads and writes the entries and notes of one scope.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,8 +28,8 @@ use crate::{Conditions, Error, Result};
 /// The entries and notes of one scope of an agent's memory. [`WorkingMemory`](super::WorkingMemory) (the root scope),
 /// [`Scope`](super::Scope) and [`Conversation`](super::Conversation) dereference to it.
 ///
-/// Writes change this scope alone. `get`, `get_entry`, `find`, `get_or_set` and `contains` fall back to the parent, and so on
-/// to the root; the root and conversations have no parent. All other reads see this scope alone.
+/// Writes change only this scope. `get`, `get_entry`, `find`, `get_or_set` and `contains` fall back to the parent, and
+/// so on to the root. The root and conversations have no parent. All other reads see only this scope.
 #[derive(Clone)]
 pub struct MemoryHandle {
     pub(super) agent: Arc<AgentRuntime>,
@@ -45,7 +45,7 @@ pub(super) enum Location {
     Conversation(ConversationSpace),
 }
 
-/// An ephemeral scope for as long as someone holds it. Its parent lives at least as long.
+/// An ephemeral scope, disposed when its last handle is dropped. Its parent lives at least as long.
 pub(super) struct EphemeralScope {
     pub(super) id: ScopeId,
     pub(super) name: ScopeName,
@@ -54,7 +54,7 @@ pub(super) struct EphemeralScope {
 }
 
 impl EphemeralScope {
-    /// The durable scope that reads end up in.
+    /// The nearest durable ancestor, where lookups continue.
     fn durable_ancestor(&self) -> ScopeId {
         match &self.parent {
             Location::Root => ScopeId::ROOT,
@@ -72,7 +72,7 @@ impl Drop for EphemeralScope {
 }
 
 impl MemoryHandle {
-    /// The ID of the scope; nil for the root. A conversation has a scope of its own, in its own space.
+    /// The ID of the scope; nil for the root. A conversation's scope is in the conversation's own space.
     pub fn scope_id(&self) -> ScopeId {
         match &self.location {
             Location::Root => ScopeId::ROOT,
@@ -82,7 +82,7 @@ impl MemoryHandle {
         }
     }
 
-    /// What the scope is called; the root is called `root`.
+    /// The name of the scope; the root is named `root`.
     pub fn scope_name(&self) -> ScopeName {
         match &self.location {
             Location::Root => ScopeName::root(),
@@ -92,8 +92,8 @@ impl MemoryHandle {
         }
     }
 
-    /// The space that the scope is in, as it is now: several reads that agree with one another. A conversation is a space of
-    /// its own, and its revisions count its own changes. One that has never begun has no scope and is at revision 0.
+    /// A consistent view of the scope's space at its current revision. A conversation is a separate space, and its
+    /// revisions count only its own changes. A conversation that never started has no scope and is at revision 0.
     pub async fn view(&self) -> Result<AgentView> {
         let AgentRuntime { engine, slot, ephemeral, .. } = &*self.agent;
         let (current, now, durability) = match &self.location {
@@ -116,7 +116,7 @@ impl MemoryHandle {
         Ok(AgentView::new(current, now, durability, engine.options.clone()))
     }
 
-    /// How many entries the scope has.
+    /// The number of entries in the scope.
     pub async fn len(&self) -> Result<usize> {
         let id = self.scope_id();
         self.read_scope(|state, _, now| state.live_len(id, now)).await
@@ -127,18 +127,18 @@ impl MemoryHandle {
         Ok(self.len().await? == 0)
     }
 
-    /// The keys of the scope, in order.
+    /// The keys of the scope, sorted.
     pub async fn keys(&self) -> Result<Vec<Key>> {
         self.read_scope(|_, scope, now| scope.live_entries(now).map(|(key, _)| key.clone()).collect()).await
     }
 
-    /// The entries of the scope, by key.
+    /// The entries of the scope, sorted by key.
     pub async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>> {
         let pair = |(key, entry): (&Key, &Arc<Entry>)| (key.clone(), entry.clone());
         self.read_scope(|_, scope, now| scope.live_entries(now).map(pair).collect()).await
     }
 
-    /// The notes of the scope, in the order they were added.
+    /// The notes of the scope, in the order in which they were added.
     pub async fn notes(&self) -> Result<Vec<Note>> {
         self.read_scope(|_, scope, _| scope.notes.values().cloned().collect()).await
     }
@@ -163,17 +163,17 @@ impl MemoryHandle {
         self.found(key, Reach::Fallback).await
     }
 
-    /// Whether there is an entry under the key.
+    /// Whether an entry exists under the key.
     pub async fn contains(&self, key: &str) -> Result<bool> {
         Ok(self.look_up(key, Reach::Fallback, |_, _, _| ()).await?.is_some())
     }
 
-    /// Whether there is an entry under the key in this scope, without falling back.
+    /// Whether an entry exists under the key in this scope, without falling back.
     pub async fn contains_local(&self, key: &str) -> Result<bool> {
         Ok(self.look_up(key, Reach::Local, |_, _, _| ()).await?.is_some())
     }
 
-    /// Stores a value, overwriting what is there. Await it, after adding metadata or conditions if there are any:
+    /// Stores a value, replacing the current one. Optionally add metadata or conditions, then await it:
     ///
     /// ```
     /// # use corkboard::{Corkboard, EntryMetadata};
@@ -191,10 +191,10 @@ impl MemoryHandle {
         Set { handle: self, key, value, type_name, metadata, conditions }
     }
 
-    /// The value under a key, or else the one that the factory makes, stored in this scope.
+    /// Returns the value under a key. If there is none, runs the factory and stores its value in this scope.
     ///
-    /// Of many callers in one process one runs its factory and the others wait for it. One that fails or is cancelled
-    /// lets the next one run. Between processes the first to store wins, and all return its value.
+    /// Within a process, one caller runs its factory and the others wait. If that factory fails or is cancelled, the
+    /// next caller runs its own. Between processes, the first to store wins, and all callers return its value.
     pub async fn get_or_set<T, E, F, Fut>(&self, key: &str, factory: F) -> Result<T>
     where
         T: Serialize + DeserializeOwned,
@@ -212,14 +212,14 @@ impl MemoryHandle {
         let made = factory().await.map_err(|error| Error::Factory { key: key.into(), source: error.into() })?;
         match self.set(key, &made).if_version(0).await {
             Ok(_) => Ok(made),
-            // Another process was first: its value is the value.
+            // Another process stored first: return its value.
             Err(Error::Refused(Refusal::Conflict { key, current: Some(current), .. })) => parse(&key, &current),
             Err(error) => Err(error),
         }
     }
 
-    /// Changes the scope's own value by a function of what is there. No other change comes between; the function may run
-    /// again if someone was faster. Returns the new value. The entry keeps its metadata.
+    /// Changes the scope's own value with a function of the current value. No other change is applied in between; if
+    /// another writer commits first, the function runs again. Returns the new value. The entry keeps its metadata.
     pub async fn update<T, F>(&self, key: &str, mut change: F) -> Result<T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
@@ -250,22 +250,22 @@ impl MemoryHandle {
         value.ok_or_else(|| unexpected(AgentReply::Done))
     }
 
-    /// Adds text at the end of a text, or starts one. Appends never conflict.
+    /// Appends text to a text entry, or creates the entry. Appends never conflict.
     pub fn append<'a>(&'a self, key: &'a str, text: &'a str) -> Append<'a> {
         Append { handle: self, key, text, separator: Separator::None, conditions: Conditions::default() }
     }
 
-    /// Removes an entry of this scope; answers whether there was one. The parent's value, if any, shows again.
+    /// Removes an entry of this scope. Returns whether it existed. Reads then fall back to the parent's value, if any.
     pub fn remove<'a>(&'a self, key: &'a str) -> Remove<'a> {
         Remove { handle: self, key, conditions: Conditions::default() }
     }
 
-    /// Changes several entries in one revision: all of them, or none.
+    /// Changes several entries in one revision: all are applied, or none.
     pub fn batch(&self) -> Batch<'_> {
         Batch { handle: self, changes: Ok(Vec::new()), conditions: Conditions::default() }
     }
 
-    /// Removes the entries and notes of this scope. Returns how many entries there were.
+    /// Removes the entries and notes of this scope. Returns how many entries were removed.
     pub fn clear(&self) -> Write<'_, u64> {
         Write::new(move |conditions| async move {
             let answer = self.submit(AgentCommand::Clear { scope: self.scope_id() }, conditions).await?;
@@ -276,12 +276,12 @@ impl MemoryHandle {
         })
     }
 
-    /// Adds a note; answers its number.
+    /// Adds a note. Returns its number.
     pub fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
         AddNote { handle: self, text, trust: None, conditions: Conditions::default() }
     }
 
-    /// Removes a note of this scope; answers whether there was one.
+    /// Removes a note of this scope. Returns whether it existed.
     pub fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
         Write::new(move |conditions| async move {
             let answer = self.submit(AgentCommand::RemoveNote { scope: self.scope_id(), id }, conditions).await?;
@@ -304,12 +304,11 @@ impl MemoryHandle {
             .map_err(|error| wrong_type::<T>(key, &error))
     }
 
-    /// Has a command decided under conditions.
     pub(super) async fn submit(&self, command: AgentCommand, conditions: Conditions) -> Result<Answer<AgentReply>> {
         self.ask(RequestSource::Request(conditions.request(command, self.limits())?)).await
     }
 
-    /// Has a request decided by the space that this scope is in.
+    /// Submits a request to the space that contains this scope.
     pub(super) async fn ask(&self, asked: RequestSource<AgentState>) -> Result<Answer<AgentReply>> {
         let answer = match &self.location {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
@@ -327,7 +326,7 @@ impl MemoryHandle {
         !ancestor.is_root() && self.agent.slot.peek().is_some_and(|state| state.state.scope(ancestor).is_none())
     }
 
-    /// A scope that is gone is, to its own handle, a disposed one.
+    /// Turns "no such scope" about this scope into "scope disposed": the handle proves that it once existed.
     fn own_disposal(&self, error: Error) -> Error {
         match error {
             Error::Refused(Refusal::ScopeGone { scope }) if scope == self.scope_id() => self.disposed(),
@@ -335,7 +334,7 @@ impl MemoryHandle {
         }
     }
 
-    /// Hands this scope, as it is now, to `read`.
+    /// Calls `read` with the current scope.
     pub(crate) async fn read_scope<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
         let engine = &self.agent.engine;
         let id = self.scope_id();
@@ -352,7 +351,7 @@ impl MemoryHandle {
         Ok(read(&current.state, scope, engine.now(&self.agent.slot, &current)))
     }
 
-    /// Hands an ephemeral scope, as it is now, to `read`.
+    /// Calls `read` with the current state of an ephemeral scope.
     pub(super) fn in_ephemeral<R>(
         &self,
         id: ScopeId,
@@ -370,7 +369,7 @@ impl MemoryHandle {
     }
 }
 
-/// Records how long something took when it is dropped.
+/// Records the elapsed time in a histogram when it is dropped.
 pub(super) struct Timed<'a> {
     histogram: &'a Histogram,
     started: Instant,

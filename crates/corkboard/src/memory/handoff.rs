@@ -1,30 +1,31 @@
-//! Two ordinary entries with a meaning of their own: the handoff to the next session, and the jotting of the task at hand.
+//! Two ordinary entries with a fixed meaning: the handoff note for the next session, and the scratchpad of the active
+//! task.
 
 use super::{AgentMemory, WriteText};
 use crate::Result;
 
-/// The key of the note that opens the next session's prompt.
+/// Key of the handoff note, which opens the next session's prompt.
 pub const SESSION_HANDOFF_KEY: &str = "session-handoff";
-/// The key of the active task's scratchpad.
+/// Key of the active task's scratchpad.
 pub const SCRATCHPAD_KEY: &str = "scratchpad";
 
 impl AgentMemory {
-    /// The note that the last session left, if it left one.
+    /// The handoff note that the last session left, if any.
     pub async fn handoff(&self) -> Result<Option<String>> {
         self.text(SESSION_HANDOFF_KEY).await
     }
 
-    /// Leaves a note for the next session. It replaces the one before, and the mark that that one came from outside.
+    /// Stores a note for the next session. It replaces the previous note and that note's mark for outside text.
     pub fn write_handoff(&self, text: &str) -> WriteText {
         self.working().write_text(SESSION_HANDOFF_KEY, text)
     }
 
-    /// The jotting of the task at hand, if there is one.
+    /// The active task's scratchpad, if it is not empty.
     pub async fn scratchpad(&self) -> Result<Option<String>> {
         self.text(SCRATCHPAD_KEY).await
     }
 
-    /// Jots something down in place of what is there.
+    /// Replaces the active task's scratchpad.
     pub fn write_scratchpad(&self, text: &str) -> WriteText {
         self.working().write_text(SCRATCHPAD_KEY, text)
     }

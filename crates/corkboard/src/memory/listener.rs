@@ -1,4 +1,4 @@
-//! Seed 004's log messages (§7.1), metrics (§7.2) and events (§4.5), for everything that this process does.
+//! Log messages, metrics and events for all memory operations of this process.
 
 use corkboard_core::agent::{AgentEvent, AgentReply, AgentState};
 use corkboard_core::{AgentId, Commit, SpaceId, Usage};
@@ -43,7 +43,7 @@ impl Listener<AgentState> for AgentListener {
     }
 }
 
-/// Logs a commit and tells subscribers of it.
+/// Logs a commit and sends its events to subscribers.
 pub(super) fn tell(
     events: &broadcast::Sender<MemoryEvent>,
     agent: &AgentId,
@@ -55,7 +55,7 @@ pub(super) fn tell(
         if events.receiver_count() > 0
             && let Some(event) = MemoryEvent::of(agent, event, commit, states)
         {
-            // The last subscriber may have just left.
+            // Sending fails if the last subscriber has just left.
             let _ = events.send(event);
         }
     }
@@ -93,12 +93,13 @@ fn log(agent_id: &AgentId, event: &AgentEvent) {
     tracing::debug!(%agent_id, "Working memory {operation} for key {key} by agent {agent_id}");
 }
 
-/// What seed 004 has no words for. The event itself stays out: logs travel further than memories.
+/// Logs a change that has no specified message. The event's content is left out, because logs are shared more widely
+/// than memories.
 fn changed(agent_id: &AgentId, change: &'static str) {
     tracing::debug!(%agent_id, change, "Working memory changed for agent {agent_id}");
 }
 
-/// Entries and scopes held in memory by this process.
+/// Updates the gauges of entries and scopes that this process holds in memory.
 pub(crate) fn count_resident(before: Usage, after: Usage) {
     if before.entries != after.entries {
         gauge!("agents.memory.working.entries").increment(after.entries as f64 - before.entries as f64);
@@ -108,7 +109,8 @@ pub(crate) fn count_resident(before: Usage, after: Usage) {
     }
 }
 
-/// The metrics of single operations. A recorder must be installed before the Corkboard is opened to be heard.
+/// Metrics of single operations. The metrics recorder must be installed before the Corkboard is opened; otherwise they
+/// are lost.
 pub(crate) struct Meters {
     pub(super) get_latency: Histogram,
     pub(super) set_latency: Histogram,

@@ -1,4 +1,4 @@
-//! An agent's long-term memory: a memory core of its own, behind its tier gate.
+//! An agent's long-term memory: a memory core of its own that requires a license tier.
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ use crate::corkboard::check_space_tier;
 use crate::knowledge::Core;
 use crate::{Error, Result};
 
-/// An agent's long-term memory: all that a [`Core`] can, in a core that no other agent's handle reaches.
+/// An agent's long-term memory: a [`Core`] that no other agent's handle reaches.
 #[derive(Debug, Clone)]
 pub struct LongTermMemory {
     agent_id: AgentId,
@@ -18,7 +18,7 @@ pub struct LongTermMemory {
 }
 
 impl LongTermMemory {
-    /// Whose memory this is.
+    /// The agent that owns this memory.
     pub fn agent_id(&self) -> &AgentId {
         &self.agent_id
     }
@@ -33,7 +33,7 @@ impl Deref for LongTermMemory {
 }
 
 impl AgentMemory {
-    /// Long-term memory: needs the tier `writer_pro`.
+    /// Long-term memory. Requires the tier `writer_pro`.
     pub fn long_term(&self) -> Result<LongTermMemory> {
         let agent_id = self.agent_id().clone();
         let id = CoreId::of_agent(&agent_id);
@@ -42,14 +42,14 @@ impl AgentMemory {
         Ok(LongTermMemory { agent_id, core })
     }
 
-    /// Long-term memory, if this handle's actor may do that to it.
+    /// Long-term memory, if this handle's actor may perform `action` on it.
     pub(super) fn long_term_for(&self, action: CoreAction) -> Result<LongTermMemory> {
         let long_term = self.long_term()?;
         long_term.check_may(action)?;
         Ok(long_term)
     }
 
-    /// Long-term memory, where the tier has it.
+    /// Long-term memory, if the tier includes it.
     pub(crate) fn long_term_if_any(&self) -> Result<Option<LongTermMemory>> {
         match self.long_term() {
             Ok(long_term) => Ok(Some(long_term)),
@@ -58,7 +58,8 @@ impl AgentMemory {
         }
     }
 
-    /// What a snapshot is to do to long-term memory, checked as far as it can be before anything is written.
+    /// Returns the long-term memory and the image to restore into it. Checks as much as possible before anything is
+    /// written.
     pub(super) fn long_term_to_restore(&self, image: Option<CoreImage>) -> Result<Option<(LongTermMemory, CoreImage)>> {
         let Some(image) = image else { return Ok(None) };
         if let Some(contradiction) = image.contradiction() {
@@ -66,7 +67,7 @@ impl AgentMemory {
         }
         match self.long_term_if_any()? {
             Some(long_term) => Ok(Some((long_term, image))),
-            // There is nothing to restore, and nothing that could be.
+            // The tier has no long-term memory, and the snapshot has nothing to put there.
             None if image.entries.is_empty() => Ok(None),
             None => self.long_term().map(|long_term| Some((long_term, image))),
         }

@@ -1,4 +1,4 @@
-//! Looking an entry up by its key, in one scope or in all above it.
+//! Looks up an entry by its key, in one scope or also in the scopes above it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,20 +13,20 @@ use crate::Result;
 /// An entry, and where it was found.
 #[derive(Debug, Clone)]
 pub struct FoundEntry {
-    /// The key it is stored under.
+    /// The entry's key.
     pub key: Key,
     /// The value, with its version and metadata.
     pub entry: Arc<Entry>,
-    /// The scope that it is in.
+    /// The scope that contains the entry.
     pub scope: ScopeId,
-    /// The revision of the memory that was read. In an ephemeral scope, the version of the entry.
+    /// The revision of the memory that was read; for an ephemeral scope, the version of the entry.
     pub rev: u64,
 }
 
-/// How far a read goes.
+/// Which scopes a lookup covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// This scope.
+    /// Only this scope.
     Local,
     /// This scope, then its parent, and so on to the root.
     Fallback,
@@ -39,8 +39,8 @@ impl MemoryHandle {
         Ok(Some(FoundEntry { key: Key::new(key, self.limits())?, entry, scope, rev }))
     }
 
-    /// Looks a key up and hands the entry to `read`, with its scope and the revision read. Every read of one entry comes here,
-    /// so that each is measured, logged and counted once.
+    /// Looks up a key and calls `read` with the entry, its scope and the revision read. All reads of single entries use
+    /// this function, so that each is timed, logged and counted once.
     pub(super) async fn look_up<R>(
         &self,
         key: &str,
@@ -61,7 +61,7 @@ impl MemoryHandle {
                 let now = self.agent.ephemeral.now(time, clock);
                 match self.find_ephemeral(scope.id, key, reach, now, &mut found)? {
                     LookupStep::Ended(result) => result,
-                    LookupStep::GoOn(durable) => self.find_durable(durable, key, reach, &mut found).await?,
+                    LookupStep::Continue(durable) => self.find_durable(durable, key, reach, &mut found).await?,
                 }
             }
             Location::Conversation(space) => {
@@ -103,7 +103,7 @@ impl MemoryHandle {
                 id = scope.parent;
                 match state.scope(id) {
                     Some(parent) if !id.is_root() => scope = parent,
-                    _ => return LookupStep::GoOn(id),
+                    _ => return LookupStep::Continue(id),
                 }
             }
         })
@@ -141,9 +141,9 @@ impl MemoryHandle {
     }
 }
 
-/// Where a lookup in the ephemeral scopes ended.
+/// Result of a lookup in the ephemeral scopes.
 enum LookupStep<R> {
     Ended(Option<R>),
-    /// At this durable scope it goes on.
-    GoOn(ScopeId),
+    /// Not found; continue at this durable scope.
+    Continue(ScopeId),
 }

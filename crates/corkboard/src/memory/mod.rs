@@ -1,4 +1,4 @@
-//! An agent's memory: handles over the agent's space, and over its ephemeral scopes in this process.
+//! An agent's memory: handles to its stored space and to its ephemeral scopes in this process.
 
 mod agent;
 mod batch;

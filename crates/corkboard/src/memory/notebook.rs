@@ -1,4 +1,4 @@
-//! An agent's notebooks: read, updated by texts, and taken back.
+//! An agent's notebooks: reading, updating and restoring them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::engine::{Answer, HistoryStep, RequestSource};
 use crate::store::StoreError;
 use crate::{Conditions, Error, Result};
 
-/// A handle to one of an agent's notebooks: the progress of a task, what was learned, and what is kept word for word. It
-/// need not exist; the first update makes it.
+/// A handle to one of an agent's notebooks: task progress, learnings and verbatim snippets. The notebook need not
+/// exist; the first update creates it.
 ///
 /// ```
 /// # use corkboard::Corkboard;
@@ -31,7 +31,8 @@ use crate::{Conditions, Error, Result};
 /// # let agent = Corkboard::open("memory:").await?.agent("a")?;
 /// let notebook = agent.notebook("main")?;
 /// let applied = notebook
-///     .apply("CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n")
+/// .apply("CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us:
+/// tabs count as two\n")
 ///     .await?;
 /// assert_eq!(applied.learnings[0].to_string(), "KL-1");
 /// assert_eq!(&*notebook.get().await?.learnings[0].text, "tabs count as two");
@@ -45,32 +46,32 @@ pub struct AgentNotebook {
     name: NotebookName,
 }
 
-/// What an update did.
+/// Result of an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Applied {
-    /// The revision it is; where nothing changed, the one that the memory is at.
+    /// Revision of this update; if nothing changed, the memory's current revision.
     pub rev: u64,
-    /// Whether something changed.
+    /// Whether the notebook changed.
     pub changed: bool,
-    /// The ids of the learnings that were added, in the text's order.
+    /// IDs of the added learnings, in the order of the text.
     pub learnings: Vec<NotebookLearningId>,
-    /// The ids of the snippets that were added, in the text's order.
+    /// IDs of the added snippets, in the order of the text.
     pub snippets: Vec<SnippetId>,
-    /// The ids that the notebook does not have and that were left out.
+    /// IDs that were skipped because the notebook does not have them.
     pub skipped: Vec<NotebookItemId>,
-    /// The warnings: about the text, and about the ids that were left out.
+    /// Warnings about the text and the skipped IDs.
     pub warnings: Vec<NotebookProblem>,
-    /// What changed. As text, it is the changelog.
+    /// The changes. Formatted as text, this is the changelog.
     pub changes: NotebookDiff,
 }
 
-/// What was done to a notebook, oldest first.
+/// A notebook's past changes, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotebookHistory {
-    /// The revision from which it is known. Beyond 0, older revisions are no longer held.
+    /// Oldest revision known. If it is greater than 0, older revisions are no longer available.
     pub from_rev: u64,
-    /// A revision each.
+    /// One item per revision that changed the notebook.
     pub revisions: Vec<NotebookRevision>,
 }
 
@@ -78,41 +79,41 @@ pub struct NotebookHistory {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookRevision {
-    /// Its number.
+    /// The revision's number.
     pub rev: u64,
-    /// When it was made.
+    /// When it was committed.
     pub at: Timestamp,
-    /// By whom.
+    /// Who made it.
     pub by: String,
-    /// What changed.
+    /// The changes in this revision.
     pub changes: NotebookDiff,
 }
 
-/// One of an agent's notebooks, for a list.
+/// A notebook in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookInfo {
-    /// What it is called.
+    /// The notebook's name.
     pub name: NotebookName,
-    /// The revision that last changed it.
+    /// Revision that last changed it.
     pub version: u64,
-    /// When that was.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// How many learnings it shows.
+    /// Number of active (not archived) learnings.
     pub learnings: usize,
-    /// How many snippets it shows.
+    /// Number of active (not archived) snippets.
     pub snippets: usize,
 }
 
 impl AgentMemory {
-    /// A notebook of the agent; [`Notebook::MAIN`] is the usual one.
+    /// A notebook of the agent; the default one is [`Notebook::MAIN`].
     pub fn notebook(&self, name: &str) -> Result<AgentNotebook> {
         let name = NotebookName::new(name, &self.options().limits)?;
         let (runtime, actor) = self.parts();
         Ok(AgentNotebook { memory: self.clone(), runtime, actor, name })
     }
 
-    /// The notebooks that hold something, by name.
+    /// The notebooks that are not empty, sorted by name.
     pub async fn notebooks(&self) -> Result<Vec<NotebookInfo>> {
         Ok(self.view().await?.notebooks().collect())
     }
@@ -131,7 +132,7 @@ impl From<(&NotebookName, &Arc<Notebook>)> for NotebookInfo {
 }
 
 impl AgentNotebook {
-    /// What it is called.
+    /// The notebook's name.
     pub fn name(&self) -> &NotebookName {
         &self.name
     }
@@ -140,21 +141,21 @@ impl AgentNotebook {
         &self.memory
     }
 
-    /// The notebook as it is now.
+    /// The current notebook.
     pub async fn get(&self) -> Result<Arc<Notebook>> {
         let (current, _) = self.memory.current().await?;
         Ok(current.state.notebook(self.name.as_str()).cloned().unwrap_or_default())
     }
 
-    /// Applies a text in the notebook's language: all of it, in one revision, or nothing. Await it.
+    /// Applies an update text in one revision: all of it, or nothing. Await it.
     ///
-    /// A text with errors is [`Error::NotebookProblems`], and so is one that archives what is not there, unless
-    /// [`Apply::ignore_unknown`] is asked for.
+    /// A text with errors fails with [`Error::NotebookProblems`]. So does a text that archives an unknown ID, unless
+    /// [`Apply::ignore_unknown`] is set.
     pub fn apply<'a>(&'a self, text: &'a str) -> Apply<'a> {
         Apply { notebook: self, text, unknown_ids: UnknownIds::Refuse, conditions: Conditions::default() }
     }
 
-    /// What was done to it, as far back as the log goes.
+    /// The notebook's past changes, as far back as the log reaches.
     pub async fn history(&self) -> Result<NotebookHistory> {
         let mut revisions = Vec::new();
         let look = |step: HistoryStep<'_, AgentState>| {
@@ -165,8 +166,8 @@ impl AgentNotebook {
         Ok(NotebookHistory { from_rev: oldest.head.rev, revisions })
     }
 
-    /// The notebook as it was at a revision. What is no longer held is a [`StoreError::Compacted`] that names the oldest
-    /// revision there is.
+    /// The notebook at a revision. If that revision is no longer available, fails with [`StoreError::Compacted`], which
+    /// names the oldest one that is.
     pub async fn at(&self, rev: u64) -> Result<Arc<Notebook>> {
         let name = self.name.as_str();
         let mut found = None;
@@ -188,14 +189,14 @@ impl AgentNotebook {
         Ok(if rev == from_rev { oldest.state.notebook(name).cloned() } else { found }.unwrap_or_default())
     }
 
-    /// What changed from one revision to another.
+    /// The changes from one revision to another.
     pub async fn diff(&self, from: u64, to: u64) -> Result<NotebookDiff> {
         let (before, after) = (self.at(from).await?, self.at(to).await?);
         Ok(after.since(&before))
     }
 
-    /// Shows again what it showed at a revision. What it shows now and did not then is archived, so nothing is lost; ids
-    /// are as they were. Returns what changed, and the revision that it is.
+    /// Restores the content that the notebook showed at a revision. Items added since are archived, so nothing is lost,
+    /// and IDs stay the same. Returns the new revision and the changes.
     pub fn restore(&self, rev: u64) -> Write<'_, (u64, NotebookDiff)> {
         Write::new(move |conditions| async move {
             let restored = self.restore_if(rev, conditions).await?;
@@ -222,7 +223,8 @@ impl AgentNotebook {
         Ok((answer.rev, after.since(&before)))
     }
 
-    /// Empties it, archived items included; its ids stay used. Returns how many items went. The log still has them.
+    /// Removes all items, including archived ones. Their IDs are not reused. Returns how many items were removed. The
+    /// log still contains them.
     pub fn clear(&self) -> Write<'_, u64> {
         Write::new(move |conditions| self.clear_if(conditions))
     }
@@ -236,8 +238,8 @@ impl AgentNotebook {
         }
     }
 
-    /// The notebook that a request was decided on. That is the one it saw, unless the answer was given before: then the
-    /// log has it.
+    /// The notebook on which a request was decided: `seen`, unless the request is a repeat (by idempotency key). Then
+    /// it is read from the log.
     async fn decided_on(
         &self,
         seen: Arc<Notebook>,
@@ -257,17 +259,17 @@ impl AgentNotebook {
         conditions.request(command, &self.memory.options().limits)
     }
 
-    /// Forgets an item, or all that the notebook has or ever had, for good, as [`AgentMemory::forget`] does. An item is
-    /// forgotten with its reasons; a bullet of the progress that repeats its words stays.
+    /// Permanently forgets one item, or everything that the notebook contains or ever contained, like
+    /// [`AgentMemory::forget`]. An item is forgotten with its reasons; a progress bullet that repeats its words stays.
     pub fn forget(&self, item: Option<NotebookItemId>) -> ForgetForGood {
         self.memory.forget_for_good(Forget::notebook(self.name.clone(), item))
     }
 
-    /// What a revision did to it, if it did something.
+    /// The changes that a revision made to the notebook, if any.
     fn revision(&self, step: &HistoryStep<'_, AgentState>) -> Option<NotebookRevision> {
         let of = |state: &AgentState| state.notebook(self.name.as_str()).cloned().unwrap_or_default();
         let (before, after) = (of(step.before), of(step.after));
-        // What was only looked at is still the same in memory.
+        // An untouched notebook is the same allocation.
         if Arc::ptr_eq(&before, &after) || before == after {
             return None;
         }
@@ -276,7 +278,7 @@ impl AgentNotebook {
     }
 }
 
-/// Applies a text to a notebook. Made by [`AgentNotebook::apply`].
+/// An update of a notebook. Created by [`AgentNotebook::apply`].
 #[must_use = "nothing is written until this is awaited"]
 pub struct Apply<'a> {
     notebook: &'a AgentNotebook,
@@ -288,13 +290,13 @@ pub struct Apply<'a> {
 condition_methods!(impl['a] Apply<'a>: if_rev, idempotency_key, conditions);
 
 impl Apply<'_> {
-    /// Leaves out ids that the notebook does not have, instead of changing nothing.
+    /// Skips IDs that the notebook does not have, instead of refusing the update.
     pub fn ignore_unknown(mut self) -> Self {
         self.unknown_ids = UnknownIds::Skip;
         self
     }
 
-    /// Only if the notebook is at this version; 0 means that it was never written.
+    /// Applies only if the notebook is at this version; 0 means that it was never written.
     pub fn if_version(mut self, version: u64) -> Self {
         self.conditions.if_version = Some(version);
         self
@@ -313,7 +315,7 @@ impl Apply<'_> {
         let command = AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version };
         let request = conditions.request(command, limits)?;
         let key = request.idempotency.clone();
-        // The notebook that the text is applied to: the last that is seen is the one.
+        // The notebook that the text was applied to: the last one that the closure saw.
         let before = Arc::new(Mutex::new(Arc::default()));
         let (seen, name) = (before.clone(), handle.name.clone());
         let make = move |state: &AgentState, _: Timestamp| {
@@ -339,7 +341,8 @@ impl Apply<'_> {
 }
 
 impl AgentNotebook {
-    /// Which items came and went. What they say stays out: logs travel further than memories, and the history has it.
+    /// Logs which items were added and archived. Their text is left out, because logs are shared more widely than
+    /// memories; the history has it.
     fn log(&self, block: &Block, applied: &Applied) {
         if !applied.changed || !tracing::enabled!(tracing::Level::DEBUG) {
             return;
@@ -357,7 +360,7 @@ impl AgentNotebook {
     fn report(&self, parsed: &Parsed, before: &Notebook, rev: u64, last: (NotebookLearningId, SnippetId)) -> Applied {
         let Block { learnings, snippets, .. } = &parsed.block;
         let limits = &self.memory.options().limits;
-        // As it was decided: it was accepted, so this is, too.
+        // Repeats the decision that the core accepted, so this succeeds as well.
         let decided = before.decide(&self.name, &parsed.block, UnknownIds::Skip, limits);
         let (update, skipped) = decided.unwrap_or_default();
         let mut after = before.clone();
@@ -384,7 +387,7 @@ impl<'a> IntoFuture for Apply<'a> {
     }
 }
 
-/// What is wrong with a text, ids that are not there included, in the order of the lines.
+/// The problems of a text, including unknown IDs, sorted by line.
 fn with_unknown(parsed: &Parsed, unknown: &[NotebookItemId], notebook: &Notebook) -> Vec<NotebookProblem> {
     let mut problems = parsed.problems.clone();
     problems.extend(unknown.iter().map(|id| parsed.unknown(*id, &known(*id, notebook))));
@@ -392,7 +395,7 @@ fn with_unknown(parsed: &Parsed, unknown: &[NotebookItemId], notebook: &Notebook
     problems
 }
 
-/// The ids that could have been meant, for a message of bounded length.
+/// The existing IDs of that kind, for an error message of bounded length.
 pub(crate) fn known(id: NotebookItemId, notebook: &Notebook) -> String {
     const SHOWN: usize = 20;
     let ids: Vec<String> = match id {

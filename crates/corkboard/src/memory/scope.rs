@@ -1,4 +1,4 @@
-//! A scope: memory of its own that falls back to its parent's.
+//! A scope: separate entries and notes whose reads fall back to a parent scope.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::{Conditions, Error, Result};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// In this process, until its last handle is dropped.
+    /// Exists in this process until its last handle is dropped.
     Ephemeral,
-    /// In the store, until it is disposed.
+    /// Exists in the store until it is disposed.
     Durable,
 }
 
@@ -29,19 +29,19 @@ pub enum Durability {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScopeInfo {
-    /// Its id.
+    /// The scope's ID.
     pub id: ScopeId,
-    /// What it is called.
+    /// The scope's name.
     pub name: ScopeName,
     /// The scope it falls back to; nil is the root.
     pub parent: ScopeId,
-    /// How long it lives.
+    /// How long the scope lives.
     pub durability: Durability,
-    /// How many entries it has of its own.
+    /// Number of entries in this scope, without those of its parents.
     pub entries: usize,
-    /// How many notes it has.
+    /// Number of notes.
     pub notes: usize,
-    /// When it was created.
+    /// When the scope was created.
     pub created_at: Timestamp,
 }
 
@@ -59,10 +59,11 @@ impl ScopeInfo {
     }
 }
 
-/// A scope of an agent's memory. Reads fall back to the parent, writes stay here. Clones are handles to the same scope.
+/// A scope of an agent's memory. Reads fall back to the parent; writes change only this scope. Clones are handles to
+/// the same scope.
 ///
-/// All methods may be called concurrently. Once it is disposed, every call but `name`, `id`, `is_disposed` and `dispose`
-/// answers [`Error::ScopeDisposed`].
+/// All methods may be called concurrently. After the scope is disposed, all methods except `name`, `id`, `durability`,
+/// `is_disposed` and `dispose` fail with [`Error::ScopeDisposed`].
 #[derive(Clone)]
 pub struct Scope {
     handle: MemoryHandle,
@@ -89,7 +90,7 @@ impl Scope {
     ) -> Result<(u64, Self)> {
         let name = ScopeName::new(name, parent.limits())?;
         let parent_id = parent.scope_id();
-        // The parent must be there, and the durable state loaded, so that its use counts against the limits.
+        // Check that the parent exists and load the durable state, so that its usage counts against the limits.
         parent.read_scope(|_, _, _| ()).await?;
         if let Location::Ephemeral(_) = &parent.location {
             parent.agent.engine.current(&parent.agent.slot).await?;
@@ -128,7 +129,7 @@ impl Scope {
         }))
     }
 
-    /// Looks a key up in a scope, which may be the root. Refused if there is no such scope.
+    /// Looks up a key in a scope, which may be the root. Refused if the scope does not exist.
     pub(super) async fn look_up(
         root: &MemoryHandle,
         id: ScopeId,
@@ -138,7 +139,7 @@ impl Scope {
         if id.is_root() {
             return root.found(key, reach).await;
         }
-        // The lookup itself reads what is current: what is in memory is enough to know the scope's name.
+        // The lookup reads the current state itself, so the state in memory is enough to find the scope's name.
         let known = root.agent.slot.peek().and_then(|current| Some(current.state.scope(id)?.name.clone()));
         let scope = match known {
             Some(name) => {
@@ -153,12 +154,12 @@ impl Scope {
         }
     }
 
-    /// What it is called.
+    /// The scope's name.
     pub fn name(&self) -> ScopeName {
         self.scope_name()
     }
 
-    /// Its id.
+    /// The scope's ID.
     pub fn id(&self) -> ScopeId {
         self.scope_id()
     }
@@ -171,7 +172,7 @@ impl Scope {
         }
     }
 
-    /// Whether it was disposed, as far as this process knows.
+    /// Whether the scope was disposed, as far as this process knows.
     pub fn is_disposed(&self) -> bool {
         self.is_orphan() || self.agent.is_disposed(self.id(), self.durability())
     }
@@ -181,14 +182,14 @@ impl Scope {
         Self::create(&self.handle, name, Durability::Ephemeral)
     }
 
-    /// Creates a durable scope that falls back to this one, which must be durable too.
+    /// Creates a durable scope that falls back to this one. This scope must be durable too.
     pub fn create_durable_child_scope<'a>(&'a self, name: &'a str) -> Write<'a, Self> {
         Self::create(&self.handle, name, Durability::Durable)
     }
 
-    /// Copies this scope's entries to its parent and appends to the parent's notes those that it does not have yet. With
-    /// `overwrite`, the parent's values under the same keys are replaced; without, they stay. Returns how many entries
-    /// the parent took.
+    /// Copies this scope's entries to its parent, and appends the notes that the parent does not have yet. With
+    /// `overwrite`, replaces the parent's values under the same keys; otherwise keeps them. Returns how many entries
+    /// were copied.
     pub fn merge_to_parent(&self, overwrite: bool) -> Write<'_, u64> {
         Write::new(move |conditions| self.merge_if(overwrite, conditions))
     }
@@ -206,13 +207,14 @@ impl Scope {
         if parent_is_ephemeral {
             return merged(self.submit(merge, conditions).await?);
         }
-        // Two spaces: once the parent has them, the notes are marked. A task of its own sees to both, whoever waits.
+        // Two spaces are involved: the parent takes the notes, then this scope marks them as merged. A separate task
+        // does both, even if the caller stops waiting.
         let handle = self.handle.clone();
         joined(tokio::spawn(async move { merge_to_durable(&handle, parent, overwrite, conditions).await })).await
     }
 
-    /// Disposes this scope and all below it: its entries and notes are gone. Returns how many entries it had of its own.
-    /// A second call changes nothing and answers 0.
+    /// Disposes this scope and all scopes below it, with their entries and notes. Returns how many entries this scope
+    /// had. A repeated call changes nothing and returns 0.
     pub fn dispose(&self) -> Write<'_, u64> {
         Write::new(move |conditions| self.dispose_if(conditions))
     }
@@ -222,7 +224,7 @@ impl Scope {
         let dispose = conditions.request(AgentCommand::DisposeScope { scope: id }, self.limits())?;
         let dispose = RequestSource::Request(dispose);
         let answer = match self.durability() {
-            // Whatever became of its parent.
+            // Works even if the durable parent is gone.
             Durability::Ephemeral => agent.ask_ephemeral(actor, dispose),
             Durability::Durable => self.ask(dispose).await,
         };
@@ -265,7 +267,7 @@ async fn merge_to_durable(
     let absorb = AgentCommand::Absorb { scope: parent, entries, notes, overwrite };
     let count = match target.submit(absorb, conditions).await {
         Ok(answer) => merged(answer)?,
-        // The parent went, and this scope with it.
+        // The parent was disposed, so dispose this scope too.
         Err(Error::Refused(Refusal::ScopeGone { .. })) => {
             handle.agent.dispose_ephemeral(scope);
             return Err(handle.disposed());

@@ -1,4 +1,4 @@
-//! Searching an agent's memory: which documents it has, and what a hit tells.
+//! Searching an agent's memory: the documents that are indexed, and the hits.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use serde::Serialize;
 use super::search_notebook;
 use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet, text_of};
 
-/// An entry, a note or a part of a notebook that a search found.
+/// A search hit: an entry, a note or a part of a notebook.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchHit {
     /// What was found.
     #[serde(flatten)]
     pub item: FoundItem,
-    /// The scope it is in, where that is not the root.
+    /// The scope that contains it, unless that is the root.
     pub scope: Option<FoundScope>,
-    /// How well it fits the query. Scores of different searches do not compare.
+    /// How well it matches the query. Scores of different searches are not comparable.
     pub score: f32,
-    /// The part of it that fits best, on one line.
+    /// The best matching part, on one line.
     pub snippet: String,
-    /// Who wrote or said it.
+    /// Author of the text.
     pub author: Arc<str>,
-    /// When it was written or said.
+    /// When it was written.
     pub at: Timestamp,
-    /// How far it may be trusted.
+    /// How far the text may be trusted.
     pub trust: Trust,
 }
 
 impl SearchHit {
-    /// The key, if it is an entry.
+    /// The key, if the hit is an entry.
     pub fn key(&self) -> Option<&str> {
         match &self.item {
             FoundItem::Entry { key, .. } => Some(key.as_str()),
@@ -43,7 +43,7 @@ impl SearchHit {
         }
     }
 
-    /// The number, if it is a note.
+    /// The note's number, if the hit is a note.
     pub fn note(&self) -> Option<NoteId> {
         match self.item {
             FoundItem::Entry { .. } | FoundItem::Notebook { .. } => None,
@@ -52,7 +52,7 @@ impl SearchHit {
     }
 }
 
-/// What a search found.
+/// The item that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
@@ -60,47 +60,47 @@ pub enum FoundItem {
     /// An entry.
     #[cfg_attr(feature = "openapi", schema(title = "entry"))]
     Entry {
-        /// Its key.
+        /// The entry's key.
         key: Key,
-        /// The revision that last changed it.
+        /// Revision that last changed it.
         version: u64,
-        /// From 0 to 1.
+        /// Importance from 0 to 1.
         importance: f32,
-        /// How it is marked.
+        /// The entry's tags.
         tags: Vec<Arc<str>>,
     },
     /// A note.
     #[cfg_attr(feature = "openapi", schema(title = "note"))]
     Note {
-        /// Its number.
+        /// The note's number.
         note: NoteId,
     },
     /// A part of a notebook.
     #[cfg_attr(feature = "openapi", schema(title = "notebook_item"))]
     Notebook {
-        /// Which notebook.
+        /// The notebook's name.
         notebook: NotebookName,
-        /// The learning or snippet; none for the progress.
+        /// ID of the learning or snippet; null for the progress.
         item: Option<NotebookItemId>,
     },
 }
 
-/// The scope that something was found in.
+/// The scope of a search hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundScope {
-    /// Its id.
+    /// The scope's ID.
     pub id: ScopeId,
-    /// What it is called.
+    /// The scope's name.
     pub name: ScopeName,
 }
 
-/// What tells an agent's documents apart.
+/// Identifies a document of an agent's memory in the search index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemoryDocument {
     Entry(ScopeId, Key),
     Note(ScopeId, NoteId),
-    /// An item of a notebook, or its progress.
+    /// An item of a notebook; `None` for its progress.
     Notebook(NotebookName, Option<NotebookItemId>),
 }
 
@@ -121,7 +121,7 @@ impl Searchable for AgentState {
     }
 }
 
-/// Parts that both states share are not looked at.
+/// Reports the documents that differ between two states of a scope. Shared parts of the states are skipped.
 fn scope_changes(
     scope: ScopeId,
     before: &ScopeState,
@@ -161,7 +161,7 @@ fn note_document(note: &Note) -> Document<'_> {
     Document::plain(&*note.text, &note.author, note.timestamp)
 }
 
-/// The best hits, of what has not expired.
+/// The best hits that have not expired.
 pub(super) fn hits(
     current: &Revisioned<AgentState>,
     index: &Index<MemoryDocument>,

@@ -1,4 +1,4 @@
-//! What of an agent's notebooks can be found: the progress, and the learnings and snippets that are shown.
+//! The searchable parts of an agent's notebooks: the progress, and the active learnings and snippets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use corkboard_core::notebook::{Notebook, NotebookItemId};
 use super::search::MemoryDocument;
 use crate::search::{Change, Document};
 
-/// Notebooks that both states share are not looked at.
+/// Reports the notebook parts that differ between two states. Notebooks that both states share are skipped.
 pub(super) fn changes(
     before: Option<&AgentState>,
     after: &AgentState,
@@ -38,7 +38,7 @@ pub(super) fn changes(
     }
 }
 
-/// One part, if it is shown.
+/// One part, if it is not archived.
 pub(super) fn part(notebook: &Notebook, item: Option<NotebookItemId>) -> Option<Document<'_>> {
     parts(notebook).remove(&item)
 }
@@ -47,7 +47,7 @@ fn parts(notebook: &Notebook) -> BTreeMap<Option<NotebookItemId>, Document<'_>> 
     let mut parts = BTreeMap::new();
     if !notebook.progress.is_empty() {
         let bullets: Vec<&str> = notebook.progress.bullets().map(|bullet| &**bullet).collect();
-        // Of the progress nobody is the author.
+        // Progress has no author.
         parts.insert(None, Document::plain(bullets.join("\n"), "", notebook.updated_at));
     }
     for learning in &notebook.learnings {

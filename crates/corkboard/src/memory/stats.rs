@@ -1,38 +1,38 @@
-//! How much an agent remembers: every field of seed 004 §4.4.
+//! Statistics about an agent's memory.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Counts over all of an agent's memory.
+/// Statistics about an agent's whole memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryStats {
-    /// Entries in working memory, in all scopes.
+    /// Entries in working memory, over all scopes.
     pub total_entries_working: u64,
-    /// Scopes besides the root: the durable ones and this process's ephemeral ones.
+    /// Scopes other than the root: the durable ones, and this process's ephemeral ones.
     pub active_working_scopes: u64,
     /// Entries in long-term memory.
     pub total_entries_long_term: u64,
     /// Forgotten entries that can be restored.
     pub total_entries_forgotten: u64,
-    /// Bytes of keys, values, metadata and notes, and of long-term memory.
+    /// Bytes used by keys, values, metadata, notes and long-term memory.
     pub storage_bytes_used: u64,
-    /// The limit on them.
+    /// Maximum number of bytes.
     pub storage_bytes_limit: u64,
-    /// The share used.
+    /// Percentage of the maximum used.
     pub storage_percent_used: f32,
-    /// The oldest entry's time.
+    /// Time of the oldest entry.
     pub oldest_entry: Option<Timestamp>,
-    /// The newest entry's time.
+    /// Time of the newest entry.
     pub newest_entry: Option<Timestamp>,
-    /// Tokens that the context window uses.
+    /// Tokens used by the context window.
     pub context_tokens_used: u64,
-    /// Tokens that it may use.
+    /// Token budget of the context window.
     pub context_tokens_max: u64,
-    /// Notes, in all scopes.
+    /// Notes, over all scopes.
     pub total_notes: u64,
-    /// Notebooks that hold something.
+    /// Notebooks that are not empty.
     pub total_notebooks: u64,
-    /// The revision that these counts show.
+    /// Revision that these numbers describe.
     pub rev: u64,
 }

@@ -1,4 +1,4 @@
-//! An agent's memory at one revision: several reads that agree with one another.
+//! A consistent view of an agent's memory at one revision.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use super::{AgentMemory, Durability, NotebookInfo, ScopeInfo};
 use crate::{Options, Result};
 
-/// What an agent remembers durably, as it was at one moment.
+/// An agent's durable memory at one moment. All reads of a view see the same revision.
 #[derive(Clone)]
 pub struct AgentView {
     current: Arc<Revisioned<AgentState>>,
@@ -22,7 +22,7 @@ pub struct AgentView {
 }
 
 impl AgentMemory {
-    /// The memory as it is now. Ephemeral scopes and conversations are not part of it.
+    /// A view of the current memory, without ephemeral scopes and conversations.
     pub async fn view(&self) -> Result<AgentView> {
         let (current, now) = self.current().await?;
         Ok(AgentView::new(current, now, Durability::Durable, self.shared_options()))
@@ -39,12 +39,12 @@ impl AgentView {
         Self { current, now, durability, options }
     }
 
-    /// The revision.
+    /// The revision of this view.
     pub fn rev(&self) -> u64 {
         self.current.head.rev
     }
 
-    /// The limits in force.
+    /// The configured limits.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
     }
@@ -54,20 +54,20 @@ impl AgentView {
         self.entry_in(ScopeId::ROOT, key)
     }
 
-    /// The entry under a key of a scope itself.
+    /// The entry under a key of a scope, without falling back.
     pub fn entry_in(&self, scope: ScopeId, key: &Key) -> Option<&Arc<Entry>> {
         let entry = self.current.state.scope(scope)?.entries.get(key)?;
         (!entry.is_expired(self.now)).then_some(entry)
     }
 
-    /// The entries of a scope itself, by key.
+    /// The entries of a scope, sorted by key, without those of its parents.
     pub fn entries_in(&self, scope: ScopeId) -> impl Iterator<Item = (&Key, &Arc<Entry>)> {
         let scope = self.current.state.scope(scope);
         let entries = scope.into_iter().flat_map(|scope| scope.entries.iter());
         entries.filter(|(_, entry)| !entry.is_expired(self.now))
     }
 
-    /// The entries of a scope itself whose keys stand there or after that, by key.
+    /// The entries of a scope from `start` on, sorted by key, without those of its parents.
     pub fn entries_from(&self, scope: ScopeId, start: Bound<&str>) -> impl Iterator<Item = (&Key, &Arc<Entry>)> {
         let scope = self.current.state.scope(scope);
         let entries = scope.into_iter().flat_map(move |scope| scope.entries.range::<_, str>((start, Bound::Unbounded)));
@@ -79,42 +79,42 @@ impl AgentView {
         self.current.state.scope(scope).into_iter().flat_map(|scope| scope.notes.values())
     }
 
-    /// The scopes besides the root, in the order of their ids.
+    /// The scopes other than the root, sorted by ID.
     pub fn scopes(&self) -> impl Iterator<Item = ScopeInfo> {
         ScopeInfo::all(&self.current.state, self.durability, self.now)
     }
 
-    /// A scope besides the root, if it is there.
+    /// A scope other than the root, if it exists.
     pub fn scope(&self, id: ScopeId) -> Option<ScopeInfo> {
         self.scopes().find(|scope| scope.id == id)
     }
 
-    /// The notebooks that hold something, by name.
+    /// The notebooks that are not empty, sorted by name.
     pub fn notebooks(&self) -> impl Iterator<Item = NotebookInfo> {
         self.current.state.notebooks().map(NotebookInfo::from)
     }
 
-    /// A notebook; one that was never written is empty.
+    /// A notebook. One that was never written is empty.
     pub fn notebook(&self, name: &NotebookName) -> Arc<Notebook> {
         self.current.state.notebook(name.as_str()).cloned().unwrap_or_default()
     }
 
-    /// What was done on a day, by UTC: a line per write.
+    /// The changes made on a day (UTC), one line per write.
     pub fn activity(&self, date: Date) -> DayActivity {
         self.current.state.activity().unwrap_or(&Activity::default()).on(date)
     }
 
-    /// The days on which something was written, oldest first, and how often.
+    /// The days on which the memory was written to, oldest first, with the number of writes.
     pub fn active_days(&self) -> Vec<(Date, u64)> {
         self.current.state.activity().map(|activity| activity.days().collect()).unwrap_or_default()
     }
 
-    /// Everything that is remembered.
+    /// The agent's whole durable state.
     pub fn state(&self) -> &AgentState {
         &self.current.state
     }
 
-    /// The time in it: what has expired by then is not shown.
+    /// The time of this view. Entries that expired before it are hidden.
     pub fn at(&self) -> Timestamp {
         self.now
     }

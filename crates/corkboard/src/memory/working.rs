@@ -1,4 +1,4 @@
-//! An agent's root scope: seed 004's working memory.
+//! An agent's working memory: the root scope.
 
 use std::ops::Deref;
 
@@ -10,8 +10,8 @@ use super::scope::{Durability, Scope, ScopeInfo};
 use super::write::Write;
 use crate::Result;
 
-/// Key-value memory with notes, and scopes below it. Durable, and shared by all who open the same agent. What can be done with
-/// its entries and notes is said by [`MemoryHandle`].
+/// Durable key-value memory with notes, and scopes below it, shared by all handles to the same agent. See
+/// [`MemoryHandle`] for the operations on entries and notes.
 ///
 /// All methods may be called concurrently.
 #[derive(Clone)]
@@ -28,28 +28,28 @@ impl Deref for WorkingMemory {
 }
 
 impl WorkingMemory {
-    /// The entry under a key of a durable scope alone. Refused if there is no such scope.
+    /// The entry under a key of a durable scope, without falling back. Refused if the scope does not exist.
     pub async fn find_in(&self, scope: ScopeId, key: &str) -> Result<Option<FoundEntry>> {
         Scope::look_up(&self.handle, scope, key, Reach::Local).await
     }
 
-    /// The entry under a key of a durable scope, else of its parent, and so on to the root. Refused if there is no such
-    /// scope.
+    /// The entry under a key of a durable scope, or else of its parent, and so on to the root. Refused if the scope
+    /// does not exist.
     pub async fn find_from(&self, scope: ScopeId, key: &str) -> Result<Option<FoundEntry>> {
         Scope::look_up(&self.handle, scope, key, Reach::Fallback).await
     }
 
-    /// Creates a scope that falls back to this memory. It is ephemeral: gone when its last handle is dropped.
+    /// Creates an ephemeral scope that falls back to this memory. It is disposed when its last handle is dropped.
     pub fn create_scope<'a>(&'a self, name: &'a str) -> Write<'a, Scope> {
         Scope::create(&self.handle, name, Durability::Ephemeral)
     }
 
-    /// Creates a scope that stays until it is disposed.
+    /// Creates a durable scope that falls back to this memory. It exists until it is disposed.
     pub fn create_durable_scope<'a>(&'a self, name: &'a str) -> Write<'a, Scope> {
         Scope::create(&self.handle, name, Durability::Durable)
     }
 
-    /// A durable scope by its id, if it exists.
+    /// A durable scope by ID, if it exists.
     pub async fn scope(&self, id: ScopeId) -> Result<Option<Scope>> {
         Scope::open(&self.handle, id).await
     }

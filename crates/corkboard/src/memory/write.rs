@@ -1,4 +1,4 @@
-//! Writes with conditions: nothing happens until they are awaited.
+//! Writes to a memory. A write happens when it is awaited, and may carry conditions.
 
 use std::pin::Pin;
 
@@ -10,11 +10,11 @@ use super::handle::MemoryHandle;
 use crate::conditions::condition_methods;
 use crate::{Conditions, Error, Result};
 
-/// What a write did.
+/// Result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Written {
-    /// The entry's version now: the revision of this write.
+    /// The entry's new version, which is the revision of this write.
     pub version: u64,
     /// Whether the key existed before.
     pub is_update: bool,
@@ -22,7 +22,7 @@ pub struct Written {
 
 pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
-/// Stores a value. Made by `set`.
+/// A write that stores a value. Created by [`MemoryHandle::set`].
 #[must_use = "nothing is written until this is awaited"]
 pub struct Set<'a> {
     pub(super) handle: &'a MemoryHandle,
@@ -36,13 +36,13 @@ pub struct Set<'a> {
 condition_methods!(impl['a] Set<'a>: if_version, if_rev, idempotency_key, conditions);
 
 impl<'a> Set<'a> {
-    /// What is to be known about the entry. It replaces what was known.
+    /// Sets the entry's metadata, replacing all previous metadata.
     pub fn metadata(mut self, metadata: EntryMetadata) -> Self {
         self.metadata = metadata;
         self
     }
 
-    /// The type name to be kept, for callers that write on behalf of others.
+    /// Sets the recorded type name, for callers that write on behalf of others.
     pub fn type_name(mut self, type_name: &'static str) -> Self {
         self.type_name = type_name;
         self
@@ -71,7 +71,7 @@ impl<'a> IntoFuture for Set<'a> {
     }
 }
 
-/// Adds text at the end of a text. Made by `append`.
+/// A write that appends text to a text entry. Created by [`MemoryHandle::append`].
 #[must_use = "nothing is written until this is awaited"]
 pub struct Append<'a> {
     pub(super) handle: &'a MemoryHandle,
@@ -84,7 +84,7 @@ pub struct Append<'a> {
 condition_methods!(impl['a] Append<'a>: if_version, if_rev, idempotency_key, conditions);
 
 impl<'a> Append<'a> {
-    /// Starts a new line, unless the text is the first.
+    /// Puts the text on a new line, unless the entry is empty.
     pub fn on_new_line(mut self) -> Self {
         self.separator = Separator::Line;
         self
@@ -112,7 +112,7 @@ impl<'a> IntoFuture for Append<'a> {
     }
 }
 
-/// Removes an entry. Made by `remove`; answers whether there was one.
+/// Removes an entry. Created by [`MemoryHandle::remove`]; returns whether the entry existed.
 #[must_use = "nothing is removed until this is awaited"]
 pub struct Remove<'a> {
     pub(super) handle: &'a MemoryHandle,
@@ -123,7 +123,7 @@ pub struct Remove<'a> {
 condition_methods!(impl['a] Remove<'a>: if_version, if_rev, idempotency_key, conditions);
 
 impl Remove<'_> {
-    /// The same, with the revision that it is before the answer; where nothing changed, the one that the memory is at.
+    /// Like awaiting it, but also returns the revision of this write, or the current revision if nothing changed.
     pub async fn with_rev(self) -> Result<(u64, bool)> {
         let Self { handle, key, mut conditions } = self;
         let command = AgentCommand::Remove {
@@ -145,7 +145,7 @@ impl<'a> IntoFuture for Remove<'a> {
     }
 }
 
-/// Adds a note. Made by `add_note`; answers its number.
+/// Adds a note. Created by [`MemoryHandle::add_note`]; returns the note's number.
 #[must_use = "nothing is written until this is awaited"]
 pub struct AddNote<'a> {
     pub(super) handle: &'a MemoryHandle,
@@ -157,19 +157,19 @@ pub struct AddNote<'a> {
 condition_methods!(impl['a] AddNote<'a>: if_rev, idempotency_key, conditions);
 
 impl AddNote<'_> {
-    /// Says how far it may be trusted: [`Trust::Outside`] for what came from a web page, a tool or a stranger. Nobody can give
-    /// more than they have.
+    /// Sets how far the note may be trusted: [`Trust::Outside`] for text from a web page, a tool or a stranger. Actors
+    /// cannot give more trust than they have.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = Some(trust);
         self
     }
 
-    /// The same where it may be left unsaid.
+    /// Sets the trust, if any.
     pub(crate) fn trusted(self, trust: Option<Trust>) -> Self {
         Self { trust, ..self }
     }
 
-    /// The same, with the revision that it is before the note's number.
+    /// Like awaiting it, but also returns the revision of this write.
     pub async fn with_rev(self) -> Result<(u64, NoteId)> {
         let Self { handle, text, trust, conditions } = self;
         let command = AgentCommand::AddNote { scope: handle.scope_id(), text: text.into(), trust };
@@ -190,8 +190,8 @@ impl<'a> IntoFuture for AddNote<'a> {
     }
 }
 
-/// Something to be done that has no entry's version to go by: to a note, to a scope as a whole. Made by the method that is
-/// called so.
+/// A write that is not tied to one entry's version, for example to a note or a whole scope. The method that returns it
+/// says what it does.
 #[must_use = "nothing is done until this is awaited"]
 pub struct Write<'a, T> {
     run: Box<dyn FnOnce(Conditions) -> Future<'a, (u64, T)> + Send + 'a>,
@@ -208,7 +208,7 @@ impl<'a, T: 'a> Write<'a, T> {
         Self { run: Box::new(|conditions| Box::pin(run(conditions))), conditions: Conditions::default() }
     }
 
-    /// The same, with the revision that it is before the answer; where nothing changed, the one that the memory is at.
+    /// Like awaiting it, but also returns the revision of this write, or the current revision if nothing changed.
     pub fn with_rev(self) -> impl std::future::Future<Output = Result<(u64, T)>> + Send + 'a {
         (self.run)(self.conditions)
     }
@@ -230,7 +230,7 @@ pub(super) fn written(reply: AgentReply, rev: u64) -> Result<Written> {
     }
 }
 
-/// The core answered another question than was asked: a bug, told as one.
+/// The error for a reply that does not match the command, which is a bug.
 pub(super) fn unexpected(reply: AgentReply) -> Error {
     Error::Damaged { space: "this process".into(), message: format!("unexpected answer {reply:?}") }
 }

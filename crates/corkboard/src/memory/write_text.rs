@@ -1,4 +1,4 @@
-//! Writing a text in place of another, or as another line of it.
+//! Replaces a text entry, or appends a line to it.
 
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::knowledge::Trust;
@@ -11,9 +11,9 @@ use crate::conditions::condition_methods;
 use crate::engine::RequestSource;
 use crate::{Conditions, Error, Result};
 
-/// Stores a text. The entry keeps its metadata, except for its trust: a text that replaces another is from outside only if
-/// [`WriteText::from_outside`] says so. Made by [`AgentMemory::write_handoff`](super::AgentMemory::write_handoff) and similar
-/// methods.
+/// Stores a text. The entry keeps its metadata except its trust: a new text counts as coming from outside only if
+/// [`WriteText::from_outside`] says so. Created by [`AgentMemory::write_handoff`](super::AgentMemory::write_handoff)
+/// and similar methods.
 #[must_use = "nothing is written until this is awaited"]
 pub struct WriteText {
     handle: MemoryHandle,
@@ -27,7 +27,7 @@ pub struct WriteText {
 condition_methods!(impl[] WriteText: if_version, if_rev, conditions);
 
 impl WriteText {
-    /// Marks the text as coming from a web page, a tool or a stranger. Models see the mark wherever they read it.
+    /// Marks the text as coming from a web page, a tool or a stranger. Models see the mark when they read it.
     pub fn from_outside(self) -> Self {
         self.outside(true)
     }
@@ -36,7 +36,7 @@ impl WriteText {
         Self { is_outside, ..self }
     }
 
-    /// Adds the text as another line of what is there. That stays from outside if it was.
+    /// Appends the text as a new line. An entry that was already from outside stays so.
     pub(crate) fn on_new_line(self) -> Self {
         Self { appends: true, ..self }
     }
@@ -45,7 +45,7 @@ impl WriteText {
         let Self { handle, key, text, appends, is_outside, conditions } = self;
         let _timed = handle.time_set();
         if conditions.idempotency_key.is_some() {
-            return Err(Error::Command { message: "this write takes no idempotency key".into() });
+            return Err(Error::Command { message: "this write does not accept an idempotency key".into() });
         }
         let (key, scope) = (Key::new(&key, handle.limits())?, handle.scope_id());
         let make = move |state: &AgentState, now: Timestamp| {
