@@ -13,7 +13,7 @@ const SHOWN_REMARK: usize = 200;
 pub(crate) fn exists_already(error: Error, id: Option<&str>) -> CliError {
     match (&error, id) {
         (Error::Refused(Refusal::BoardExists), Some(id)) => {
-            let message = format!("the board {id} exists already");
+            let message = format!("the board {id} already exists");
             CliError::Own { code: error.code(), kind: error.kind(), message, hint: hint(&error) }
         }
         _ => error.into(),

@@ -128,7 +128,7 @@ impl Session {
                 self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
             }
             Error::Refused(Refusal::NotInCore { entry }) => {
-                self.opened_core.get().map(|core| format!("there is no entry {entry} in the core {core}"))
+                self.opened_core.get().map(|core| format!("entry {entry} not found in the core {core}"))
             }
             _ => None,
         };

@@ -200,11 +200,11 @@ impl EntryMetadata {
             }
             (Some(days), None) => now
                 .checked_add(SignedDuration::from_hours(i64::from(days) * 24))
-                .map_err(|_| Refusal::Expiry { reason: "so many days lie beyond the calendar".into() })?,
+                .map_err(|_| Refusal::Expiry { reason: "that many days exceed the range of the calendar".into() })?,
             (None, Some(at)) => at,
         };
         if at <= now {
-            return Err(Refusal::Expiry { reason: "it must lie in the future".into() });
+            return Err(Refusal::Expiry { reason: "it must be in the future".into() });
         }
         Ok(Some(at))
     }

@@ -18,7 +18,7 @@ use crate::notebook::NotebookItemId;
 use crate::tokens::TokenId;
 use crate::{Actor, AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
-/// A typed refusal, with the data that a caller needs to do better.
+/// Why a command was refused, with the data that a caller needs to correct it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -26,16 +26,16 @@ pub enum Refusal {
     /// A name (key, scope name, agent id, tag, idempotency key) is empty or consists of white space.
     #[error("{what} must not be blank")]
     Blank { what: Cow<'static, str> },
-    /// A name holds a control character, or one that cannot be seen: a zero-width character, a direction mark.
+    /// A name contains a control character or an invisible one, such as a zero-width character or a direction mark.
     #[error("{what} must not contain control or invisible characters (found {character:?} at byte {at})")]
     ControlCharacter { what: Cow<'static, str>, character: char, at: usize },
-    /// A limit would be exceeded.
-    #[error("limit reached: {limit} would be {used}, allowed are {allowed}")]
+    /// The command would exceed a limit.
+    #[error("limit reached: {limit} would be {used}; the maximum is {allowed}")]
     Limit {
         limit: LimitName,
-        /// What the command would have used.
+        /// The value that the command would lead to.
         used: u64,
-        /// What is allowed.
+        /// The maximum.
         allowed: u64,
     },
     /// Importance is NaN or outside 0 to 1.
@@ -44,20 +44,17 @@ pub enum Refusal {
         #[serde(with = "crate::number")]
         importance: f32,
     },
-    /// An expiry that does not lie in the future, or two of them.
-    #[error("expiry refused: {reason}")]
-    Expiry {
-        /// What is wrong with it.
-        reason: Cow<'static, str>,
-    },
+    /// The expiry is not in the future, or was given twice.
+    #[error("invalid expiry: {reason}")]
+    Expiry { reason: Cow<'static, str> },
     /// The actor's role does not allow it.
     #[error("{principal} is {} {role} and may not {what}{}", role.article(), only(may))]
     RoleDenied {
         principal: String,
         role: Role,
-        /// What was asked, in words that follow "may not".
+        /// The denied action, in words that follow "may not".
         what: Cow<'static, str>,
-        /// Who may, in words; empty where the role says it all.
+        /// Who may do it, in words. Empty if the role alone explains the denial.
         may: String,
     },
     /// Someone else changed the item first (`if_version`). Nothing was written.
@@ -66,43 +63,38 @@ pub enum Refusal {
         key: Key,
         /// The version that the caller expected; 0 stands for "must not exist".
         expected: u64,
-        /// What is there now.
+        /// The current entry.
         #[serde(with = "as_logged")]
         current: Option<Box<Entry>>,
     },
     /// Someone else changed the space first (`if_rev`). Nothing was written.
-    #[error("it is at revision {current}, not {expected}")]
-    RevConflict {
-        /// The revision that the caller expected.
-        expected: u64,
-        /// The revision it is at.
-        current: u64,
-    },
-    /// Text was to be appended to a value that is no text.
+    #[error("expected revision {expected}, but the current revision is {current}")]
+    RevConflict { expected: u64, current: u64 },
+    /// Text can only be appended to a text value.
     #[error("cannot append text to {key:?}: its value is {found}", key = key.as_str())]
     NotText {
         key: Key,
-        /// What kind of JSON value is there.
+        /// The kind of the JSON value, such as `an object`.
         found: Cow<'static, str>,
     },
-    /// An entry that was to be renamed is not there.
-    #[error("there is no entry {key:?}", key = key.as_str())]
+    /// The entry to rename does not exist.
+    #[error("entry {key:?} not found", key = key.as_str())]
     NoEntry { key: Key },
     /// The scope does not exist or was disposed.
     #[error("scope {scope} does not exist or was disposed")]
     ScopeGone { scope: ScopeId },
-    /// The root scope can be neither merged nor disposed.
-    #[error("the root scope can be neither merged nor disposed")]
+    /// The root scope cannot be merged or disposed.
+    #[error("the root scope cannot be merged or disposed")]
     RootScope,
-    /// A snapshot of another agent.
+    /// The snapshot is of another agent.
     #[error("the snapshot belongs to agent {found:?}, not to {expected:?}")]
     AgentMismatch {
-        /// Whose memory it was to be restored to.
+        /// The agent whose memory was to be restored.
         expected: String,
-        /// Whose memory the snapshot holds.
+        /// The agent whose memory the snapshot contains.
         found: String,
     },
-    /// Learnings or snippets that were to be archived are not there.
+    /// The notebook does not have the learnings or snippets to archive.
     #[error("notebook {notebook} has no {}", joined(ids, ", "))]
     UnknownItems { notebook: NotebookName, ids: Vec<NotebookItemId> },
     /// Someone else changed the notebook first (`if_version`). Nothing was written.
@@ -111,124 +103,111 @@ pub enum Refusal {
         notebook: NotebookName,
         /// The version that the caller expected; 0 stands for "never written".
         expected: u64,
-        /// The version it is at.
         current: u64,
     },
-    /// Something in a notebook that, written down, would be read as something else.
-    #[error("{what} {text:?} cannot be kept: written in the notebook's language it would be read as something else")]
+    /// Text that, printed in the notebook format, would be parsed as something else.
+    #[error("invalid {what} {text:?}: written in the notebook format, it would be parsed as something else")]
     Unreadable {
         what: Cow<'static, str>,
-        /// Its beginning.
+        /// The beginning of the text.
         text: String,
     },
-    /// A notebook that no sequence of updates leads to.
+    /// The notebook's content contradicts itself.
     #[error("notebook {notebook} cannot be restored: {reason}")]
-    NotebookContradicts {
-        notebook: NotebookName,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// There is no such board.
-    #[error("there is no such board")]
+    NotebookContradicts { notebook: NotebookName, reason: String },
+    /// The board does not exist.
+    #[error("board not found")]
     NoBoard,
-    /// The board is there already.
-    #[error("the board exists already")]
+    /// A board with this ID exists.
+    #[error("the board already exists")]
     BoardExists,
-    /// The board has ended: nothing on it changes any more.
-    #[error("the board is {status}: nothing on it changes any more")]
+    /// The board has ended.
+    #[error("the board is {status} and can no longer be changed")]
     BoardEnded { status: BoardStatus },
-    /// Only a board that has ended is put away.
+    /// Only a board that has ended can be archived.
     #[error("the board is active: complete or cancel it first")]
     BoardActive,
     /// Something keeps the board from being purged.
-    #[error("the board is kept: {}", joined(by, "; "))]
+    #[error("the board cannot be purged: {}", joined(by, "; "))]
     BoardKept {
-        /// All that does.
+        /// All reasons.
         by: Vec<KeptBy>,
     },
-    /// The board is gone for good.
+    /// The board was purged.
     #[error("the board was purged")]
     BoardPurged,
-    /// Something is not on the board.
-    #[error("there is no {what} {id} on this board")]
+    /// The board does not contain this task, record or other item.
+    #[error("{what} {id} not found on this board")]
     NotOnBoard {
-        /// What kind of thing.
+        /// The kind of item, such as `task`.
         what: Cow<'static, str>,
         id: String,
     },
-    /// A task of a batch depends on a key that no other task of the batch has.
-    #[error("{key:?} is neither a task's id (T-1) nor the key of a task in this batch")]
+    /// A task of a batch depends on a key that no task of the batch has.
+    #[error("unknown task {key:?}: expected a task ID such as T-1, or the key of a task in this batch")]
     UnknownMember { key: String },
     /// Two tasks of a batch have the same key.
     #[error("two tasks of this batch have the key {key:?}")]
     DuplicateMember { key: String },
-    /// A task of a batch has a key that would be read as a task's id.
-    #[error("{key:?} cannot be the key of a task: it reads like a task's id")]
+    /// A task of a batch has a key of the form of a task ID.
+    #[error("{key:?} cannot be the key of a task: it has the form of a task ID")]
     KeyReadsAsId { key: String },
-    /// Tasks would wait for one another. Nothing was added.
-    #[error("these tasks would wait for one another: {}", arrows(path))]
+    /// The dependencies would form a cycle. Nothing was added.
+    #[error("dependency cycle: {}", arrows(path))]
     Cycle {
         /// Each depends on the next; the last is the first.
         path: Vec<TaskRef>,
     },
-    /// A task does not move from its state to that one.
-    #[error("{task} is {} and cannot become {to}; it can become {}", from.in_words(), or_nothing(allowed))]
+    /// The task cannot move from its current state to the requested one.
+    #[error("{}", move_text(*task, *from, *to, allowed))]
     TaskMove {
         task: TaskId,
-        /// The state that it is in.
+        /// The current state.
         from: TaskStatus,
-        /// The state that was asked for.
+        /// The requested state.
         to: TaskStatus,
-        /// The states that it can move to.
+        /// The states that the task can move to.
         allowed: Vec<TaskStatus>,
     },
-    /// A task moves to that state, but not by this command: what did not fail is not retried, what is under review is not
-    /// failed by its worker.
-    #[error("{task} is {}: it can become {to}, but not by this", from.in_words())]
+    /// The task can move to the requested state, but not by this command. For example, only a failed task can be
+    /// retried, and a worker cannot fail a task that is under review.
+    #[error("{}", other_command_text(*task, *from, *to))]
     NotThisWay {
         task: TaskId,
-        /// The state that it is in.
+        /// The current state.
         from: TaskStatus,
-        /// The state that was asked for.
+        /// The requested state.
         to: TaskStatus,
     },
-    /// A task cannot begin yet.
-    #[error("{task} cannot begin yet: {}", joined(hindrances, "; "))]
-    NotReady {
-        task: TaskId,
-        /// What hinders it.
-        hindrances: Vec<Hindrance>,
-    },
-    /// The dependencies of a task that was begun cannot change.
+    /// The task cannot start yet.
+    #[error("{}", not_ready_text(*task, hindrances))]
+    NotReady { task: TaskId, hindrances: Vec<Hindrance> },
+    /// The dependencies of a task cannot change once work has begun.
     #[error("{task} is {}: its dependencies can change only before work begins", status.in_words())]
-    AlreadyBegun {
-        task: TaskId,
-        /// The state that it is in.
-        status: TaskStatus,
-    },
-    /// Somebody else has the task.
-    #[error("{task} is {holder}'s")]
+    AlreadyBegun { task: TaskId, status: TaskStatus },
+    /// The task is held by an agent, or assigned to another one.
+    #[error("{}", held_text(*task, holder, until.as_ref()))]
     TaskHeld {
         task: TaskId,
-        /// Whose it is.
         holder: AgentId,
-        /// When the lease expires, if the task is being worked on.
+        /// When the lease expires. None if the task is assigned and work has not begun.
         until: Option<Timestamp>,
     },
-    /// Somebody else is the orchestrator.
+    /// Another agent is the orchestrator.
     #[error("{holder} is the orchestrator until {until}")]
     OrchestratorHeld {
         holder: AgentId,
         /// When the lease expires.
         until: Timestamp,
     },
-    /// The caller's hold on it was lost: it expired, or was given to somebody else. Nothing was written.
+    /// The caller does not hold the lease, or no longer: it expired or was given to another agent. Nothing was written.
     #[error("{}", fenced_text(what, holder.as_ref(), *epoch))]
     Fenced {
-        /// A task's id, or `orchestrator`.
+        /// A task ID, or `orchestrator`.
         what: String,
-        /// Who holds it now.
+        /// The current holder.
         holder: Option<AgentId>,
+        /// The current epoch.
         epoch: u64,
     },
     /// Someone else changed the task first (`if_version`). Nothing was written.
@@ -236,7 +215,6 @@ pub enum Refusal {
     TaskConflict {
         /// The version that the caller expected.
         expected: u64,
-        /// What is there now.
         current: Box<Task>,
     },
     /// Someone else changed the board first (`if_version`). Nothing was written.
@@ -244,150 +222,123 @@ pub enum Refusal {
     BoardConflict {
         /// The version that the caller expected.
         expected: u64,
-        /// What is there now.
         current: Box<BoardInfo>,
     },
-    /// Only whoever made a decision may replace it, and those who run the board.
-    #[error("{decision} was made by {author}: only they and those who run the board may supersede it")]
+    /// Only its author and those who run the board may supersede a decision.
+    #[error("{decision} was made by {author}: only {author}, orchestrators, humans and admins may supersede it")]
     NotAuthor { decision: DecisionId, author: String },
-    /// An irreversible decision is superseded only by a person who says so.
+    /// Only a person can supersede an irreversible decision, and must use `force`.
     #[error("{decision} is irreversible: only a person can supersede it, with force")]
     Irreversible { decision: DecisionId },
-    /// A review was assigned to somebody else.
+    /// The review is assigned to another agent.
     #[error("the review of {task} is assigned to {reviewer}: only {reviewer} or a person can give it")]
-    NotReviewer {
-        task: TaskId,
-        /// Who is to review it.
-        reviewer: AgentId,
-    },
-    /// No agent approves what it did itself.
-    #[error("{principal} cannot approve {task}: an agent does not approve its own task")]
+    NotReviewer { task: TaskId, reviewer: AgentId },
+    /// An agent cannot approve its own task.
+    #[error("{principal} cannot approve {task}: agents cannot approve their own tasks")]
     OwnTask { task: TaskId, principal: String },
-    /// Urgent nudges to the caller were not delivered yet.
+    /// The caller has urgent nudges that were not delivered yet.
     #[error("{task} cannot be completed yet: read {} first", urgent(nudges))]
     UrgentNudges { task: TaskId, nudges: Vec<NudgeId> },
-    /// The decision was replaced before.
+    /// The decision is already superseded.
     #[error("{decision} was superseded by {by}")]
     Superseded {
         decision: DecisionId,
-        /// The one that holds.
+        /// The decision that replaced it.
         by: DecisionId,
     },
-    /// A decision asks for approval, and no task waits for it.
-    #[error("a decision that asks for approval must name the tasks that wait for it")]
+    /// A decision needs approval but names no task that waits for it.
+    #[error("a decision that needs approval must name the tasks that wait for it")]
     NothingWaits,
-    /// A task is not done before decisions that concern it are approved or rejected.
+    /// Decisions that affect the task must be approved or rejected before it can be completed.
     #[error("{task} cannot be completed: {} not approved", are(decisions))]
     AwaitsApproval {
         task: TaskId,
-        /// What it waits for.
+        /// The decisions that the task waits for.
         decisions: Vec<DecisionId>,
     },
-    /// The board is paused: nobody begins a task.
-    #[error("{by} paused the board at {since}: nothing is begun until it is resumed")]
+    /// The board is paused, so no task can start.
+    #[error("{by} paused the board at {since}: no task can start until it is resumed")]
     Paused { by: String, since: Timestamp },
-    /// A nudge was said to somebody else.
+    /// The nudge is addressed to somebody else.
     #[error("{nudge} is not for you, it is for {}", addressed(to))]
     NotForYou {
         nudge: NudgeId,
-        /// For whom it is.
+        /// The addressee.
         to: String,
     },
-    /// The choice was made before.
-    #[error("{choice} was decided: {chosen}")]
+    /// A branch was already chosen.
+    #[error("{choice} was already decided: {chosen}")]
     AlreadyChosen {
         choice: ChoiceId,
         /// The branch that was chosen.
         chosen: String,
     },
-    /// The choice has no such branch.
-    #[error("{choice} has no branch {option:?}, only {}", options.join(", "))]
+    /// The choice does not have this branch.
+    #[error("{choice} has no branch {option:?}; its branches are {}", options.join(", "))]
     NoBranch {
         choice: ChoiceId,
-        /// What was asked for.
+        /// The requested branch.
         option: String,
-        /// What there is.
+        /// The branches of the choice.
         options: Vec<String>,
     },
-    /// A choice that is none.
-    #[error("a choice cannot be like that: {reason}")]
-    BadChoice {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A board to be copied that no sequence of commands leads to.
-    #[error("that is no board: {reason}")]
-    BoardContradicts {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A task that was cancelled because of another comes back only when that one is tried again, and it cannot be.
-    #[error("{task} was cancelled because of {cause}, which did not fail and cannot be tried again")]
+    /// The new choice is invalid.
+    #[error("invalid choice: {reason}")]
+    BadChoice { reason: String },
+    /// The board to copy contradicts itself.
+    #[error("invalid board: {reason}")]
+    BoardContradicts { reason: String },
+    /// A task that was cancelled because of another one reopens only if that one is retried, which is impossible here.
+    #[error("{task} was cancelled because of {cause}, which did not fail and cannot be retried")]
     CauseNotRetried {
         task: TaskId,
-        /// The one that it was cancelled because of.
+        /// The task that caused the cancellation.
         cause: String,
     },
     /// The board has tasks that are not finished.
     #[error("{}", crate::count(*unfinished, "task is not finished", "tasks are not finished"))]
     Unfinished { unfinished: u64 },
-    /// A learning was refused, and stays so.
-    #[error("{by} refused {learning}: it is not promoted any more")]
+    /// The learning was refused, which is final.
+    #[error("{by} refused {learning}; it can no longer be promoted")]
     LearningRefused { learning: LearningId, by: String },
-    /// A learning is in a core already.
-    #[error("{learning} is in the core {core} already")]
-    LearningPromoted {
-        learning: LearningId,
-        /// In which core.
-        core: CoreId,
-    },
-    /// A learning is in no core.
-    #[error("{learning} is in no core: it is {state}")]
-    NotPromoted {
-        learning: LearningId,
-        /// What became of it.
-        state: Cow<'static, str>,
-    },
-    /// A learning is on its way into a core, or out of one: that comes first.
-    #[error("{learning} is on its way into a core, or out of one; that is to be finished first")]
+    /// The learning is already in a core.
+    #[error("{learning} is already in the core {core}")]
+    LearningPromoted { learning: LearningId, core: CoreId },
+    /// The learning is not in a core.
+    #[error("{learning} is not in a core: it is {state}")]
+    NotPromoted { learning: LearningId, state: Cow<'static, str> },
+    /// A promotion or rollback of the learning has begun and must finish first.
+    #[error("a promotion or rollback of {learning} has begun and must finish first")]
     PromotionOpen { learning: LearningId },
-    /// What was begun was finished, or given up, by somebody else.
-    #[error("{learning} is not on its way any more: it is {state}")]
-    PromotionOver {
-        learning: LearningId,
-        /// What became of it.
-        state: Cow<'static, str>,
-    },
-    /// No agent promotes what it said itself.
-    #[error("{principal} cannot promote {learning}: an agent does not promote its own words")]
+    /// Another caller finished or abandoned the promotion.
+    #[error("{learning} is no longer being promoted: it is {state}")]
+    PromotionOver { learning: LearningId, state: Cow<'static, str> },
+    /// An agent cannot promote what it recorded itself.
+    #[error("{principal} cannot promote {learning}: agents cannot promote what they recorded themselves")]
     OwnLearning { learning: LearningId, principal: String },
-    /// Nothing says into which core a learning should go.
-    #[error("no core is suggested for {learning}: name one")]
+    /// The caller named no core, and none is suggested for the learning.
+    #[error("no core is suggested for {learning}; name one")]
     NoCore { learning: LearningId },
     /// A lease is too short or too long.
-    #[error("a lease of {lease_ms} ms is refused: it must be from {least} to {most}")]
+    #[error("a lease of {lease_ms} ms is not allowed: it must last from {least} to {most} ms")]
     LeaseLength {
-        /// What was asked for.
+        /// The requested duration.
         lease_ms: u64,
-        /// The shortest.
+        /// The shortest allowed duration, in milliseconds.
         least: u64,
-        /// The longest.
+        /// The longest allowed duration, in milliseconds.
         most: u64,
     },
-    /// A checksum that is no SHA-256.
-    #[error("{text:?} is no SHA-256: that is 64 hexadecimal digits")]
+    /// The checksum is not a SHA-256 hash.
+    #[error("invalid SHA-256 checksum {text:?}: expected 64 hexadecimal digits")]
     Checksum { text: String },
-    /// A name that is kept for something else.
-    #[error("a {what} must not begin with {prefix:?}: such names are kept for agents' own")]
-    ReservedName {
-        what: Cow<'static, str>,
-        /// What it begins with.
-        prefix: Cow<'static, str>,
-    },
-    /// There is no such entry in the core, or no more.
-    #[error("there is no entry {entry} in this core")]
+    /// The name has a reserved prefix.
+    #[error("a {what} must not begin with {prefix:?}: that prefix is reserved for agents' private cores")]
+    ReservedName { what: Cow<'static, str>, prefix: Cow<'static, str> },
+    /// The core does not contain this entry, or no longer.
+    #[error("entry {entry} not found in this core")]
     NotInCore { entry: CoreEntryId },
-    /// The entry was forgotten: it changes only once it is restored.
+    /// The entry is forgotten and must be restored before it can be changed.
     #[error("{entry} is forgotten; restore it first")]
     EntryForgotten { entry: CoreEntryId },
     /// Someone else changed the core's entry first (`if_version`). Nothing was written.
@@ -395,71 +346,63 @@ pub enum Refusal {
     CoreConflict {
         /// The version that the caller expected.
         expected: u64,
-        /// What is there now.
         current: Box<CoreEntry>,
     },
-    /// An entry would say the same as another of its core.
-    #[error("{other} says the same as {entry} would")]
+    /// The entry would have the same text as another one of its core.
+    #[error("{entry} would have the same text as {other}")]
     SameText {
         entry: CoreEntryId,
-        /// The one that says it already.
+        /// The entry that has this text.
         other: CoreEntryId,
     },
-    /// An entry with the tag `task-pattern` is no task pattern. Nothing was written.
+    /// The entry has the tag `task-pattern` but is not a valid task pattern. Nothing was written.
     #[error(
-        "that is no task pattern: line {line}: {reason}. One reads, for example:\n{}",
+        "invalid task pattern: line {line}: {reason}. Example of a valid pattern:\n{}",
         crate::board::PATTERN_EXAMPLE
     )]
     TaskPattern {
-        /// The line that is wrong, counted from 1.
+        /// The line with the error, counted from 1.
         line: usize,
-        /// What is wrong with it.
         reason: String,
     },
-    /// More trust was asked for than the actor can give.
-    #[error("{principal} cannot vouch for it as {asked}, only as {most}: more than that only a person can give")]
+    /// The actor cannot give a text this much trust.
+    #[error("{principal} cannot give the trust `{asked}`, only `{most}`: only a person can give more")]
     TrustDenied {
         principal: String,
-        /// What was asked for.
+        /// The requested trust.
         asked: Trust,
-        /// What can be given.
+        /// The most that the actor can give.
         most: Trust,
     },
-    /// There is no such token, or no more.
-    #[error("there is no token {token}")]
+    /// The token does not exist, or no longer.
+    #[error("token {token} not found")]
     NoToken { token: TokenId },
-    /// An entry says which promotion brings it into a core, and its board has begun none such.
-    #[error("no promotion of {item} that brings this was begun at revision {board_rev} of a board")]
+    /// An entry names the promotion that adds it to the core, but its board did not begin that promotion.
+    #[error("no promotion of {item} with this content began at board revision {board_rev}")]
     NoPromotion {
-        /// What was promoted, as the entry says: `D-3`.
+        /// The promoted item that the entry names, such as `D-3`.
         item: String,
-        /// The revision of the board, as the entry says.
+        /// The board revision that the entry names.
         board_rev: u64,
     },
-    /// A memory to be restored that no sequence of commands leads to.
-    #[error("that is no agent's memory: {reason}")]
-    MemoryContradicts {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A core to be restored that no sequence of commands leads to.
-    #[error("that is no memory core: {reason}")]
-    CoreContradicts {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The same idempotency key came with another body.
-    #[error("idempotency key {key:?} was used at revision {rev} with another body")]
+    /// The memory to restore contradicts itself.
+    #[error("invalid agent memory: {reason}")]
+    MemoryContradicts { reason: String },
+    /// The core to restore contradicts itself.
+    #[error("invalid memory core: {reason}")]
+    CoreContradicts { reason: String },
+    /// The idempotency key was already used for a request with another body.
+    #[error("idempotency key {key:?} was already used at revision {rev} for a different request")]
     IdempotencyMismatch {
         key: String,
-        /// Where it was used first.
+        /// The revision at which the key was first used.
         rev: u64,
-        /// When it was used first.
+        /// The time at which the key was first used.
         at: Timestamp,
     },
 }
 
-/// An entry as the log has it, with its version: how often it was read in one process means nothing in another.
+/// Serializes an entry with its version but without its read count, which only means something in one process.
 mod as_logged {
     use alloc::boxed::Box;
 
@@ -478,7 +421,7 @@ mod as_logged {
 }
 
 impl Refusal {
-    /// That an actor may not do something, and who may: those in these roles, and the agent whose own it is.
+    /// The actor may not do `what`. Actors with the roles in `may` may, and so may the owner of the space, if given.
     pub(crate) fn role_denied(actor: &Actor, what: &'static str, owner: Option<&AgentId>, may: &[Role]) -> Self {
         let owner = owner.map(|owner| format!("{owner} itself"));
         let names: Vec<_> = owner.into_iter().chain(may.iter().map(|role| format!("{role}s"))).collect();
@@ -507,7 +450,7 @@ fn joined(items: &[impl ToString], separator: &str) -> String {
 }
 
 fn arrows(path: &[TaskRef]) -> String {
-    /// Of a longer way, only its two ends are shown.
+    /// Of a longer path, only the two ends are shown.
     const SHOWN: usize = 20;
     let named: Vec<_> = path.iter().map(ToString::to_string).collect();
     match (named.get(..SHOWN / 2), named.get(named.len().saturating_sub(SHOWN / 2)..)) {
@@ -518,19 +461,63 @@ fn arrows(path: &[TaskRef]) -> String {
     }
 }
 
-fn or_nothing(allowed: &[TaskStatus]) -> String {
-    match allowed {
-        [] => "nothing else".into(),
-        allowed => joined(allowed, ", "),
+fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStatus]) -> String {
+    use TaskStatus::*;
+    let state = from.in_words();
+    // Workers and reviewers both get here, so the text must help both.
+    let state = match (from, to) {
+        // A worker who sets the current state again only renews the lease.
+        (InProgress, InProgress) => return format!("{task} is not under review: it is {state}"),
+        (from, to) if from == to => return format!("{task} is already {state}"),
+        (Pending | Assigned | Blocked, Completed | Failed) => {
+            format!("{state}, neither in progress nor under review: it")
+        }
+        (InProgress, Completed | Failed) => format!("{state}, not under review: it"),
+        _ => format!("{state} and"),
+    };
+    match allowed.split_last() {
+        None => format!("{task} is {}, which is final: it cannot become {to}", from.in_words()),
+        Some((last, [])) => format!("{task} is {state} cannot become {to}, only {last}"),
+        Some((last, rest)) => format!("{task} is {state} cannot become {to}, only {} or {last}", joined(rest, ", ")),
+    }
+}
+
+fn other_command_text(task: TaskId, from: TaskStatus, to: TaskStatus) -> String {
+    use TaskStatus::*;
+    let state = from.in_words();
+    match (from, to) {
+        (Review, _) => format!("{task} is under review: only a review can make it {to}"),
+        (_, Completed | Failed) => format!("{task} is not under review: it is {state}"),
+        (Failed | Cancelled, _) => format!("{task} is {state}: only a retry can make it {to}"),
+        (_, Pending) => format!("{task} is {state}: only a failed task can be retried"),
+        _ => format!("{task} is {state}: only its holder can make it {to}"),
+    }
+}
+
+fn not_ready_text(task: TaskId, hindrances: &[Hindrance]) -> String {
+    let reasons = joined(hindrances, "; ");
+    match reasons.strip_prefix("it ") {
+        Some(waits) => format!("{task} {waits}"),
+        None => format!("{task} cannot start yet: {reasons}"),
+    }
+}
+
+fn held_text(task: TaskId, holder: &AgentId, until: Option<&Timestamp>) -> String {
+    match until {
+        Some(until) => format!("{task} is held by {holder} until {until}"),
+        None => format!("{task} is assigned to {holder}"),
     }
 }
 
 fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64) -> String {
     let what = if what == "orchestrator" { "the orchestrator's role" } else { what };
     match holder {
-        Some(holder) => format!("fenced: {what} is {holder}'s now (epoch {epoch})"),
+        Some(holder) if epoch == 0 => format!("fenced: {what} is assigned to {holder}, and work has not begun"),
+        Some(holder) => {
+            format!("fenced: {holder} holds {what} at epoch {epoch}; your agent name or epoch does not match")
+        }
         None if epoch == 0 => format!("fenced: nobody has claimed {what} yet"),
-        None => format!("fenced: nobody holds {what} now; whoever did was not heard of in time, or gave it back"),
+        None => format!("fenced: nobody holds {what} at the moment; the last holder's lease expired or ended"),
     }
 }
 
@@ -541,7 +528,7 @@ fn addressed(to: &str) -> &str {
 fn conflict_text(key: &Key, expected: u64, current: Option<&Entry>) -> String {
     let key = key.as_str();
     match (expected, current) {
-        (0, Some(entry)) => format!("{key:?} exists already, at version {}", entry.version),
+        (0, Some(entry)) => format!("{key:?} already exists, at version {}", entry.version),
         (_, Some(entry)) => format!("{key:?} is at version {}, not {expected}", entry.version),
         (_, None) => format!("{key:?} does not exist, so it is not at version {expected}"),
     }

@@ -76,9 +76,9 @@ fn which_board_must_be_said() {
     let error = sandbox.fails(&["task", "list"], 2, "which board?");
     assert_eq!(error["code"], "no_board_named");
     assert!(error["hint"].as_str().unwrap().contains("CORK_BOARD"));
-    let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "no such board");
+    let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "board not found");
     assert_eq!(error["code"], "no_board");
-    sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "there is no such board: nowhere");
+    sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "board not found: nowhere");
     assert_eq!(sandbox.items(&["board", "list"]), json!([]), "nothing was made by that");
 }
 
@@ -92,7 +92,7 @@ fn the_same_request_makes_one_board() {
     let error = sandbox.fails(&["board", "create", "Other", "--idempotency-key", "k"], 4, "another body");
     assert_eq!(error["code"], "idempotency_mismatch");
     assert_eq!(sandbox.ok(&["board", "create", "Named", "--id", "mine"]), "mine");
-    sandbox.fails(&["board", "create", "Named again", "--id", "mine"], 4, "the board mine exists already");
+    sandbox.fails(&["board", "create", "Named again", "--id", "mine"], 4, "the board mine already exists");
 }
 
 #[test]
@@ -129,14 +129,14 @@ fn what_comes_up_is_recorded_and_shown() {
     assert_eq!(desk.ok(&[&decide[..], &["--rationale", "memory-hard", "--irreversible"]].concat()), "D-1");
     let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1", "--force"];
     let by_another = [&["--role", "worker"], &again[..]].concat();
-    let error = desk.fails(&by_another, 6, "ada: only they and those who run the board may supersede it");
+    let error = desk.fails(&by_another, 6, "ada: only ada, orchestrators, humans and admins may supersede it");
     assert_eq!(error["code"], "not_author");
     assert_eq!(desk.ok(&[&["--principal", "ada"], &again[..]].concat()), "D-2");
     assert_eq!(
         desk.json(&["board", "discover", "no column", "--type", "constraint", "--affects-task", "T-1"])["id"],
         "F-1"
     );
-    desk.fails(&["board", "discover", "x", "--affects-task", "T-9"], 3, "no task T-9");
+    desk.fails(&["board", "discover", "x", "--affects-task", "T-9"], 3, "task T-9 not found");
 
     std::fs::write(desk.sandbox.path().join("schema.sql"), "create table users;").unwrap();
     assert_eq!(desk.ok(&["board", "artifact", "schema.sql", "--type", "code", "--task", "T-1", "--inline"]), "A-1");
@@ -229,7 +229,7 @@ fn a_board_ends_once_and_says_how() {
     for command in
         [&["task", "add", "Three"][..], &["board", "complete"], &["task", "claim"], &["task", "claim", "--wait-s", "9"]]
     {
-        assert_eq!(desk.fails(command, 4, "nothing on it changes any more")["code"], "board_ended", "{command:?}");
+        assert_eq!(desk.fails(command, 4, "can no longer be changed")["code"], "board_ended", "{command:?}");
     }
     assert!(desk.ok(&["board", "show"]).contains("completed: partial (enough)"));
     assert!(desk.ok(&["board", "list"]).contains("completed: partial"));
@@ -345,10 +345,10 @@ fn artifacts_are_listed_and_verbs_are_no_paths() {
 fn a_board_is_deleted_when_that_is_meant() {
     let desk = Desk::new("Secret plan");
     desk.sandbox.fails(&["board", "delete", &desk.board], 2, "add --yes");
-    desk.sandbox.fails(&["board", "delete", "nowhere", "--yes"], 3, "no such board");
+    desk.sandbox.fails(&["board", "delete", "nowhere", "--yes"], 3, "board not found");
     desk.ok(&["board", "discover", "the password is swordfish"]);
     assert_eq!(desk.sandbox.json(&["board", "delete", &desk.board, "--hard", "--yes"])["deleted"], true);
-    desk.fails(&["board", "show"], 3, "no such board");
+    desk.fails(&["board", "show"], 3, "board not found");
     assert!(!desk.sandbox.files_contain("swordfish"));
 }
 
@@ -404,7 +404,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     assert_eq!(wrong["hint"], "if you vouch for it: `cork core edit rules E-4 --trust own`");
     sandbox.ok(&["core", "edit", "rules", "E-4", "--trust", "own"]);
     assert_eq!(sandbox.json(&["board", "create", "x", "--pattern", "rules:E-4"])["tasks"], json!(["T-1"]));
-    fails("rules:E-9", 3, "no entry E-9");
+    fails("rules:E-9", 3, "entry E-9 not found");
     let wrong = sandbox.cork(&["board", "create", "x", "--pattern", "rules"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("they read house-rules:E-3"), "{wrong:?}");
     sandbox.fails(&["board", "create", "x", "--core", "agent:ada"], 2, "must not begin with \"agent:\"");

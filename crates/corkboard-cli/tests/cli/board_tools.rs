@@ -113,8 +113,8 @@ fn a_prompt_for_a_task_of_a_board() {
     assert_eq!(sandbox.ok(&["context", "--board", &board, "--task", "t-1"]), text);
     let sections = sandbox.ok(&["context", "--board", &board, "--task", "T-1", "--sections"]);
     assert!(sections.contains("goal") && sections.contains("task"), "{sections}");
-    sandbox.fails(&["context", "--board", &board, "--task", "T-9"], 3, "there is no task T-9");
-    sandbox.fails(&["context", "--board", "nowhere"], 3, "there is no such board");
+    sandbox.fails(&["context", "--board", &board, "--task", "T-9"], 3, "task T-9 not found");
+    sandbox.fails(&["context", "--board", "nowhere"], 3, "board not found");
     sandbox.fails(&["context", "--task", "T-1"], 2, "board");
 }
 

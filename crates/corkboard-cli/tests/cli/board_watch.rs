@@ -78,7 +78,7 @@ fn programs_get_an_object_for_each_revision() {
     }
     assert_eq!(Watcher::start(&desk, &["--json"]).rest(), [] as [&str; 0]);
     desk.sandbox.fails(&["board", "watch", &desk.board, "--from-rev", "99"], 2, "99");
-    desk.sandbox.fails(&["board", "watch", "nowhere"], 3, "there is no such board: nowhere");
+    desk.sandbox.fails(&["board", "watch", "nowhere"], 3, "board not found: nowhere");
 }
 
 #[test]

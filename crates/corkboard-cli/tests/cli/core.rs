@@ -99,9 +99,9 @@ fn an_entry_is_found_forgotten_and_restored() {
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     let again = sandbox.ok(&["core", "add", "rules", "Deployments go out on Tuesdays"]);
     assert_eq!(again, "E-1 (was forgotten, and is back)");
-    let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "no entry E-9 in the core rules");
+    let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
     assert_eq!(error["code"], "not_in_core");
-    sandbox.fails(&["core", "show", "rules", "E-9"], 3, "no entry E-9 in the core rules");
+    sandbox.fails(&["core", "show", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
     let wrong = sandbox.cork(&["core", "show", "rules", "T-1"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("they read E-1"), "{wrong:?}");
 }
@@ -236,13 +236,13 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
         "E-1"
     );
     assert_eq!(sandbox.ok(&["core", "add", "ways", "How to release\n1. Go", "--tag", "task-pattern"]), "E-2");
-    sandbox.fails(&["core", "edit", "ways", "E-1", "--content", "no steps"], 2, "that is no task pattern");
+    sandbox.fails(&["core", "edit", "ways", "E-1", "--content", "no steps"], 2, "invalid task pattern");
     // As an older program may have left it.
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), '2. Tell', '3. Tell') AS BLOB)";
     sandbox.tamper(sql);
     let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
     let made = sandbox.cork(&create);
-    let warned = "warning: passed over: ways:E-1 is no task pattern: line 3: it is number 2, not 3\n";
+    let warned = "warning: passed over: ways:E-1 is not a valid task pattern: line 3: it is number 2, not 3\n";
     assert_eq!((made.code, made.stderr.as_str()), (0, warned));
     let made = sandbox.json(&create);
     assert_eq!((&made["pattern"], &made["passed_over"][0]["pattern"]), (&json!("ways:E-2"), &json!("ways:E-1")));

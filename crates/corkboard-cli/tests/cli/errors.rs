@@ -61,7 +61,7 @@ fn limits_are_5() {
     let sandbox = Sandbox::new();
     let long = "k".repeat(513);
     let error =
-        sandbox.fails(&["memory", "set", &long, "x"], 5, "limit reached: key bytes would be 513, allowed are 512");
+        sandbox.fails(&["memory", "set", &long, "x"], 5, "limit reached: key bytes would be 513; the maximum is 512");
     assert_eq!((&error["code"], &error["kind"]), (&json!("limit"), &json!("limit")));
     assert_eq!((&error["limit"], &error["used"], &error["allowed"]), (&json!("key_bytes"), &json!(513), &json!(512)));
     for (arguments, bytes, limit) in [
@@ -100,8 +100,8 @@ fn a_wrong_store_is_2() {
 fn a_wrong_server_is_2_and_one_that_is_away_7() {
     let sandbox = Sandbox::local();
     for (url, said) in [
-        ("127.0.0.1:7117", "a server is http://… or https://…"),
-        ("sqlite:corkboard.db", "a server is http://… or https://…"),
+        ("127.0.0.1:7117", "a server URL begins with http:// or https://"),
+        ("sqlite:corkboard.db", "a server URL begins with http:// or https://"),
         ("corkboard", "did you mean --store?"),
         ("http://", "empty host"),
     ] {

@@ -86,7 +86,7 @@ fn a_board_that_taught_nothing_says_what_would_count() {
     }
     let sandbox = &desk.sandbox;
     sandbox.fails(&["learn", "list"], 2, "which board?");
-    sandbox.fails(&["learn", "extract", "--board", "nowhere"], 3, "there is no such board");
+    sandbox.fails(&["learn", "extract", "--board", "nowhere"], 3, "board not found");
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn a_learning_is_promoted_into_a_core_once() {
         (&origin["promoted_by"], &origin["board"], &origin["item"]),
         (&json!("grace"), &json!(desk.board), &json!("D-1"))
     );
-    let error = desk.fails(&["learn", "promote", "D-1", "--core", "other"], 4, "D-1 is in the core rules already");
+    let error = desk.fails(&["learn", "promote", "D-1", "--core", "other"], 4, "D-1 is already in the core rules");
     assert_eq!((&error["code"], &error["core"]), (&json!("learning_promoted"), &json!("rules")));
     assert_eq!(error["hint"], "`cork learn rollback D-1` takes it out of there first");
     // Nor is it silently left as it is when something else is asked for.
-    desk.fails(&["learn", "promote", "D-1", "--importance", "0.1"], 4, "D-1 is in the core rules already");
+    desk.fails(&["learn", "promote", "D-1", "--importance", "0.1"], 4, "D-1 is already in the core rules");
     // Where it should go is said; how far it may be trusted goes with it, unless a person vouches for it.
     assert_eq!(desk.ok(&["learn", "promote", "F-1"]), "F-1 is in rules: E-2");
     assert_eq!(desk.json(&["core", "show", "rules", "E-2"])["trust"], "outside");
@@ -122,7 +122,7 @@ fn a_learning_is_promoted_into_a_core_once() {
     let ran = desk.with_stdin(&vouched, "Migrate first\n");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "F-2 is in rules: E-3\n"), "{ran:?}");
     assert_eq!(desk.json(&["core", "show", "rules", "E-3"])["content"], "Migrate first");
-    let error = desk.fails(&["learn", "promote", "D-9", "--core", "rules"], 3, "there is no learning D-9");
+    let error = desk.fails(&["learn", "promote", "D-9", "--core", "rules"], 3, "learning D-9 not found");
     assert_eq!(error["hint"], "`cork learn list --all` shows the learnings there are");
     let ran = desk.with_stdin(&["learn", "promote", "X-9"], "");
     assert!(ran.code == 2 && ran.stderr.contains("they read D-1, F-1, rework:T-1"), "{ran:?}");
@@ -134,14 +134,14 @@ fn what_was_refused_stays_refused() {
     let desk = a_desk();
     assert_eq!(desk.ok(&["learn", "refuse", "F-1", "nobody knows who says so"]), "F-1 is refused");
     assert_eq!(desk.json(&["learn", "refuse", "F-1"]), json!({"learning": "F-1", "state": "refused"}));
-    let error = desk.fails(&["learn", "promote", "F-1"], 4, "tester refused F-1: it is not promoted any more");
+    let error = desk.fails(&["learn", "promote", "F-1"], 4, "tester refused F-1; it can no longer be promoted");
     assert_eq!(error["code"], "learning_refused");
     assert!(error["hint"].as_str().unwrap().contains("cork core add CORE TEXT"), "{error}");
-    let error = desk.fails(&["learn", "rollback", "F-1"], 4, "F-1 is in no core: it is refused");
+    let error = desk.fails(&["learn", "rollback", "F-1"], 4, "F-1 is not in a core: it is refused");
     assert_eq!((&error["code"], &error["state"]), (&json!("not_promoted"), &json!("refused")));
     assert_eq!(error["hint"], "`cork learn list --all` shows what became of each");
     desk.ok(&["learn", "promote", "D-1", "--core", "rules"]);
-    desk.fails(&["learn", "refuse", "D-1"], 4, "D-1 is in the core rules already");
+    desk.fails(&["learn", "refuse", "D-1"], 4, "D-1 is already in the core rules");
     desk.ok(&["learn", "rollback", "D-1"]);
     assert_eq!(desk.ok(&["learn", "refuse", "D-1"]), "D-1 is refused");
 }
@@ -272,8 +272,8 @@ fn what_a_board_taught_outlives_it_and_is_still_taken_back_by_one_command() {
     assert_eq!(contents(&desk, "rules").len(), 2);
     assert_eq!(desk.ok(&["learn", "rollback", "--all"]), "rules: 1 entry is gone");
     assert_eq!(contents(&desk, "rules"), ["said by hand"]);
-    desk.fails(&["learn", "rollback", "--all"], 3, "there is no such board");
-    desk.fails(&["learn", "rollback", "D-1"], 3, "there is no such board");
+    desk.fails(&["learn", "rollback", "--all"], 3, "board not found");
+    desk.fails(&["learn", "rollback", "D-1"], 3, "board not found");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_board_is_put_away_kept_and_purged() {
     assert!(told.ends_with("\n\nnothing was purged yet: `cork gc --yes` purges 1 board"), "{told}");
     desk.ok(&["board", "show"]);
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), format!("purged {id}\n1 board purged"));
-    assert_eq!(desk.fails(&["board", "show"], 3, "no such board")["code"], "no_board");
+    assert_eq!(desk.fails(&["board", "show"], 3, "board not found")["code"], "no_board");
     assert_eq!(desk.sandbox.ok(&["gc"]), "there are no boards");
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "there are no boards");
     assert!(desk.sandbox.ok(&["doctor"]).contains("no damage"));
@@ -167,7 +167,7 @@ fn only_what_can_go_goes() {
     assert_eq!(purged["active"], 1);
     let left = [("a", "ended"), ("b", "keep"), ("f", "idle")];
     assert_eq!(fates(&sandbox), left.map(|(id, fate)| (id.to_owned(), fate.to_owned())));
-    let error = sandbox.fails(&["board", "delete", "c", "--yes"], 3, "no such board");
+    let error = sandbox.fails(&["board", "delete", "c", "--yes"], 3, "board not found");
     assert_eq!(error["code"], "no_board");
 }
 

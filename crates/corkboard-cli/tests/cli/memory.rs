@@ -129,7 +129,7 @@ fn a_stale_writer_is_told_what_is_there() {
     assert_eq!(error["current"], unread(sandbox.json(&["memory", "get", "counter"])));
     sandbox.ok(&["memory", "set", "counter", "43", "--if-version", "2"]);
 
-    sandbox.fails(&["memory", "set", "counter", "1", "--if-version", "0"], 4, "exists already, at version 3");
+    sandbox.fails(&["memory", "set", "counter", "1", "--if-version", "0"], 4, "already exists, at version 3");
     let error = sandbox.fails(&["memory", "set", "new", "1", "--if-version", "9"], 4, "does not exist");
     assert_eq!(error["current"], json!(null));
     sandbox.ok(&["memory", "set", "new", "1", "--if-version", "0"]);
@@ -147,7 +147,7 @@ fn a_request_with_a_name_happens_once() {
     assert_eq!(sandbox.ok(&append("done")), "version 1");
     assert_eq!(sandbox.ok(&append("done")), "version 1");
     assert_eq!(sandbox.ok(&["memory", "get", "log"]), "done");
-    let error = sandbox.fails(&append("other"), 4, "was used at revision 1 with another body");
+    let error = sandbox.fails(&append("other"), 4, "was already used at revision 1 for a different request");
     assert_eq!(error["code"], "idempotency_mismatch");
     let set = ["memory", "set", "a", "1", "--idempotency-key", "job-18"];
     assert_eq!(sandbox.ok(&set), "version 2");
@@ -300,7 +300,7 @@ fn every_write_can_be_named_and_bound_to_a_revision() {
         &["memory", "append", "log", "x", "--if-rev", "1"],
         &["memory", "remove", "log", "--if-rev", "1"],
     ] {
-        let error = sandbox.fails(arguments, 4, "it is at revision 4, not 1");
+        let error = sandbox.fails(arguments, 4, "expected revision 1, but the current revision is 4");
         assert_eq!(error["code"], "rev_conflict");
     }
 }

@@ -37,15 +37,15 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     assert_eq!((&targets[3]["to"], &targets[4]["to"]), (&json!("all"), &json!({"agent": "all"})));
     let error = desk.fails(&["nudge", "ack", "N-3", "--principal", "ada"], 6, "N-3 is not for you");
     assert_eq!(error["code"], "not_for_you");
-    desk.fails(&["nudge", "ack", "N-9"], 3, "there is no nudge N-9");
+    desk.fails(&["nudge", "ack", "N-9"], 3, "nudge N-9 not found");
     desk.fails(&["nudge", "hm", "--principal", "ada", "--role", "worker"], 6, "ada is a worker and may not nudge");
     desk.fails(&["nudge", "  "], 2, "message must not be blank");
-    desk.fails(&["nudge", "soon", "--expires-at", "2001-01-01T00:00:00Z"], 2, "must lie in the future");
+    desk.fails(&["nudge", "soon", "--expires-at", "2001-01-01T00:00:00Z"], 2, "must be in the future");
     for arguments in [&["task", "claim", "--wait-s", "-1"][..], &["task", "claim", "--lease-s", "-0.5"]] {
         desk.fails(arguments, 2, "a length of time is not negative");
     }
     let log = desk.ok(&["board", "diff", "1"]);
-    assert!(log.contains("N-1 reached ada.") && log.contains("ada acknowledged N-1."), "{log}");
+    assert!(log.contains("N-1 was delivered to ada.") && log.contains("ada acknowledged N-1."), "{log}");
 }
 
 /// Whoever did something on the board is one of all, also when nothing of it is theirs any more.
@@ -241,18 +241,18 @@ fn refusals_say_what_to_do_about_them() {
     );
     desk.ok(&["approve", "D-3"]);
     for (arguments, code, said, told) in [
-        (&["learn", "rollback", "D-99"][..], 3, "there is no learning D-99", "`cork learn list --all`"),
-        (&["learn", "rollback", "D-3"][..], 4, "D-3 is in no core", "`cork learn list --all`"),
+        (&["learn", "rollback", "D-99"][..], 3, "learning D-99 not found", "`cork learn list --all`"),
+        (&["learn", "rollback", "D-3"][..], 4, "D-3 is not in a core", "`cork learn list --all`"),
         (&["nudge", "check", "--role", "observer"][..], 6, "may not read or acknowledge nudges", "worker"),
         (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin may"),
         (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
-        (&["board", "create", "again", "--id", &desk.board][..], 4, "exists already", "without --id"),
-        (&["task", "review", "T-1", "approve"][..], 4, "but not by this", "`cork task complete T-1 SUMMARY`"),
-        (&["task", "retry", "T-1"][..], 4, "but not by this", "`cork task release T-1`"),
+        (&["board", "create", "again", "--id", &desk.board][..], 4, "already exists", "without --id"),
+        (&["task", "review", "T-1", "approve"][..], 4, "T-1 is not under review", "`cork task complete T-1 SUMMARY`"),
+        (&["task", "retry", "T-1"][..], 4, "only a failed task can be retried", "`cork task release T-1`"),
         (
             &["task", "claim", "T-1", "--principal", "ada"][..],
             4,
-            "T-1 is ada's",
+            "T-1 is held by ada until ",
             "if that is you, it is yours already: go on",
         ),
         (&["task", "complete", "T-2", "done"][..], 4, "nobody has claimed T-2 yet", "`cork task claim T-2` first"),

@@ -77,27 +77,28 @@ fn whoever_comes_too_late_is_told() {
     desk.ok(&["task", "add", "One"]);
     desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
     desk.ok(&["--principal", "ada", "task", "claim"]);
-    let held = desk.fails(&["--principal", "bob", "task", "claim", "T-1"], 4, "T-1 is ada's");
+    let held = desk.fails(&["--principal", "bob", "task", "claim", "T-1"], 4, "T-1 is held by ada until ");
     assert_eq!((&held["code"], &held["holder"]), (&json!("task_held"), &json!("ada")));
-    let ready = desk.fails(&["--principal", "bob", "task", "claim", "T-2"], 4, "it waits for T-1");
+    let ready = desk.fails(&["--principal", "bob", "task", "claim", "T-2"], 4, "T-2 waits for T-1");
     assert_eq!((&ready["code"], &ready["hindrances"][0]["depends_on"]), (&json!("not_ready"), &json!(["T-1"])));
-    let fenced = desk.fails(&["--principal", "bob", "task", "complete", "T-1", "mine"], 4, "T-1 is ada's now");
+    let fenced = desk.fails(&["--principal", "bob", "task", "complete", "T-1", "mine"], 4, "ada holds T-1 at epoch ");
     assert_eq!((&fenced["code"], &fenced["epoch"]), (&json!("fenced"), &json!(1)));
     desk.fails(&["--principal", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");
     let nothing = desk.fails(&["--principal", "bob", "task", "claim"], 3, "nothing is ready");
     assert_eq!(nothing["code"], "nothing_ready");
     desk.fails(&["--principal", "bob", "task", "claim", "--wait-s", "0.1"], 3, "within 0.1 s");
-    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in progress: it can become completed");
+    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is not under review: it is in progress");
     assert_eq!((&moved["code"], &moved["to"]), (&json!("not_this_way"), &json!("completed")));
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
-    let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is pending and cannot become completed");
+    let moved =
+        desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is pending, neither in progress nor under review");
     assert_eq!((&moved["code"], &moved["allowed"]), (&json!("task_move"), &json!(["assigned", "cancelled"])));
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
     assert_eq!(cycle["code"], "already_begun");
     desk.ok(&["task", "release", "T-1"]);
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 2, "T-1 -> T-2 -> T-1");
     assert_eq!((&cycle["code"], &cycle["path"]), (&json!("cycle"), &json!(["T-1", "T-2", "T-1"])));
-    assert_eq!(desk.fails(&["task", "show", "T-9"], 3, "no task T-9")["code"], "not_on_board");
+    assert_eq!(desk.fails(&["task", "show", "T-9"], 3, "task T-9 not found")["code"], "not_on_board");
     desk.fails(&["task", "claim", "--lease-s", "0"], 2, "a lease of 0 ms");
     desk.fails(&["--role", "observer", "task", "add", "x"], 6, "may not change anything");
     for wrong in
@@ -204,15 +205,15 @@ fn a_branch_is_chosen() {
     assert_eq!(added, json!({"id": "C-1"}));
     assert_eq!(desk.items(&["task", "list", "--view", "ready"]), json!([]), "nothing begins before that");
     assert!(desk.ok(&["task", "list"]).contains("waits for C-1"));
-    let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\", only jose, hand");
+    let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\"; its branches are jose, hand");
     assert_eq!((&error["code"], &error["options"]), (&json!("no_branch"), &json!(["jose", "hand"])));
     let chosen = desk.json(&["--principal", "grace", "choose", "C-1", "jose", "--rationale", "maintained"]);
     assert_eq!(chosen, json!({"choice": "C-1", "chosen": "jose", "cancelled": ["T-2", "T-3"]}));
-    assert_eq!(desk.fails(&["choose", "C-1", "hand"], 4, "C-1 was decided: jose")["code"], "already_chosen");
+    assert_eq!(desk.fails(&["choose", "C-1", "hand"], 4, "C-1 was already decided: jose")["code"], "already_chosen");
     assert_eq!(desk.items(&["choose", "list"])[0]["chosen_by"], "grace");
     assert!(desk.ok(&["choose", "list"]).contains("jose (by grace)"));
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
-    desk.fails(&["choose", "C-7", "x"], 3, "no choice C-7");
+    desk.fails(&["choose", "C-7", "x"], 3, "choice C-7 not found");
     desk.fails(&["choose", "add", "One?", "--option", "a=T-1"], 2, "choice");
     for wrong in [&["choose"][..], &["choose", "C-1"], &["choose", "add", "Q", "--option", "a"]] {
         let ran = desk.sandbox.cork(&[&["--board", &desk.board], wrong].concat());
@@ -236,7 +237,7 @@ fn whoever_works_is_told_what_concerns_the_task() {
     let window = desk.json(&["task", "context", "T-2", "--budget", "2000"]);
     assert!(window["tokens"].as_u64().unwrap() <= 2000, "{window}");
     assert!(desk.ok(&["task", "context", "T-2", "--sections"]).contains("SECTION"));
-    desk.fails(&["task", "context", "T-9"], 3, "no task T-9");
+    desk.fails(&["task", "context", "T-9"], 3, "task T-9 not found");
     desk.fails(&["task", "context", "T-2", "--budget", "1"], 2, "too small");
     // In an agent's own window, too.
     assert!(desk.ok(&["context", "--task", "T-2"]).contains("tables users and sessions"));
@@ -370,8 +371,11 @@ fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
     // Killed, and started anew under the same name.
     let restarted = desk.json(&["--principal", "ada", "task", "claim", "T-1", "--epoch", "2"]);
     assert_eq!((&restarted["task"], &restarted["epoch"], &restarted["attempt"]), (&json!("T-1"), &json!(3), &json!(2)));
-    let fenced =
-        desk.fails(&["--principal", "ada", "task", "complete", "T-1", "old", "--epoch", "2"], 4, "T-1 is ada's now");
+    let fenced = desk.fails(
+        &["--principal", "ada", "task", "complete", "T-1", "old", "--epoch", "2"],
+        4,
+        "ada holds T-1 at epoch ",
+    );
     assert_eq!(fenced["code"], "fenced");
     desk.fails(&["--principal", "ada", "task", "claim", "T-1", "--epoch", "2"], 4, "fenced");
     assert_eq!(

@@ -349,7 +349,7 @@ fn check_origin(origin: &Provenance, limits: &Limits) -> Result<(), Refusal> {
 
 fn check_expiry(at: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
     match at {
-        Some(at) if at <= now => Err(Refusal::Expiry { reason: "it must lie in the future".into() }),
+        Some(at) if at <= now => Err(Refusal::Expiry { reason: "it must be in the future".into() }),
         _ => Ok(()),
     }
 }

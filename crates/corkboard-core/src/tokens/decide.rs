@@ -33,7 +33,7 @@ fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> DecideR
         check_visible("grant", grant.as_str())?;
     }
     if new.expires_at.is_some_and(|at| at <= context.now) {
-        return Err(Refusal::Expiry { reason: "it lies in the past".into() });
+        return Err(Refusal::Expiry { reason: "it must be in the future".into() });
     }
     Limits::check(LimitName::TokensPerStore, state.tokens.len() as u64 + 1, limits.tokens_per_store)?;
     let id = TokenId(state.last.0.saturating_add(1));

@@ -188,6 +188,6 @@ fn a_choice_that_is_none_is_refused_with_its_batch() {
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(6)])]), "T-6 is named twice");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(1)])]), "T-1 begins a branch of C-1 already");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(7)])]), "T-7 is in progress already");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(99)])]), "there is no task T-99 on this board");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(99)])]), "task T-99 not found on this board");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), (" ", &[id(5)])]), "branch must not be blank");
 }

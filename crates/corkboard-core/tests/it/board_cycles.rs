@@ -30,7 +30,7 @@ fn answer_4_a_cycle_is_refused_with_its_path() {
     let mut desk = Desk::new();
     desk.add_all(chain(4));
     let refusal = desk.refused(depend(id(1), id(4)));
-    assert_eq!(refusal.to_string(), "these tasks would wait for one another: T-1 -> T-4 -> T-3 -> T-2 -> T-1");
+    assert_eq!(refusal.to_string(), "dependency cycle: T-1 -> T-4 -> T-3 -> T-2 -> T-1");
     assert_eq!(path(refusal), ["T-1", "T-4", "T-3", "T-2", "T-1"]);
     // The same the other way round: what is added later may be what an older one waits for.
     let later = desk.add(NewTask::new("later"));

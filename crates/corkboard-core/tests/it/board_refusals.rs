@@ -1,4 +1,4 @@
-//! What whoever is refused on a board is told.
+//! The messages of refused board commands.
 
 use crate::board_support::{Desk, agent, at, id};
 use corkboard_core::board::{
@@ -70,7 +70,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
         Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
         Refusal::BadChoice { reason: "it needs two branches at least".into() },
-        Refusal::BoardContradicts { reason: "T-1 waits for itself".into() },
+        Refusal::BoardContradicts { reason: "T-1 depends on itself".into() },
         Refusal::CauseNotRetried { task, cause: "T-2".into() },
         Refusal::Unfinished { unfinished: 3 },
         Refusal::LearningRefused { learning: learning.clone(), by: "hugo".into() },
@@ -89,59 +89,59 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     ];
     let messages: Vec<_> = refusals.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(messages.join("\n"), @r#"
-    there is no such board
-    the board exists already
-    the board is cancelled: nothing on it changes any more
+    board not found
+    the board already exists
+    the board is cancelled and can no longer be changed
     the board is active: complete or cancel it first
-    the board is kept: it has not ended
-    the board is kept: it is not archived; it is to be kept until 1970-01-01T00:00:00Z; what it taught was neither extracted nor waived; a learning is on its way into a memory core
+    the board cannot be purged: it has not ended
+    the board cannot be purged: it is not archived; it is to be kept until 1970-01-01T00:00:00Z; what it taught was neither extracted nor waived; a learning is on its way into a memory core
     the board was purged
-    there is no task T-9 on this board
-    "x" is neither a task's id (T-1) nor the key of a task in this batch
+    task T-9 not found on this board
+    unknown task "x": expected a task ID such as T-1, or the key of a task in this batch
     two tasks of this batch have the key "x"
-    "T-1" cannot be the key of a task: it reads like a task's id
-    these tasks would wait for one another: a -> T-1 -> a
-    these tasks would wait for one another: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
-    T-1 is pending and cannot become completed; it can become assigned, cancelled
-    T-1 is completed and cannot become pending; it can become nothing else
-    T-1 is in progress: it can become pending, but not by this
-    T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
+    "T-1" cannot be the key of a task: it has the form of a task ID
+    dependency cycle: a -> T-1 -> a
+    dependency cycle: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
+    T-1 is pending, neither in progress nor under review: it cannot become completed, only assigned or cancelled
+    T-1 is completed, which is final: it cannot become pending
+    T-1 is in progress: only a failed task can be retried
+    T-1 waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
     T-1 is in review: its dependencies can change only before work begins
-    T-1 is ann's
+    T-1 is assigned to ann
     olga is the orchestrator until 1970-01-01T00:00:00Z
-    fenced: T-1 is bob's now (epoch 2)
-    fenced: nobody holds the orchestrator's role now; whoever did was not heard of in time, or gave it back
+    fenced: bob holds T-1 at epoch 2; your agent name or epoch does not match
+    fenced: nobody holds the orchestrator's role at the moment; the last holder's lease expired or ended
     fenced: nobody has claimed T-1 yet
     T-1 is at version 2, not 1
     the board is at version 1, not 2
-    D-1 was made by ann: only they and those who run the board may supersede it
+    D-1 was made by ann: only ann, orchestrators, humans and admins may supersede it
     D-1 was superseded by D-2
     D-1 is irreversible: only a person can supersede it, with force
     the review of T-1 is assigned to qa: only qa or a person can give it
-    ann cannot approve T-1: an agent does not approve its own task
+    ann cannot approve T-1: agents cannot approve their own tasks
     T-1 cannot be completed yet: read the urgent nudge N-1 first
     T-1 cannot be completed yet: read the urgent nudges N-1, N-3 first
-    a decision that asks for approval must name the tasks that wait for it
+    a decision that needs approval must name the tasks that wait for it
     T-1 cannot be completed: D-1 is not approved
     T-1 cannot be completed: D-1, D-2 are not approved
-    hugo paused the board at 1970-01-01T00:00:00Z: nothing is begun until it is resumed
+    hugo paused the board at 1970-01-01T00:00:00Z: no task can start until it is resumed
     N-1 is not for you, it is for the orchestrator
     ann is a worker and may not pause or resume the board: only orchestrators, humans and admins may
-    C-1 was decided: A
-    C-1 has no branch "C", only A, B
-    a choice cannot be like that: it needs two branches at least
-    that is no board: T-1 waits for itself
-    T-1 was cancelled because of T-2, which did not fail and cannot be tried again
+    C-1 was already decided: A
+    C-1 has no branch "C"; its branches are A, B
+    invalid choice: it needs two branches at least
+    invalid board: T-1 depends on itself
+    T-1 was cancelled because of T-2, which did not fail and cannot be retried
     3 tasks are not finished
-    hugo refused rework:T-5: it is not promoted any more
-    rework:T-5 is in the core rules already
-    rework:T-5 is in no core: it is open
-    rework:T-5 is on its way into a core, or out of one; that is to be finished first
-    rework:T-5 is not on its way any more: it is rolled_back
-    ann cannot promote rework:T-5: an agent does not promote its own words
-    no core is suggested for rework:T-5: name one
-    a lease of 1 ms is refused: it must be from 10 to 100
-    "abc" is no SHA-256: that is 64 hexadecimal digits
-    limit reached: tasks per board would be 6, allowed are 5
+    hugo refused rework:T-5; it can no longer be promoted
+    rework:T-5 is already in the core rules
+    rework:T-5 is not in a core: it is open
+    a promotion or rollback of rework:T-5 has begun and must finish first
+    rework:T-5 is no longer being promoted: it is rolled_back
+    ann cannot promote rework:T-5: agents cannot promote what they recorded themselves
+    no core is suggested for rework:T-5; name one
+    a lease of 1 ms is not allowed: it must last from 10 to 100 ms
+    invalid SHA-256 checksum "abc": expected 64 hexadecimal digits
+    limit reached: tasks per board would be 6; the maximum is 5
     "#);
 }

@@ -326,10 +326,10 @@ fn numbers_and_versions_never_repeat() {
     let mut again = image;
     again.entries[1].id = CoreEntryId(1);
     for (image, reason) in [
-        (twice, "what E-2 says is said by another entry"),
-        (nowhere, "E-1 came from nowhere"),
-        (beyond, "E-2 is not among the numbers up to E-1"),
-        (endless, "E-18446744073709551615 is no number that was ever given"),
+        (twice, "E-2 has the same text as another entry"),
+        (nowhere, "E-1 has no origin"),
+        (beyond, "E-2 is outside the range E-1 to E-1"),
+        (endless, "the last number, E-18446744073709551615, is out of range"),
         (again, "E-1 is listed twice"),
     ] {
         let refusal = shelf.refused(&human("ann"), CoreCommand::Replace { image: Box::new(image) });
@@ -383,7 +383,7 @@ fn entries_expire_forgotten_or_not() {
     shelf.tell(CoreCommand::Tick);
     assert_eq!(shelf.state().entries().len(), 1);
     let refusal = shelf.refused(&human("ann"), add(soon("late")));
-    assert_eq!(refusal, Refusal::Expiry { reason: "it must lie in the future".into() });
+    assert_eq!(refusal, Refusal::Expiry { reason: "it must be in the future".into() });
     // Of two, the later counts; of one without, none.
     let later = |second: Option<i64>| NewCoreEntry { expires_at: second.map(at), ..NewCoreEntry::new("four") };
     for (second, expected) in [(Some(2_000), Some(2_000)), (Some(1_500), Some(2_000)), (None, None)] {
@@ -451,17 +451,17 @@ fn every_refusal_says_what_is_wrong() {
     assert_eq!(
         told,
         [
-            "a core name must not begin with \"agent:\": such names are kept for agents' own",
-            "there is no entry E-2 in this core",
+            "a core name must not begin with \"agent:\": that prefix is reserved for agents' private cores",
+            "entry E-2 not found in this core",
             "E-1 is forgotten; restore it first",
             "E-1 is at version 1, not 7",
-            "E-2 says the same as E-1 would",
-            "that is no task pattern: line 2: it is number 2, not 3. One reads, for example:\n\
+            "E-1 would have the same text as E-2",
+            "invalid task pattern: line 2: it is number 2, not 3. Example of a valid pattern:\n\
              How we add a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n\
              3. Release it (after 1, 2)",
-            "bob cannot vouch for it as own, only as agent: more than that only a person can give",
-            "no promotion of D-3 that brings this was begun at revision 7 of a board",
-            "that is no memory core: E-1 is listed twice",
+            "bob cannot give the trust `own`, only `agent`: only a person can give more",
+            "no promotion of D-3 with this content began at board revision 7",
+            "invalid memory core: E-1 is listed twice",
         ]
     );
 }

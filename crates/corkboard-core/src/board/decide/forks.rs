@@ -68,7 +68,7 @@ impl BoardDecider<'_> {
         tasks.iter().try_for_each(|task| self.check_task(task, known))?;
         let places = |task: &Arc<Task>| task.depends_on.iter().filter_map(|on| place(*on)).collect();
         upstream_first(&tasks.iter().map(places).collect::<Vec<_>>())
-            .map_err(|round| contradicts(format!("T-{} waits for itself", round.first().map_or(0, |at| at + 1))))?;
+            .map_err(|round| contradicts(format!("T-{} depends on itself", round.first().map_or(0, |at| at + 1))))?;
         choices.iter().try_for_each(|choice| self.check_choice(choice, known))?;
         for decision in decisions {
             self.check_decision(decision, known)?;
@@ -92,7 +92,7 @@ impl BoardDecider<'_> {
             self.check_checksum(artifact.checksum.as_deref())?;
             let version = versions.entry(&*artifact.path).or_insert(0);
             *version += 1;
-            expect(artifact.version == *version, || format!("{} is not version {version} of its path", artifact.id))?;
+            expect(artifact.version == *version, || format!("{} must be version {version} of its path", artifact.id))?;
         }
         self.check_contributions(contributions, image)
     }
@@ -104,7 +104,7 @@ impl BoardDecider<'_> {
         let comment = task.cancellation.as_ref().and_then(|cancelled| cancelled.reason.as_ref());
         let said = [task.blocked_reason.as_ref(), task.failure.as_ref(), task.review_comment.as_ref(), comment];
         said.into_iter().try_for_each(|text| self.check_comment(text.map(|text| &**text)))?;
-        expect(task.setbacks.len() <= Task::MOST_SETBACKS, || format!("{id} was sent back too often"))?;
+        expect(task.setbacks.len() <= Task::MOST_SETBACKS, || format!("{id} lists too many setbacks"))?;
         for setback in &task.setbacks {
             check_principal("author", &setback.by, self.limits())?;
             self.check_comment(setback.comment.as_deref())?;
@@ -125,20 +125,27 @@ impl BoardDecider<'_> {
             TaskStatus::Failed | TaskStatus::Cancelled => true,
             TaskStatus::InProgress | TaskStatus::Blocked => false,
         };
-        expect(fits, || format!("{id} is {} and has the wrong worker", task.status))?;
+        expect(fits, || {
+            let worker = if has_worker { "with" } else { "without" };
+            format!("{id} is {} {worker} a worker, which a copied board cannot contain", task.status)
+        })?;
         let may_wait = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
-        expect(task.not_before.is_none() || may_wait, || format!("{id} is {} and to be tried again", task.status))?;
+        expect(task.not_before.is_none() || may_wait, || format!("{id} is {} but has a retry time", task.status))?;
         let is_cancelled = task.status == TaskStatus::Cancelled;
-        expect(task.cancellation.is_some() == is_cancelled, || format!("{id} is {}, or is not", task.status))?;
+        expect(task.cancellation.is_some() == is_cancelled, || {
+            format!("`cancellation` of {id} does not match its status, {}", task.status)
+        })?;
         let cause = task.cancellation.as_ref().and_then(|cancelled| cancelled.caused_by);
-        expect(cause.is_some() == task.is_stopped(), || format!("{id} was cancelled without a cause"))?;
-        expect(cause != Some(id), || format!("{id} was cancelled because of itself"))?;
+        expect(cause.is_some() == task.is_stopped(), || {
+            format!("`caused_by` of {id} does not match the cause of its cancellation")
+        })?;
+        expect(cause != Some(id), || format!("{id} names itself as the cause of its cancellation"))?;
         self.check_known(cause.as_slice(), known)?;
         self.check_known(&task.depends_on, known)?;
         let once: BTreeSet<_> = task.depends_on.iter().collect();
-        expect(once.len() == task.depends_on.len(), || format!("{id} depends twice on the same"))?;
+        expect(once.len() == task.depends_on.len(), || format!("{id} lists a dependency twice"))?;
         let is_there = task.choice.is_none_or(|choice| at(known.choices, choice).is_some());
-        expect(is_there, || format!("{id} begins a branch of a choice that is not there"))
+        expect(is_there, || format!("{id} begins a branch of a choice that does not exist"))
     }
 
     fn check_choice(&self, choice: &Choice, known: ImageIndex<'_>) -> Result<(), Refusal> {
@@ -151,15 +158,19 @@ impl BoardDecider<'_> {
         for branch in &choice.options {
             self.check_line("branch", &branch.name)?;
             self.check_known_tasks(&branch.tasks, known)?;
-            expect(!branch.tasks.is_empty() && names.insert(&branch.name), || format!("{id} has an idle branch"))?;
+            expect(!branch.tasks.is_empty() && names.insert(&branch.name), || {
+                format!("{id} has a branch without tasks or two branches of the same name")
+            })?;
         }
         let heads: Vec<TaskId> = choice.options.iter().flat_map(|branch| branch.tasks.iter().copied()).collect();
         let is_own = |head: &TaskId| known.task(*head).is_some_and(|task| task.choice == Some(id));
         let once: BTreeSet<_> = heads.iter().collect();
         let is_whole = once.len() == heads.len() && heads.len() == known.heads.get(&id).copied().unwrap_or(0);
-        expect(is_whole && heads.iter().all(is_own), || format!("{id} begins with others' tasks"))?;
+        expect(is_whole && heads.iter().all(is_own), || {
+            format!("the branches of {id} do not match the tasks that name it")
+        })?;
         let is_there = choice.chosen.as_ref().is_none_or(|chosen| names.contains(chosen));
-        expect(is_there, || format!("{id} was decided for a branch that it has not"))
+        expect(is_there, || format!("the chosen branch of {id} does not exist"))
     }
 
     fn check_decision(&self, decision: &Decision, known: ImageIndex<'_>) -> Result<(), Refusal> {
@@ -171,31 +182,35 @@ impl BoardDecider<'_> {
         self.check_known_tasks(&decision.affects_tasks, known)
     }
 
-    /// What was last said of a decision is what it says itself.
+    /// The verdict of each decision must equal its last approval.
     fn check_approvals(&self, image: &BoardImage) -> Result<(), Refusal> {
         expect_numbered(image.approvals.iter().map(|approval| approval.id))?;
         let mut last = BTreeMap::new();
         for approval in &image.approvals {
             check_principal("author", &approval.created_by, self.limits())?;
             self.check_comment(approval.comment.as_deref())?;
-            expect(at(&image.decisions, approval.decision).is_some(), || format!("{} is of nothing", approval.id))?;
+            expect(at(&image.decisions, approval.decision).is_some(), || {
+                format!("{} is about a decision that does not exist", approval.id)
+            })?;
             last.insert(approval.decision, approval.verdict);
         }
         for decision in &image.decisions {
             let id = decision.id;
-            expect(decision.verdict == last.get(&id).copied(), || format!("{id} does not say what was said of it"))?;
+            expect(decision.verdict == last.get(&id).copied(), || {
+                format!("the verdict of {id} differs from its last approval")
+            })?;
         }
         Ok(())
     }
 
-    /// What was decided about learnings, each once: only what was refused is taken over.
+    /// Each learning is listed once, and only refused learnings are copied.
     fn check_learnings(&self, image: &BoardImage) -> Result<(), Refusal> {
         let mut names = BTreeSet::new();
         for verdict in &image.learnings {
             let name = &verdict.id;
             expect(names.insert(name), || format!("{name} is listed twice"))?;
             let LearningState::Refused { by, reason, .. } = &verdict.state else {
-                return Err(contradicts(format!("{name} is {}", verdict.state)));
+                return Err(contradicts(format!("{name} is {}: only refused learnings are copied", verdict.state)));
             };
             check_principal("author", by, self.limits())?;
             self.check_comment(reason.as_deref())?;
@@ -203,7 +218,7 @@ impl BoardDecider<'_> {
         Ok(())
     }
 
-    /// Everything that is counted for somebody is there, and is theirs.
+    /// Everything that is counted for an agent must exist and be that agent's.
     fn check_contributions(&self, contributions: &[Arc<Contribution>], image: &BoardImage) -> Result<(), Refusal> {
         let mut seen = BTreeSet::new();
         for contribution in contributions {
@@ -221,7 +236,9 @@ impl BoardDecider<'_> {
                     .all(|id| at(&image.artifacts, *id).is_some_and(|it| *it.created_by == *agent));
             let things = tasks_completed.len() + decisions_made.len() + discoveries.len() + artifacts_created.len();
             let is_new = seen.insert((agent, contribution.role.as_str()));
-            expect(are_theirs && is_new && things > 0, || format!("{agent} is said to have done what was not theirs"))?;
+            expect(are_theirs && is_new && things > 0, || {
+                format!("the contributions of {agent} do not match the board's records")
+            })?;
         }
         Ok(())
     }
@@ -239,7 +256,7 @@ impl BoardDecider<'_> {
     }
 }
 
-/// What others of an image may speak of.
+/// The tasks and choices of an image that other records may refer to.
 #[derive(Clone, Copy)]
 struct ImageIndex<'a> {
     tasks: &'a [Arc<Task>],
@@ -262,22 +279,24 @@ fn at<T>(things: &[T], id: impl NumberedId) -> Option<&T> {
     things.get(place(id)?)
 }
 
-/// Nothing is ever taken off a board: what it has is numbered from one, without gaps.
+/// Nothing is ever removed from a board, so its items are numbered from one without gaps.
 fn expect_numbered<Id: NumberedId>(ids: impl Iterator<Item = Id>) -> Result<(), Refusal> {
     for (expected, id) in (1..).zip(ids) {
-        expect(id.number() == expected, || format!("{id} stands where {} should", Id::of(expected)))?;
+        expect(id.number() == expected, || format!("found {id} where {} was expected", Id::of(expected)))?;
     }
     Ok(())
 }
 
-/// Of two decisions, each names the other.
+/// If one decision supersedes another, each must name the other.
 fn expect_superseded(decision: &Decision, decisions: &[Arc<Decision>]) -> Result<(), Refusal> {
     let id = decision.id;
     let replaces = |old: &Arc<Decision>| old.superseded_by == Some(id) && old.id < id;
     let is_old_right = decision.supersedes.is_none_or(|old| at(decisions, old).is_some_and(replaces));
     let is_new_right =
         decision.superseded_by.is_none_or(|new| at(decisions, new).is_some_and(|new| new.supersedes == Some(id)));
-    expect(is_old_right && is_new_right, || format!("{id} does not fit the one that it replaces, or is replaced by"))
+    expect(is_old_right && is_new_right, || {
+        format!("`supersedes` or `superseded_by` of {id} does not match the other decision")
+    })
 }
 
 fn expect(holds: bool, reason: impl FnOnce() -> String) -> Result<(), Refusal> {

@@ -54,7 +54,7 @@ impl BoardDecider<'_> {
         }
         self.check_text("message", &nudge.message)?;
         if nudge.expires_at.is_some_and(|at| at <= self.context.now) {
-            return Err(Refusal::Expiry { reason: "it must lie in the future".into() });
+            return Err(Refusal::Expiry { reason: "it must be in the future".into() });
         }
         let id = next_id(&self.state.nudges);
         self.push(BoardEvent::NudgeSent { id, nudge: nudge.clone().into() });

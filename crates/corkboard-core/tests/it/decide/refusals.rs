@@ -31,7 +31,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
         ),
         (
             || refused(&[], set_with(ROOT, "a", "1", expiring(0))),
-            Refusal::Expiry { reason: "it must lie in the future".into() },
+            Refusal::Expiry { reason: "it must be in the future".into() },
         ),
         (
             || {
@@ -162,7 +162,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
                 let image = AgentImage { last_note: NoteId(u64::MAX), ..AgentImage::from(AgentState::default()) };
                 refused(&[], AgentCommand::Restore { image: Box::new(image) })
             },
-            Refusal::MemoryContradicts { reason: "note 18446744073709551615 is no number that was ever given".into() },
+            Refusal::MemoryContradicts { reason: "the note number 18446744073709551615 is out of range".into() },
         ),
     ];
     for (act, expected) in &cases {
@@ -176,28 +176,28 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     note must not be blank
     tag must not be blank
     scope name must not contain control or invisible characters (found '\t' at byte 1)
-    limit reached: note bytes would be 65537, allowed are 65536
+    limit reached: note bytes would be 65537; the maximum is 65536
     importance must be a number from 0 to 1, not 1.5
-    expiry refused: it must lie in the future
-    expiry refused: give either days or a time, not both
+    invalid expiry: it must be in the future
+    invalid expiry: give either days or a time, not both
     "a" does not exist, so it is not at version 3
     "a" is at version 2, not 1
-    "a" exists already, at version 1
+    "a" already exists, at version 1
     "a" is at version 1, not 7
-    it is at revision 1, not 9
+    expected revision 9, but the current revision is 1
     cannot append text to "a": its value is an object
-    there is no entry "a"
+    entry "a" not found
     scope ffffffff-ffff-ffff-ffff-ffffffffffff does not exist or was disposed
-    the root scope can be neither merged nor disposed
-    the root scope can be neither merged nor disposed
+    the root scope cannot be merged or disposed
+    the root scope cannot be merged or disposed
     the snapshot belongs to agent "bob", not to "ann"
-    idempotency key "k" was used at revision 2 with another body
+    idempotency key "k" was already used at revision 2 for a different request
     ann is an observer and may not change anything
     notebook main has no KL-7, VC-1
     notebook main is at version 1, not 0
-    learning "two\nlines" cannot be kept: written in the notebook's language it would be read as something else
+    invalid learning "two\nlines": written in the notebook format, it would be parsed as something else
     notebook main cannot be restored: KL-1 is listed twice
-    that is no agent's memory: note 18446744073709551615 is no number that was ever given
+    invalid agent memory: the note number 18446744073709551615 is out of range
     "#);
 }
 

@@ -508,7 +508,7 @@ impl Model {
         if metadata.expiry_days.is_some() && metadata.expires_at.is_some() {
             refusals.push(Refusal::Expiry { reason: "give either days or a time, not both".into() });
         } else if expiry(metadata, now).is_some_and(|at| at <= now) {
-            refusals.push(Refusal::Expiry { reason: "it must lie in the future".into() });
+            refusals.push(Refusal::Expiry { reason: "it must be in the future".into() });
         }
         refusals
     }

@@ -1,4 +1,4 @@
-//! What a board taught goes into memory cores, and comes out again.
+//! Promoting a board's learnings into memory cores, and rolling them back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn reviewer(name: &str) -> Actor {
     Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }
 
-/// A board with that id and a decision of ann's, D-1, and an insight of bob's, F-1.
+/// A board with the given ID, a decision by ann, D-1, and an insight by bob, F-1.
 async fn taught(corkboard: &Corkboard, id: &str) -> Board {
     let board = corkboard.create_board(new_board(id)).id(id).await.unwrap();
     let (question, choice, rationale) = ("Which hash?".into(), "argon2id".into(), "It is hard on memory".into());
@@ -51,7 +51,7 @@ async fn origins(core: &Core, entry: CoreEntryId) -> Vec<Provenance> {
 }
 
 #[tokio::test]
-async fn a_learning_is_promoted_with_where_it_came_from() {
+async fn a_learning_is_promoted_with_its_origin() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let (board, rules) = (taught(&corkboard, "login").await, corkboard.core("rules").unwrap());
@@ -77,10 +77,10 @@ async fn a_learning_is_promoted_with_where_it_came_from() {
         assert_eq!((core.as_str(), entry, &*by), ("rules", promoted.entry, "rita"));
 
         let told = board.diff(4, board.view().await.unwrap().rev()).await.unwrap().to_string();
-        assert!(told.contains("rita looked for what the board taught, and found 2.\n"), "{told}");
+        assert!(told.contains("rita extracted the board's learning candidates: 2.\n"), "{told}");
         assert!(told.contains(&format!("rita promoted D-1 into rules: {}.", promoted.entry)), "{told}");
 
-        // Once more: the same answer, and nothing new.
+        // A repeat gets the same answer and adds nothing.
         let (rev, core_rev) = (board.view().await.unwrap().rev(), rules.stats().await.unwrap().rev);
         assert_eq!(rita.promote_learning(named("D-1")).await.unwrap(), promoted);
         assert_eq!((board.view().await.unwrap().rev(), rules.stats().await.unwrap().rev), (rev, core_rev));
@@ -92,7 +92,7 @@ async fn a_learning_is_promoted_with_where_it_came_from() {
 }
 
 #[tokio::test]
-async fn refused_stays_refused_and_own_words_stay_out() {
+async fn a_rejected_learning_stays_rejected_and_authors_cannot_promote_their_own() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let board = taught(&corkboard, "login").await;
     board.refuse_learning(named("F-1"), Some("not true".into())).await.unwrap();
@@ -107,14 +107,14 @@ async fn refused_stays_refused_and_own_words_stay_out() {
 }
 
 #[tokio::test]
-async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
+async fn a_roll_back_removes_an_entry_unless_another_origin_remains() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let (board, rules) = (taught(&corkboard, "login").await, corkboard.core("rules").unwrap());
         let other = taught(&corkboard, "tokens").await;
         let decided = board.promote_learning(named("D-1")).core("rules").await.unwrap();
         let found = board.promote_learning(named("F-1")).core("facts").await.unwrap();
-        // Another board says the same.
+        // Another board promotes the same text.
         let again = other.promote_learning(named("D-1")).core("rules").await.unwrap();
         assert_eq!(again.entry, decided.entry);
         assert_eq!(origins(&rules, decided.entry).await.len(), 2);
@@ -129,14 +129,14 @@ async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
             assert_eq!(reason.as_deref(), Some("wrong"));
         }
         let told = board.diff(1, board.view().await.unwrap().rev()).await.unwrap().to_string();
-        assert!(told.contains("local rolled F-1 back, out of facts: wrong."), "{told}");
+        assert!(told.contains("local rolled back F-1 from facts: wrong."), "{told}");
         assert!(board.roll_back_learnings(WhichLearnings::All, None).await.unwrap().is_empty());
         let refused = refusal(board.roll_back_learnings(WhichLearnings::These(vec![named("D-9")]), None).await);
         assert_eq!(refused, Refusal::NotOnBoard { what: "learning".into(), id: "D-9".into() });
-        // Deliberately, it may go in again.
+        // An explicit promotion can add it again.
         board.promote_learning(named("F-1")).core("facts").await.unwrap();
         assert_eq!(contents(&corkboard.core("facts").unwrap()).await, ["login: users has no column"]);
-        // A core that is gone is not made anew for a roll-back.
+        // A roll-back does not recreate a deleted core.
         corkboard.delete_core("facts").await.unwrap();
         board.roll_back_learnings(WhichLearnings::All, None).await.unwrap();
         assert_eq!(corkboard.cores(None, 9).await.unwrap().len(), 1);
@@ -145,7 +145,7 @@ async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
 }
 
 #[tokio::test]
-async fn what_the_core_refuses_leaves_nothing_open() {
+async fn a_promotion_that_the_core_refuses_stays_not_open() {
     let home = Home::sqlite();
     let limits = Limits { entries_per_core: 1, ..Limits::default() };
     let corkboard = home.open_with(Options { limits, ..home.options() }).await;
@@ -155,11 +155,11 @@ async fn what_the_core_refuses_leaves_nothing_open() {
     assert!(matches!(refused, Refusal::Limit { .. }), "{refused}");
     assert_eq!(state(&board, "F-1").await, LearningState::Open);
     assert!(!board.view().await.unwrap().state().has_open_promotion());
-    // Elsewhere there is room.
+    // Another core has room.
     board.promote_learning(named("F-1")).core("facts").await.unwrap();
 }
 
-/// Begins to promote a learning into the core "rules", and does not get further than that.
+/// Starts promoting a learning into the core "rules" and stops after the first step.
 async fn begin(store: &FaultyStore, board: &Board, learning: &str) {
     store.next_appends([Fault::Pass, Fault::Refuse]);
     let stopped = board.promote_learning(named(learning)).core("rules").await.unwrap_err();
@@ -167,7 +167,7 @@ async fn begin(store: &FaultyStore, board: &Board, learning: &str) {
     assert_eq!(state(board, learning).await.as_str(), "begun");
 }
 
-/// A Corkboard on a store that fails when it is told to, and another on the same store that never does.
+/// A Corkboard on a store that fails on demand, and another one that uses the same store without failures.
 async fn failing(store: Arc<dyn Store>, home: &Home) -> (Arc<FaultyStore>, Corkboard, Corkboard) {
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
     let corkboard = Corkboard::with_store(faulty.clone(), home.options());
@@ -175,7 +175,7 @@ async fn failing(store: Arc<dyn Store>, home: &Home) -> (Arc<FaultyStore>, Corkb
 }
 
 #[tokio::test]
-async fn what_somebody_began_is_finished_by_the_ticker_of_any_process() {
+async fn the_ticker_of_any_process_finishes_an_open_promotion() {
     let sqlite = Harness::sqlite("");
     for store in [Arc::new(MemoryStore::shared()) as Arc<dyn Store>, sqlite.open().await] {
         let home = Home::memory();
@@ -184,7 +184,7 @@ async fn what_somebody_began_is_finished_by_the_ticker_of_any_process() {
         board.complete(None, Unfinished::Refuse).await.unwrap();
         for learning in ["D-1", "F-1"] {
             begin(&faulty, &board, learning).await;
-            // Not at once: whoever began has the time to finish.
+            // Not at once: the process that started it gets time to finish.
             other.tick().await.unwrap();
             assert_eq!(state(&board, learning).await.as_str(), "begun");
             home.clock.advance(Duration::from_secs(31));
@@ -193,7 +193,7 @@ async fn what_somebody_began_is_finished_by_the_ticker_of_any_process() {
             assert_eq!(other.tick().await.unwrap(), 0, "nothing is due any more");
         }
         assert_eq!(contents(&other.core("rules").unwrap()).await.len(), 2);
-        // A roll-back, too: nothing is out before its second step.
+        // A roll-back, too: the entry stays until the second step.
         faulty.next_appends([Fault::Pass, Fault::Refuse]);
         board.roll_back_learnings(WhichLearnings::All, None).await.unwrap_err();
         assert_eq!(state(&board, "D-1").await.as_str(), "rolling_back");
@@ -205,11 +205,11 @@ async fn what_somebody_began_is_finished_by_the_ticker_of_any_process() {
 }
 
 #[tokio::test]
-async fn whoever_comes_next_finishes_what_was_begun() {
+async fn the_next_caller_finishes_an_open_promotion() {
     let home = Home::memory();
     let (faulty, corkboard, _) = failing(Arc::new(MemoryStore::shared()), &home).await;
     let (board, rules) = (taught(&corkboard, "login").await, corkboard.core("rules").unwrap());
-    // Whoever promotes the same, or another; refuses; looks.
+    // The next caller promotes the same or another learning, rejects one, or lists them.
     begin(&faulty, &board, "D-1").await;
     board.promote_learning(named("D-1")).await.unwrap();
     assert_eq!(contents(&rules).await.len(), 1);
@@ -221,12 +221,12 @@ async fn whoever_comes_next_finishes_what_was_begun() {
     begin(&faulty, &board, "D-1").await;
     board.extract_learning_candidates().await.unwrap();
     assert_eq!(state(&board, "D-1").await.as_str(), "promoted");
-    // A promotion that was begun is finished, and then rolled back.
+    // An open promotion is finished, and then rolled back.
     board.roll_back_learnings(WhichLearnings::All, None).await.unwrap();
     begin(&faulty, &board, "D-1").await;
     assert_eq!(board.roll_back_learnings(WhichLearnings::All, None).await.unwrap(), [named("D-1")]);
     assert!(contents(&rules).await.is_empty());
-    // A roll-back that was begun is finished before it is promoted again.
+    // An open roll-back is finished before the learning is promoted again.
     board.promote_learning(named("D-1")).core("rules").await.unwrap();
     faulty.next_appends([Fault::Pass, Fault::Refuse]);
     board.roll_back_learnings(WhichLearnings::All, None).await.unwrap_err();
@@ -235,20 +235,20 @@ async fn whoever_comes_next_finishes_what_was_begun() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_a_task_is_not_woken_by_what_is_on_its_way() {
+async fn an_open_promotion_does_not_wake_waiting_claims() {
     let home = Home::memory();
     let (faulty, corkboard, _) = failing(Arc::new(MemoryStore::shared()), &home).await;
     let board = taught(&corkboard, "login").await;
     begin(&faulty, &board, "D-1").await;
     home.clock.advance(Duration::from_secs(60));
-    // It is overdue. Whoever waits asks the store a few times, not again and again.
+    // The promotion is overdue. A waiting claim asks the store a few times, not in a loop.
     faulty.end_after(50);
     let claimed = board.acting_as(worker("ann")).claim_task(None, LEASE).wait(Duration::from_millis(300)).await;
     assert_eq!(claimed.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_who_promote_at_once_add_one_entry() {
+async fn concurrent_promotions_add_one_entry() {
     let home = Home::sqlite();
     let handles = [home.open().await, home.open().await];
     let boards =
@@ -266,7 +266,7 @@ async fn two_who_promote_at_once_add_one_entry() {
     }
     let rules = handles[1].core("rules").unwrap();
     assert_eq!(contents(&rules).await.len(), boards.len());
-    // One promotes what the other rolls back: in the end, what the board says is so.
+    // One promotes while the other rolls back: in the end, the core agrees with the board.
     let board = &boards[0];
     let (one, other) = (board.clone(), handles[1].board(board.id().as_str()).unwrap());
     let promoting = tokio::spawn(async move {
@@ -285,12 +285,12 @@ async fn two_who_promote_at_once_add_one_entry() {
 }
 
 #[tokio::test]
-async fn all_that_one_author_said_is_rolled_back_by_one_command() {
+async fn one_command_rolls_back_everything_an_author_contributed() {
     on_every_store(async |home| {
         let corkboard = home.open_with(Options { tier: corkboard::Tier::WriterPro, ..home.options() }).await;
         let rules = corkboard.core("rules").unwrap();
         let (login, tokens) = (taught(&corkboard, "login").await, taught(&corkboard, "tokens").await);
-        // A task that ann failed and bob did: what both said is in it, and neither is its author.
+        // Ann failed a task and bob completed it. The learning contains texts of both, and neither is its only author.
         let task = login.add_task(NewTask { retry_limit: 1, ..NewTask::new("Ship") }).await.unwrap();
         let (ann, bob) = (login.acting_as(worker("ann")), login.acting_as(worker("bob")));
         let claimed = ann.claim_task(Some(task), LEASE).await.unwrap().unwrap();
@@ -303,7 +303,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         let said = NewCoreEntry { author: Some("ann".into()), ..NewCoreEntry::new("never test") };
         rules.add(said.clone()).await.unwrap();
         corkboard.agent("carl").unwrap().long_term().unwrap().add(said).await.unwrap();
-        // What grace says as well, stays; what mentions a board without being of it harms nobody.
+        // An entry that grace contributed as well stays. An entry that only names a board does no harm.
         let deploy = NewCoreEntry { author: Some("ann".into()), ..NewCoreEntry::new("deploy on Tuesdays") };
         let mention = NewCoreEntry { board: Some(tokens.id().clone()), item: Some("F-1".into()), ..deploy.clone() };
         rules.add(mention).await.unwrap();
@@ -335,7 +335,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
 }
 
 #[tokio::test]
-async fn an_authors_roll_back_takes_along_what_is_on_its_way_and_skips_boards_that_are_gone() {
+async fn an_authors_roll_back_includes_open_promotions_and_skips_deleted_boards() {
     let (home, sqlite) = (Home::memory(), Harness::sqlite(""));
     let (faulty, corkboard, _) = failing(sqlite.open().await, &home).await;
     let (board, gone) = (taught(&corkboard, "login").await, taught(&corkboard, "gone").await);
@@ -349,19 +349,22 @@ async fn an_authors_roll_back_takes_along_what_is_on_its_way_and_skips_boards_th
 }
 
 #[tokio::test]
-async fn an_archived_board_is_purged_only_when_nothing_is_on_its_way() {
+async fn an_archived_board_is_purged_only_without_open_promotions() {
     let (home, sqlite) = (Home::memory(), Harness::sqlite(""));
     let (faulty, corkboard, _) = failing(sqlite.open().await, &home).await;
     let board = taught(&corkboard, "login").await;
     board.complete(None, Unfinished::Refuse).await.unwrap();
     begin(&faulty, &board, "F-1").await;
     board.archive(Some(Duration::ZERO)).await.unwrap();
-    assert_eq!(board.purge().await.unwrap_err().code(), "board_kept", "nobody looked for learnings");
-    assert_eq!(contents(&corkboard.core("rules").unwrap()).await.len(), 1, "what was on its way has arrived");
+    assert_eq!(board.purge().await.unwrap_err().code(), "board_kept", "its learnings were not extracted");
+    assert_eq!(contents(&corkboard.core("rules").unwrap()).await.len(), 1, "the open promotion was finished");
     board.extract_learning_candidates().await.unwrap();
-    assert_eq!(board.purge().await.unwrap_err().to_string(), "the board is kept: 1 learning waits for a decision");
+    assert_eq!(
+        board.purge().await.unwrap_err().to_string(),
+        "the board cannot be purged: 1 learning waits for a decision"
+    );
     board.refuse_learning(named("D-1"), None).await.unwrap();
     board.purge().await.unwrap();
-    // What it taught stays, and can be undone without it.
+    // Its promoted learnings stay, and can be rolled back without the board.
     assert_eq!(corkboard.roll_back_author("bob").await.unwrap().cores[0].removed, 1);
 }

@@ -1,4 +1,4 @@
-//! §8.2: what is put in is held to the rules.
+//! §8.2: input is validated.
 
 use std::collections::BTreeMap;
 
@@ -45,10 +45,10 @@ fn calls_with_key<'a>(memory: &'a WorkingMemory, scopes: &'a [Scope], key: &'a s
     calls
 }
 
-/// Names that break a rule, with how they are refused. `what` is what the name is called in the refusal.
+/// Invalid names, each with its refusal. `what` is the refusal's term for the name.
 fn wrong_names(what: &'static str, limit_name: LimitName, allowed: u64) -> Vec<(String, Refusal)> {
     let too_long = "n".repeat(usize::try_from(allowed).unwrap() + 1);
-    // Two bytes each: the limit counts bytes.
+    // Two bytes per character: the limit counts bytes.
     let too_wide = "é".repeat(usize::try_from(allowed).unwrap() / 2 + 1);
     let control = |character, at| Refusal::ControlCharacter { what: what.into(), character, at };
     vec![
@@ -127,7 +127,7 @@ async fn validation_agent_ids_are_not_blank_printable_and_at_most_256_bytes() {
     assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 }
 
-/// What no JSON can say.
+/// A value that cannot be serialized as JSON.
 struct Unspeakable;
 
 impl Serialize for Unspeakable {
@@ -176,7 +176,7 @@ async fn validation_metadata_is_within_its_bounds() {
         let importance = |importance: f32| EntryMetadata { importance: Some(importance), ..none() };
         let tags = |tags: Vec<String>| EntryMetadata { tags: Some(tags), ..none() };
         let expiry = |reason| Refusal::Expiry { reason };
-        let past = "it must lie in the future";
+        let past = "it must be in the future";
         let cases = [
             (importance(-0.1), Refusal::Importance { importance: -0.1 }),
             (importance(1.000_001), Refusal::Importance { importance: 1.000_001 }),
@@ -206,7 +206,7 @@ async fn validation_metadata_is_within_its_bounds() {
                 assert_eq!(refused(&corkboard, &agent, attempt).await, expected);
             }
         }
-        // A number that is no number is not even itself.
+        // NaN is not equal to itself, so match it instead.
         let nan = refused(&corkboard, &agent, memory.set("k", &1).metadata(importance(f32::NAN))).await;
         assert!(matches!(nan, Refusal::Importance { importance } if importance.is_nan()));
         for allowed in [importance(0.0), importance(1.0), tags(vec!["t".repeat(128); 64]), days(1)] {
