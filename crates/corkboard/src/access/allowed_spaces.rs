@@ -1,4 +1,5 @@
-//! What a handle opens: everything, or what somebody was granted. Whoever serves others hands them handles that open no more.
+//! The spaces that a handle can open: all, or those that were granted. A server limits the handles that it uses for a
+//! caller.
 
 use std::sync::Arc;
 
@@ -10,12 +11,12 @@ use crate::corkboard::check_space_tier;
 use crate::engine::{Engine, Slot};
 use crate::{Corkboard, Error, Result};
 
-/// What a handle opens.
+/// The spaces that a handle can open.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowedSpaces(Option<Arc<Grants>>);
 
 impl AllowedSpaces {
-    /// Whether there is anything that is not open.
+    /// Whether some spaces are not allowed.
     pub(crate) fn is_limited(&self) -> bool {
         self.0.is_some()
     }
@@ -26,7 +27,7 @@ impl AllowedSpaces {
             SpaceKind::Board => grants.opens_board(name),
             SpaceKind::Core => grants.opens_core(name),
             SpaceKind::Tokens => false,
-            // Who opens an agent's memory opens the conversations with it.
+            // Access to an agent's memory includes its conversations.
             SpaceKind::Conversation => {
                 let conversation = SpaceId::of(kind, name).as_conversation();
                 conversation.is_some_and(|(agent, _)| grants.opens_agent(agent.as_str()))
@@ -42,8 +43,9 @@ impl AllowedSpaces {
         Err(Error::NotGranted { principal, kind: kind.as_str(), name: name.into() })
     }
 
-    /// A board shows what its cores say, and what it taught goes into one and comes out of it: who has that done must be
-    /// granted them, named or not. Where they are not named, the board says which they are as it is now.
+    /// Checks that the caller is granted the memory cores that a command uses. Commands that draw from, promote to or
+    /// roll back from a core need access to it, even if they do not name it. In that case the board's current state
+    /// tells which cores these are.
     pub(crate) async fn check_command(
         &self,
         actor: &Actor,
@@ -62,15 +64,16 @@ impl AllowedSpaces {
 }
 
 impl Corkboard {
-    /// The same Corkboard for somebody who was granted this and no more: its handles, and theirs, open nothing else. A board
-    /// that is opened shows what its memory cores say, as to everybody; who names other cores for it, makes its tasks from a
-    /// pattern, promotes what it taught or rolls that back must be granted the cores. Lists, and what is done to the whole
-    /// store, are not limited.
+    /// Returns a Corkboard limited to these grants: its handles, and handles made from them, open nothing else.
+    ///
+    /// A handle that can open a board also sees what the board's memory cores know. To name other cores for a board,
+    /// create its tasks from a pattern, promote its learnings or roll them back, the cores must be granted too. Lists
+    /// and operations on the whole store are not limited.
     pub fn limited_to(&self, grants: impl Into<Arc<Grants>>) -> Self {
         self.with_allowed_spaces(AllowedSpaces(Some(grants.into())))
     }
 
-    /// Whether this handle opens the space of that name, and the tier has it.
+    /// Whether this handle can open the space, and the tier includes it.
     pub fn opens(&self, kind: SpaceKind, name: &str) -> bool {
         let is_in_tier = check_space_tier(self.options(), &SpaceId::of(kind, name)).is_ok();
         is_in_tier && self.allowed_spaces().opens(kind, name)

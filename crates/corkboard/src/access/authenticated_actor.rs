@@ -1,4 +1,4 @@
-//! In whose name a handle acts, and whether the token that it came with can still be used.
+//! The actor of a handle, and whether its token is still valid.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use super::Looks;
 use crate::engine::{Engine, Slot};
 use crate::{Corkboard, Error, Result};
 
-/// The longest time between two looks at the store for the end of a token.
+/// Maximum time between two checks in the store whether a token has ended.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// An actor, with the token that lets it act if there is one.
+/// An actor, with the token that authenticates it, if any.
 #[derive(Clone)]
 pub(crate) struct AuthenticatedActor {
     actor: Actor,
     token: Option<Arc<HeldToken>>,
 }
 
-/// A token that a handle came with.
+/// The token of a handle.
 struct HeldToken {
     token: TokenId,
     expires_at: Option<Timestamp>,
@@ -33,34 +33,34 @@ struct HeldToken {
 }
 
 impl AuthenticatedActor {
-    /// Another actor by the same token.
+    /// Another actor, authenticated by the same token.
     pub(crate) fn by_same_token(&self, actor: Actor) -> Self {
         Self { actor, token: self.token.clone() }
     }
 
-    /// Refuses if the token has ended. Other processes' revocations are seen within [`LOOK_AGAIN`].
+    /// Fails if the token has ended. Revocations by other processes are seen within [`LOOK_AGAIN`].
     pub(crate) async fn check_token(&self) -> Result<()> {
         let Some(held_token) = &self.token else { return Ok(()) };
         match held_token.engine.current(&held_token.slot).await {
             Ok(current) => held_token.check(Some(&current)),
-            // A store that cannot be asked says nothing new.
+            // If the store is unavailable, use the last known state.
             Err(_) => held_token.check(held_token.slot.peek().as_deref()),
         }
     }
 
-    /// Refuses if the token has ended as far as this process knows. The store is not asked.
+    /// Fails if the token has ended according to the state in memory, without asking the store.
     pub(crate) fn check_token_in_memory(&self) -> Result<()> {
         let Some(held_token) = &self.token else { return Ok(()) };
         held_token.check(held_token.slot.peek().as_deref())
     }
 
-    /// Completes when the token has ended. Without a token, never.
+    /// Completes when the token has ended. Never completes without a token.
     async fn token_ended(&self) {
         let Some(held_token) = &self.token else { return std::future::pending().await };
         let mut changes = held_token.engine.changes(&held_token.slot);
         loop {
             changes.mark();
-            // The store is asked: word of a change elsewhere comes before the copy in memory counts as old.
+            // Ask the store: a change notification can arrive while the copy in memory still counts as fresh.
             let stored = held_token.looks.look(&held_token.engine, &held_token.slot, Instant::now()).await.ok();
             let known = stored.or_else(|| held_token.slot.peek());
             if held_token.check(known.as_deref()).is_err() {
@@ -70,7 +70,7 @@ impl AuthenticatedActor {
             let left = left.and_then(|left| Duration::try_from(left).ok()).unwrap_or(LOOK_AGAIN);
             let look_again = Instant::now() + left.clamp(Duration::from_millis(1), LOOK_AGAIN);
             if changes.wait(look_again).await.is_err() {
-                // The Corkboard is closed: nothing can be learned of the token any more.
+                // The Corkboard is closed, so nothing more can be learned about the token.
                 return std::future::pending().await;
             }
         }
@@ -108,8 +108,8 @@ impl std::fmt::Debug for AuthenticatedActor {
 }
 
 impl Corkboard {
-    /// The same Corkboard for the holder of a token. Once the token is revoked or has expired, what its handles write is
-    /// refused with [`Error::TokenEnded`]: also a command that is already waiting, until the moment it is committed.
+    /// Returns a Corkboard for the holder of a token. Once the token is revoked or has expired, writes of its handles
+    /// fail with [`Error::TokenEnded`], including commands that are waiting to be committed.
     pub fn with_token(&self, token: &Token) -> Self {
         let (engine, looks, _) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
@@ -118,18 +118,18 @@ impl Corkboard {
         self.with_authenticated_actor(actor)
     }
 
-    /// Refuses with [`Error::TokenEnded`] if the token of [`Corkboard::with_token`] can no longer be used. A revocation by
+    /// Fails with [`Error::TokenEnded`] if the token of [`Corkboard::with_token`] is no longer valid. A revocation by
     /// another process is seen within a second.
     pub async fn check_token(&self) -> Result<()> {
         self.authenticated_actor().check_token().await
     }
 
-    /// Does what [`Corkboard::check_token`] does, by what this process knows already.
+    /// Checks the token like [`Corkboard::check_token`], but only against the state in memory.
     pub fn check_token_in_memory(&self) -> Result<()> {
         self.authenticated_actor().check_token_in_memory()
     }
 
-    /// Completes when the token of [`Corkboard::with_token`] can no longer be used; without a token, never.
+    /// Completes when the token of [`Corkboard::with_token`] is no longer valid. Never completes without a token.
     pub async fn token_ended(&self) {
         self.authenticated_actor().token_ended().await;
     }

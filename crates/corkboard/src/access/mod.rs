@@ -1,6 +1,6 @@
-//! Access from outside: `tokens.rs` finds the token of a secret, `allowed_spaces.rs` holds which spaces it opens,
-//! `authenticated_actor.rs` checks that the token can still be used, and `promotion_check.rs` refuses entries that claim a
-//! promotion which their board has not begun. The core's tables say what each role may do.
+//! Access from outside. `tokens.rs` finds the token of a secret. `allowed_spaces.rs` holds the spaces that the token
+//! opens. `authenticated_actor.rs` checks that the token is still valid. `promotion_check.rs` refuses entries that
+//! claim a promotion which their board has not begun. The core's tables define what each role may do.
 
 mod allowed_spaces;
 mod authenticated_actor;

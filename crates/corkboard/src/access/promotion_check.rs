@@ -1,4 +1,4 @@
-//! What only a promotion brings into a memory core.
+//! Checks entries that claim to come from a promotion.
 
 use corkboard_core::board::LearningState;
 use corkboard_core::knowledge::{CoreCommand, NewCoreEntry};
@@ -7,8 +7,8 @@ use corkboard_core::{BoardId, CoreId, Refusal};
 use crate::{Corkboard, Result};
 
 impl Corkboard {
-    /// Refuses an entry that says which promotion brings it, unless its board has begun that one, with that text, for this
-    /// core. A core takes what a promotion brings once: another text in its place would keep it out.
+    /// Refuses an entry that names a promotion, unless its board has begun that promotion with that text for this core.
+    /// A core accepts each promotion once, so a forged entry would keep out the real one.
     pub(crate) async fn check_promotion(&self, core: &CoreId, command: &CoreCommand) -> Result<()> {
         let CoreCommand::Add { entries } = command else { return Ok(()) };
         for new in entries {
@@ -17,7 +17,7 @@ impl Corkboard {
                 Some(board) => self.has_begun(board, board_rev, core, new).await?,
                 None => false,
             };
-            // One that comes late, after another brought the same, brings nothing.
+            // A late repeat of a promotion that has arrived already adds nothing.
             if !is_begun && !self.has_come(core, new).await? {
                 let item = new.item.clone().unwrap_or_default();
                 return Err(Refusal::NoPromotion { item, board_rev }.into());

@@ -1,4 +1,5 @@
-//! Tokens by which a store is reached from outside. Whoever has the secret is whom the token names; only its hash is kept.
+//! Access tokens for a store. The holder of a token's secret acts as the token's principal. Only a hash of the secret
+//! is stored.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,62 +17,62 @@ use super::AuthenticatedActor;
 use crate::engine::{Engine, RequestSource, Slot, again, joined};
 use crate::{Corkboard, Error, Result, ids};
 
-/// What every secret begins with, so that it is known for what it is wherever it turns up.
+/// Prefix of every secret, so that leaked secrets can be recognized.
 const PREFIX: &str = "cork_";
-/// How many random bytes a secret has.
+/// Number of random bytes in a secret.
 const SECRET_BYTES: usize = 32;
-/// How far apart the looks at the store for secrets that are not known here are, at least: so guessing costs it little.
+/// Minimum time between two lookups of unknown secrets in the store, which keeps guessing cheap for the store.
 const LOOKS_APART: Duration = Duration::from_millis(200);
 
-/// The tokens of a store.
+/// The access tokens of a store.
 #[derive(Clone)]
 pub struct Tokens {
     actor: AuthenticatedActor,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
     looks: Arc<Looks>,
-    /// What ticks and flushes goes on for as long as there are handles.
+    /// Keeps the background tasks (ticks, flushes) running while handles exist.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
 
-/// A token to be made. Nothing is granted unless it is said.
+/// A token to be created. It grants nothing by default.
 #[derive(Debug, Clone)]
 pub struct TokenRequest {
-    /// In whose name whoever comes with it acts.
+    /// The principal that the token's holder acts as.
     pub principal: String,
-    /// Whether that is a person, an agent or a program.
+    /// Whether the principal is a person, an agent or a program.
     pub kind: ActorKind,
-    /// What they may do.
+    /// The role of the token's holder.
     pub role: Role,
-    /// What they may touch.
+    /// The spaces that the token's holder can access.
     pub grants: Grants,
-    /// Until when it can be used; none: until it is revoked.
+    /// When the token expires. Without a time, it is valid until it is revoked.
     pub expires_at: Option<Timestamp>,
-    /// What it is for, in a line; may be empty.
+    /// One line about the token's purpose; may be empty.
     pub label: String,
 }
 
-/// A token as it is shown: all but what its secret could be found by.
+/// A token without its hash, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TokenDocument {
-    /// Its number: by which it is revoked.
+    /// The token's ID, which is needed to revoke it.
     pub id: TokenId,
-    /// In whose name whoever comes with it acts.
+    /// The principal that the token's holder acts as.
     pub principal: Arc<str>,
-    /// Whether that is a person, an agent or a program.
+    /// Whether the principal is a person, an agent or a program.
     pub kind: ActorKind,
-    /// What they may do.
+    /// The role of the token's holder.
     pub role: Role,
-    /// What they may touch. To an admin, everything is open.
+    /// The spaces that the token's holder can access. Admins can access everything.
     pub grants: Grants,
-    /// Until when it can be used; none: until it is revoked.
+    /// When the token expires. Without a time, it is valid until it is revoked.
     pub expires_at: Option<Timestamp>,
-    /// What it is for; may be empty.
+    /// The token's purpose; may be empty.
     pub label: Arc<str>,
-    /// When it was made.
+    /// When the token was created.
     pub created_at: Timestamp,
-    /// By whom.
+    /// Who created the token.
     pub created_by: Arc<str>,
 }
 
@@ -83,17 +84,17 @@ impl From<&Token> for TokenDocument {
     }
 }
 
-/// A token that was made.
+/// A new token with its secret.
 #[derive(Debug)]
 pub struct CreatedToken {
-    /// Its number: by which it is revoked.
+    /// The token's ID, which is needed to revoke it.
     pub id: TokenId,
-    /// What its holder comes with. It is kept nowhere, and cannot be shown again.
+    /// The secret that authenticates the token's holder. It is not stored and cannot be shown again.
     pub secret: SecretString,
 }
 
 impl Corkboard {
-    /// The tokens by which this store is reached from outside.
+    /// Returns the access tokens of this store.
     pub fn tokens(&self) -> Tokens {
         let (engine, looks, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
@@ -102,12 +103,12 @@ impl Corkboard {
 }
 
 impl Tokens {
-    /// The same tokens, in another name.
+    /// Returns a handle to the tokens that acts as another actor.
     pub fn acting_as(&self, actor: Actor) -> Self {
         Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
-    /// Makes a token. Its secret is random, and in the answer alone.
+    /// Creates a token with a random secret. Only the answer contains the secret.
     pub async fn create(&self, request: TokenRequest) -> Result<CreatedToken> {
         let bytes = ids::unguessable::<SECRET_BYTES>()
             .map_err(|error| crate::SnapshotError::NoRandomness(error.to_string()))?;
@@ -126,24 +127,24 @@ impl Tokens {
         }
     }
 
-    /// Makes a token useless, at once here and within a second everywhere else.
+    /// Revokes a token. This takes effect at once in this process and within a second in others.
     pub async fn revoke(&self, token: TokenId) -> Result<()> {
         self.ask(TokensCommand::Revoke { token }).await.map(|_| ())
     }
 
-    /// The tokens that can be used, in the order in which they were made.
+    /// Lists the valid tokens in the order of their creation.
     pub async fn list(&self) -> Result<Vec<Arc<Token>>> {
         let current = self.engine.current(&self.slot).await?;
         Ok(current.state.tokens(self.engine.now(&self.slot, &current)).cloned().collect())
     }
 
-    /// The revision that the tokens are at.
+    /// Returns the current revision of the tokens.
     pub async fn rev(&self) -> Result<u64> {
         Ok(self.engine.current(&self.slot).await?.head.rev)
     }
 
-    /// The token with that secret, if there is one that can be used. One that was made elsewhere a moment ago is found, too:
-    /// before a secret is unknown, the store is asked.
+    /// Finds the valid token with this secret. An unknown secret is also looked up in the store, so a token that
+    /// another process has just created is found.
     pub async fn find(&self, secret: &str) -> Result<Option<Arc<Token>>> {
         if !is_like_ours(secret) {
             return Ok(None);
@@ -156,8 +157,8 @@ impl Tokens {
         Ok(current.state.find(&hash, self.engine.now(&self.slot, &current)).cloned())
     }
 
-    /// Whether this process has the tokens in memory, and none of them has that secret. The store is not asked, and may know
-    /// a newer one.
+    /// Whether this process has the tokens in memory, and none of them has this secret. The store is not asked and may
+    /// have a newer one.
     pub fn is_unknown_here(&self, secret: &str) -> bool {
         let has = |held: &Revisioned<TokensState>| {
             held.state.find(&hash(secret), self.engine.now(&self.slot, held)).is_some()
@@ -165,7 +166,7 @@ impl Tokens {
         !is_like_ours(secret) || self.slot.peek().is_some_and(|held| !has(&held))
     }
 
-    /// What can be said without asking the store: nothing of a secret that somebody else may just have made.
+    /// The answer without asking the store. `None` if another process may have just created the token.
     fn find_in_memory(&self, hash: &TokenHash) -> Option<Option<Arc<Token>>> {
         let held = self.engine.current_in_memory(&self.slot)?;
         let current = held.as_ref()?;
@@ -179,15 +180,15 @@ impl Tokens {
     }
 }
 
-/// Looks at the store for secrets that are not known here.
+/// Lookups of unknown secrets in the store.
 #[derive(Default)]
 pub(crate) struct Looks {
-    /// Held until a look is done: all who wait meanwhile share the next.
+    /// Locked during a lookup. Everyone who waits meanwhile shares the next one.
     last: tokio::sync::Mutex<Option<Look>>,
 }
 
 impl Looks {
-    /// The tokens as they are in the store, now or at any time since that moment.
+    /// The tokens as they were in the store at `since` or later.
     pub(super) async fn look(
         self: &Arc<Self>,
         engine: &Arc<Engine<TokensState>>,
@@ -196,7 +197,7 @@ impl Looks {
     ) -> Result<Arc<Revisioned<TokensState>>> {
         let (own, looks) = (engine.clone(), self.clone());
         let slot = slot.clone();
-        // A task of its own: others rely on a look that one caller begins, and he may stop waiting.
+        // Run in a separate task: others rely on a lookup that one caller starts, and that caller may stop waiting.
         joined(engine.spawn(async move {
             let mut last = looks.last.lock().await;
             if let Some(Look { began, seen }) = &*last {
@@ -215,28 +216,28 @@ impl Looks {
     }
 }
 
-/// A look at the store.
+/// One lookup in the store.
 struct Look {
-    /// By this the next one is kept away, whatever came of it.
+    /// Delays the next lookup, even after a failure.
     began: Instant,
-    /// What there was, or why nobody knows.
+    /// The tokens, or why they could not be read.
     seen: Result<Arc<Revisioned<TokensState>>>,
 }
 
-/// Whether a secret could be one of ours. Nobody needs to look for any other.
+/// Whether a secret has the format of ours. Other secrets need no lookup.
 fn is_like_ours(secret: &str) -> bool {
     secret.strip_prefix(PREFIX).is_some_and(|random| random.len() == BASE32_NOPAD.encode_len(SECRET_BYTES))
 }
 
-/// Secrets are long and random, so one round is enough. The lookup compares hashes: how long it takes tells nothing about
-/// any secret.
+/// Hashes a secret. One round is enough because secrets are long and random. The lookup compares hashes, so its
+/// duration reveals nothing about secrets.
 fn hash(secret: &str) -> TokenHash {
     TokenHash::new(blake3::derive_key("corkboard access token", secret.as_bytes()))
 }
 
-/// An answer that does not belong to the question: a defect of ours, said instead of hidden.
+/// The error for a reply of the wrong kind, which is a bug in Corkboard.
 fn unexpected(reply: TokensReply) -> Error {
-    Error::Damaged { space: "tokens".into(), message: format!("an answer that was not asked for: {reply:?}") }
+    Error::Damaged { space: "tokens".into(), message: format!("unexpected reply: {reply:?}") }
 }
 
 impl std::fmt::Debug for Tokens {

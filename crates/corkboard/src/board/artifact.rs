@@ -1,4 +1,4 @@
-//! Artifacts: what is recorded of a thing that was made, and what can be known of its bytes.
+//! Artifacts: what is recorded about a file or text, and the checksum of its bytes.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::claim_task::Future;
 use super::{Board, unexpected};
 use crate::{Error, Result};
 
-/// Files larger than this are recorded with their size alone.
+/// Files larger than this are recorded with their size only.
 const MOST_READ: u64 = 4 * 1024 * 1024 * 1024;
 const CHUNK: usize = 64 * 1024;
 
-/// Records an artifact. Made by [`Board::record_artifact`]; answers its id, and the how-manieth with its path it is.
+/// Records an artifact. Created by [`Board::record_artifact`]; resolves to its ID and its version number at its path.
 #[must_use = "nothing is recorded until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct RecordArtifact {
@@ -29,11 +29,11 @@ pub struct RecordArtifact {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordedArtifact {
-    /// Its id.
+    /// The artifact's ID.
     pub id: ArtifactId,
     /// Version number at its path, starting at 1.
     pub version: u64,
-    /// The SHA-256 of its bytes, if known.
+    /// The SHA-256 of the artifact's bytes, if known.
     pub checksum: Option<String>,
     /// Why there is no checksum.
     pub no_checksum: Option<NoChecksum>,
@@ -45,9 +45,9 @@ pub struct RecordedArtifact {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoChecksum {
-    /// The file lies outside of the working folder.
+    /// The file is outside of the working folder.
     OutsideFolder,
-    /// There is no file at the path.
+    /// No file exists at the path.
     NotFound,
     /// The path is a folder, a pipe or a device.
     NotAFile,
@@ -63,7 +63,7 @@ impl std::fmt::Display for NoChecksum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::OutsideFolder => "the file is outside of the working folder",
-            Self::NotFound => "there is no such file",
+            Self::NotFound => "the file does not exist",
             Self::NotAFile => "it is not a file",
             Self::TooLarge => "the file is too large",
             Self::Url => "URLs are not read",
@@ -73,25 +73,26 @@ impl std::fmt::Display for NoChecksum {
 }
 
 impl Board {
-    /// Records an artifact. The same path again is the next version; `./a` and `x/../a` are the path `a`. Await it.
+    /// Records an artifact. Recording the same path again creates its next version; `./a` and `x/../a` are the path
+    /// `a`. Await it.
     ///
-    /// Size and SHA-256 of a text that is kept on the board are worked out; those of a file only if it is said by
-    /// [`RecordArtifact::in_folder`] where to look for it. If one that was given differs from what is found, nothing is
-    /// recorded ([`Error::ArtifactDiffers`]).
+    /// For text stored on the board, size and SHA-256 are computed. For a file they are computed only if
+    /// [`RecordArtifact::in_folder`] says where it is. If a given size or checksum differs from the computed one,
+    /// nothing is recorded ([`Error::ArtifactDiffers`]).
     pub fn record_artifact(&self, artifact: NewArtifact) -> RecordArtifact {
         RecordArtifact { board: self.clone(), artifact, folder: None }
     }
 }
 
 impl RecordArtifact {
-    /// Looks for the file below this folder. An absolute path of a file in it becomes the path in the folder. A file that is
-    /// not there, or that lies outside of the folder, is recorded without size and checksum.
+    /// Looks for the file below this folder. An absolute path inside it becomes relative to it. A file that is missing
+    /// or outside of the folder is recorded without size and checksum.
     pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Records it, and says whether it has a checksum.
+    /// Records the artifact, and returns whether it has a checksum.
     pub async fn recorded(self) -> Result<RecordedArtifact> {
         let Self { board, mut artifact, folder } = self;
         if let Some(content) = &artifact.content {
@@ -145,7 +146,8 @@ impl IntoFuture for RecordArtifact {
     }
 }
 
-/// The path in the folder of what lies below it, whether the given path is absolute or leads out of the folder and back.
+/// The path relative to the folder of a file below it. The given path may be absolute, or lead out of the folder and
+/// back.
 fn path_in(folder: &Path, path: &str) -> Option<String> {
     if is_url(path) {
         return None;
@@ -162,7 +164,7 @@ fn path_in(folder: &Path, path: &str) -> Option<String> {
     };
     let path = below(&file, &folder_here).or_else(through_links).filter(|path| !path.is_empty())?;
     match file.canonicalize() {
-        // After a link to a folder, `..` leads elsewhere than the text says.
+        // After a symbolic link to a folder, `..` leads elsewhere than the text says.
         Ok(real) if folder_here.join(&path).canonicalize().ok().as_ref() != Some(&real) => {
             below(&real, &folder.canonicalize().ok()?).or_else(|| real.to_str().map(ToOwned::to_owned))
         }
@@ -174,9 +176,9 @@ fn is_url(path: &str) -> bool {
     path.contains("://")
 }
 
-/// What the bytes tell.
+/// What is known about an artifact's bytes.
 struct FileContent {
-    /// None if there are too many of them.
+    /// `None` if the file is too large.
     checksum: Option<String>,
     size: u64,
 }
@@ -186,12 +188,12 @@ impl FileContent {
         Self { checksum: Some(HEXLOWER.encode(&Sha256::digest(text))), size: text.len() as u64 }
     }
 
-    /// Reads a file below a folder, or says why it is not read.
+    /// Reads a file below a folder, or returns why it is not read.
     fn of_file(folder: &Path, path: &str) -> std::io::Result<Result<Self, NoChecksum>> {
         if is_url(path) {
             return Ok(Err(NoChecksum::Url));
         }
-        // Whether there is a file outside of the folder is not told.
+        // Do not reveal whether a file exists outside of the folder.
         if Path::new(path).is_absolute() || Path::new(path).starts_with("..") {
             return Ok(Err(NoChecksum::OutsideFolder));
         }
@@ -201,7 +203,7 @@ impl FileContent {
             Err(error) if is_absence(&error) => return Ok(Err(NoChecksum::NotFound)),
             Err(error) => return Err(error),
         };
-        // Links that lead out of the folder are resolved by now. What is no file (a pipe, a device) has no end.
+        // Links out of the folder are resolved by now. Pipes and devices have no end, so do not read them.
         if !file.starts_with(&folder) {
             return Ok(Err(NoChecksum::OutsideFolder));
         }
@@ -214,7 +216,7 @@ impl FileContent {
             return Ok(Ok(Self { checksum: None, size }));
         }
         let (mut hash, mut size, mut chunk) = (Sha256::new(), 0, vec![0; CHUNK]);
-        // It may grow while it is read.
+        // The file may grow while it is read.
         let mut file = file.take(MOST_READ);
         loop {
             let read = match file.read(&mut chunk) {
@@ -229,7 +231,7 @@ impl FileContent {
         Ok(Ok(Self { checksum: Some(HEXLOWER.encode(&hash.finalize())), size }))
     }
 
-    /// Fills in what is not given, and compares what is.
+    /// Fills in missing values, and compares given ones.
     fn fill_in(self, artifact: &mut NewArtifact) -> Result<()> {
         let differs = |what, given: String, found: String| {
             let path = artifact.path.clone();
@@ -250,9 +252,9 @@ impl FileContent {
     }
 }
 
-/// Whether there is nothing at the path, which is no error: an artifact may live elsewhere.
+/// Whether the path does not exist. That is not an error: the artifact may be elsewhere.
 fn is_absence(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::*;
-    // A path that no file can have (too long, with a zero byte) names something elsewhere too.
+    // An impossible path (too long, or with a zero byte) refers to something elsewhere too.
     matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)
 }

@@ -1,4 +1,4 @@
-//! A task that a program works on.
+//! A claimed task whose lease is renewed in the background.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::claim_task::give_back;
 use super::lease_renewal::{HeldLease, LeaseRenewal, LeaseState};
 use crate::Result;
 
-/// A task that this program holds. Heartbeats are sent in the background while this value lives; dropping it gives the task
-/// back, unless it is done.
+/// A task that this program holds. Heartbeats are sent in the background while this value lives. Dropping it releases
+/// the task unless it is done.
 ///
-/// What is done through it is refused as fenced once the task is another's; [`Claim::lost`] tells a program to stop.
+/// Its methods are refused as fenced once another worker holds the task. [`Claim::lost`] tells a program when to stop.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
@@ -33,7 +33,7 @@ use crate::Result;
 /// let Some(claim) = claim else { return Ok(()) };
 /// let work = async { "three pages" };
 /// tokio::select! {
-///     () = claim.lost() => println!("somebody else does it"),
+///     () = claim.lost() => println!("another worker has the task"),
 ///     result = work => {
 ///         let result = TaskResult { summary: result.into(), next_steps: vec![], trust: None };
 ///         assert_eq!(claim.complete(result).await?, TaskStatus::Completed);
@@ -57,7 +57,7 @@ impl Claim {
         Self { board, claimed, renewal }
     }
 
-    /// Which task.
+    /// The claimed task.
     pub fn task(&self) -> TaskId {
         self.claimed.task
     }
@@ -67,30 +67,31 @@ impl Claim {
         self.claimed.epoch
     }
 
-    /// Which attempt it was when it was claimed.
+    /// The task's attempt number at the time of the claim.
     pub fn attempt(&self) -> u32 {
         self.claimed.attempt
     }
 
-    /// The board; every command of this handle is sent under the claim, and renews it.
+    /// Returns a board handle whose commands are sent under the claim and renew it.
     pub fn board(&self) -> Board {
         self.board.under_claim(self.claimed.task, self.claimed.epoch)
     }
 
-    /// Whether it is known that the task is no longer this program's.
+    /// Whether this program knows that it lost the task.
     pub fn is_lost(&self) -> bool {
         self.renewal.state() == LeaseState::Lost
     }
 
-    /// Waits until the task is no longer this program's: it was not heard of in time, somebody took the task, cancelled
-    /// it or ended the board. Never returns once the task is done or given back through this handle.
+    /// Waits until this program loses the task: its lease expired, somebody took or cancelled the task, or the board
+    /// ended. Never returns after the task was completed, failed or released through this handle.
     pub async fn lost(&self) {
         self.renewal.lost().await;
     }
 
-    /// Says that the task is done. Returns `completed`, or `review` if somebody is to look at it: while this handle lives it
-    /// stays the holder, who goes on if the task needs rework. The next claim by the same name takes a reworked task over: then
-    /// this handle is fenced.
+    /// Completes the task. Returns `completed`, or `review` if the task needs a review.
+    ///
+    /// During a review this handle remains the holder and continues if the task needs rework. If the same principal
+    /// claims the reworked task again, this handle is fenced.
     pub async fn complete(&self, result: TaskResult) -> Result<TaskStatus> {
         let status = self.renewal.heard(self.board.complete_task(self.task(), result, Some(self.epoch())).await)?;
         if status != TaskStatus::Review {
@@ -99,26 +100,26 @@ impl Claim {
         Ok(status)
     }
 
-    /// Says that the task did not work. Returns `failed`, or `pending` if it is tried again.
+    /// Fails the task. Returns `failed`, or `pending` if the task will be retried.
     pub async fn fail(&self, reason: &str) -> Result<TaskStatus> {
         let status = self.renewal.heard(self.board.fail_task(self.task(), reason, Some(self.epoch())).await)?;
         self.renewal.end();
         Ok(status)
     }
 
-    /// Gives the task back.
+    /// Releases the task.
     pub async fn release(&self) -> Result<()> {
         self.renewal.heard(self.board.release_task(self.task(), Some(self.epoch())).await)?;
         self.renewal.end();
         Ok(())
     }
 
-    /// Says that the program cannot go on for now.
+    /// Marks the task as blocked.
     pub async fn block(&self, reason: Option<String>) -> Result<()> {
         self.update(TaskStatus::Blocked, reason).await
     }
 
-    /// Says that the program goes on.
+    /// Marks the task as in progress again.
     pub async fn unblock(&self) -> Result<()> {
         self.update(TaskStatus::InProgress, None).await
     }
@@ -138,7 +139,7 @@ impl Claim {
         self.renewal.heard(self.board().record_discovery(discovery).await)
     }
 
-    /// Records an artifact. Returns its id, and the how-manieth with its path it is.
+    /// Records an artifact. Returns its ID and its version number at its path.
     pub async fn record_artifact(&self, artifact: NewArtifact) -> Result<(ArtifactId, u64)> {
         self.renewal.heard(self.board().record_artifact(artifact).await)
     }

@@ -1,4 +1,4 @@
-//! Taking a task, at once or as soon as there is one.
+//! Claims a task, now or as soon as one is ready.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,12 +13,12 @@ use super::{Board, BoardView, Claim, expect_reply, unexpected};
 use crate::engine::{Answer, PendingAnswer};
 use crate::{Error, Result};
 
-/// Longer than anybody waits.
+/// Upper bound for waits.
 pub(super) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
-/// Takes a task. Made by [`Board::claim_task`]; answers none if nothing is ready.
+/// Claims a task. Created by [`Board::claim_task`]; resolves to `None` if no task is ready.
 #[must_use = "nothing is claimed until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct ClaimTask {
@@ -29,41 +29,41 @@ pub struct ClaimTask {
     wait: Duration,
 }
 
-/// Takes a task and holds on to it. Made by [`Board::work_on`]; answers none if nothing is ready.
+/// Claims a task and renews its lease. Created by [`Board::work_on`]; resolves to `None` if no task is ready.
 #[must_use = "nothing is claimed until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct WorkOn(ClaimTask);
 
 impl Board {
-    /// Takes a task to work on it: a named one, or the next (what was sent back to the caller for rework, then what is
-    /// assigned to the caller, then by priority and age). Await it: none if nothing is ready.
+    /// Claims a task: the named one, or the next. The next task is one sent back to the caller for rework, then one
+    /// assigned to the caller, then by priority and age. Resolves to `None` if no task is ready.
     ///
-    /// A reworked task keeps its holder and its attempt, and gets a new epoch. A [`Claim`] or another process of the same
-    /// name that has the old epoch is fenced.
+    /// A reworked task keeps its holder and its attempt, and gets a new epoch. A [`Claim`] or another process of the
+    /// same principal that has the old epoch is fenced.
     ///
-    /// Whoever stops waiting for the answer gets no task: one that was claimed nevertheless is given back, unless the
-    /// handle has an idempotency key, by which the answer can still be had.
+    /// If the caller drops the future before the answer arrives, a task claimed by it is released. With an idempotency
+    /// key the task stays claimed, and repeating the request returns it.
     pub fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> ClaimTask {
         ClaimTask { board: self.clone(), task, epoch: None, lease, wait: Duration::ZERO }
     }
 
-    /// Takes a task as [`Board::claim_task`] does, and holds on to it: for programs. Await it.
+    /// Claims a task like [`Board::claim_task`] and renews its lease in the background.
     pub fn work_on(&self, task: Option<TaskId>, lease: Duration) -> WorkOn {
         WorkOn(self.claim_task(task, lease))
     }
 }
 
 impl ClaimTask {
-    /// The epoch that the caller last had of the named task. A worker that was restarted gets its unfinished task back by
-    /// this, under a new epoch and with a whole lease; what still has the old epoch is fenced. Refused as fenced if somebody
-    /// claimed the task since.
+    /// Resumes the named task with the caller's last epoch. A restarted worker gets its unfinished task back, with a
+    /// new epoch and a full lease; the old epoch is fenced. Refused as fenced if the task was claimed since.
     pub fn epoch(mut self, epoch: u64) -> Self {
         self.epoch = Some(epoch);
         self
     }
 
-    /// Waits that long for a task to become ready, whoever makes it so: anybody in any process, a lease that expires, a
-    /// pause before another attempt that is over, a paused board that is resumed. A named task is waited for while it is not ready or another's.
+    /// Waits up to this long for a task to become ready, in any process: because a task was changed, a lease expired, a
+    /// retry delay ended or a paused board was resumed. With a named task, waits while it is not ready or held by
+    /// another.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
@@ -95,7 +95,8 @@ impl ClaimTask {
     }
 }
 
-/// Whether the answer would be another one than "nothing is ready". Reading is cheaper than asking, and many may wait.
+/// Whether a claim could be answered with anything but "nothing is ready". Many callers may wait, and reading is
+/// cheaper than sending a command.
 fn is_worth_asking(
     board: &Board,
     command: &BoardCommand,
@@ -117,13 +118,13 @@ fn is_worth_asking(
     if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
         return Ok(true);
     }
-    // Asked before: the answer is remembered.
+    // A repeated request: the remembered answer decides.
     let Some(key) = board.name_of(command)? else { return Ok(false) };
     let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
     Ok(!matches!(found, Ok(None)))
 }
 
-/// When something on the board expires: just after that, it has happened.
+/// The moment just after the next expiry on the board.
 pub(super) fn due_at(view: &BoardView) -> Instant {
     const MOMENT: Duration = Duration::from_millis(1);
     let due = view.state().next_expiry().map(|due| due.duration_since(view.at()));
@@ -146,12 +147,12 @@ impl IntoFuture for ClaimTask {
 }
 
 impl WorkOn {
-    /// The epoch that this program last had of the named task, as for [`ClaimTask::epoch`].
+    /// Resumes the named task with this program's last epoch, like [`ClaimTask::epoch`].
     pub fn epoch(self, epoch: u64) -> Self {
         Self(self.0.epoch(epoch))
     }
 
-    /// Waits that long for a task to become ready, as [`ClaimTask::wait`] does.
+    /// Waits up to this long for a task to become ready, like [`ClaimTask::wait`].
     pub fn wait(self, wait: Duration) -> Self {
         Self(self.0.wait(wait))
     }
@@ -169,7 +170,7 @@ impl IntoFuture for WorkOn {
     }
 }
 
-/// A claim. Once sent it runs to its end: if its caller is gone by then, the task is given back.
+/// A claim that runs to its end once sent. If the caller is gone by then, the task is released.
 struct PendingClaim {
     board: Board,
     claim: ClaimRequest,
@@ -233,10 +234,10 @@ impl Drop for PendingClaim {
     }
 }
 
-/// Gives a task back that nobody works on. If that fails, its lease ends.
+/// Releases a task that nobody works on. If that fails, its lease expires.
 pub(super) async fn give_back(board: &Board, claimed: Claimed) {
     let Claimed { task, epoch, .. } = claimed;
     if let Err(error) = board.release_task(task, Some(epoch)).await {
-        tracing::debug!(board = %board.id, %task, %error, "the task could not be given back; its lease will end");
+        tracing::debug!(board = %board.id, %task, %error, "could not release the task; its lease will expire");
     }
 }

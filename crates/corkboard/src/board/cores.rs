@@ -1,4 +1,4 @@
-//! What a board's memory cores have to say: when it is made, and to whoever works on it.
+//! What a board draws from its memory cores: at its creation, and for readers of its tasks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,33 +13,33 @@ use crate::context::Knowledge;
 use crate::knowledge::{Admit, Core, SourcedEntry, best, if_readable};
 use crate::{Error, Refusal, Result};
 
-/// How many entries a new board draws from its cores.
+/// Number of entries that a new board draws from its cores.
 const DRAWN: usize = 12;
 
-/// How many entries are looked for besides, for a task.
+/// Number of further entries to find for a task.
 const FOR_TASK: usize = 8;
 
-/// How many task patterns that cannot be read are told at most.
+/// Maximum number of reported task patterns that cannot be parsed.
 const PASSED_OVER: usize = 12;
 
-/// Which task pattern a new board's first tasks are made from: `best`, or `CORE:E-3`.
+/// Task pattern for a new board's first tasks: `best`, or `CORE:E-3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskPattern {
-    /// The one in the board's cores that fits its goal best, if any does. What cannot be read is passed over.
+    /// The pattern in the board's cores that fits its goal best, if any. Patterns that cannot be parsed are skipped.
     Best,
-    /// This one, in whichever core it is.
+    /// This entry, in any core.
     Entry(CoreRef),
 }
 
-/// A task pattern that would have fitted better than the one that was taken, if it could be read.
+/// A better fitting task pattern that was skipped because it cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UnreadablePattern {
-    /// Which entry.
+    /// The entry.
     pub pattern: CoreRef,
-    /// The line that is wrong, counted from 1.
+    /// The invalid line, starting at 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Why the line is invalid.
     pub reason: String,
 }
 
@@ -51,14 +51,14 @@ pub(super) struct Prepared {
 
 impl std::fmt::Display for UnreadablePattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} is no task pattern: line {}: {}", self.pattern, self.line, self.reason)
+        write!(f, "{} is not a valid task pattern: line {}: {}", self.pattern, self.line, self.reason)
     }
 }
 
 impl std::str::FromStr for TaskPattern {
     type Err = corkboard_core::board::ParseCoreRefError;
 
-    /// `best`, or `CORE:E-3`.
+    /// Parses `best` or `CORE:E-3`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "best" { Ok(Self::Best) } else { text.parse().map(Self::Entry) }
     }
@@ -92,13 +92,13 @@ impl Board {
         Ok(self.core_of(id))
     }
 
-    /// The cores of these names, each once. A name that no shared core can have is refused.
+    /// The cores with these names, without duplicates. An invalid name is refused.
     fn cores_named(&self, names: &[String]) -> Result<Vec<Core>> {
         let mut seen = HashSet::new();
         names.iter().filter(|name| seen.insert(name.as_str())).map(|name| self.core(name)).collect()
     }
 
-    /// A board to be made, with what its cores know about its goal, and its first tasks.
+    /// Prepares a new board: what its cores know about its goal, and its first tasks.
     pub(super) async fn prepare(&self, mut board: NewBoard, pattern: Option<&TaskPattern>) -> Result<Prepared> {
         let cores = self.cores_named(&board.cores)?;
         let about = about(&board.name, &board.goal);
@@ -117,7 +117,7 @@ impl Board {
         Ok(Prepared { board, tasks, passed_over })
     }
 
-    /// An edit that names cores, with what they know about the board as it then is.
+    /// Adds to an edit of the cores what they know about the board's new name and goal.
     pub(super) async fn drawn_anew(&self, edit: BoardEdit) -> Result<BoardEdit> {
         let cores = self.cores_named(edit.cores.as_deref().unwrap_or_default())?;
         let view = self.view().await?;
@@ -127,14 +127,14 @@ impl Board {
         Ok(BoardEdit { drawn: Some(drawn), ..edit })
     }
 
-    /// What the board's cores have to say to whoever reads it: what fits the task, and what the board drew, as it is now. A
-    /// core that was taken off the board has nothing to say any more.
+    /// What the board's cores know about the task, then the entries that the board drew, in their current form. Entries
+    /// of a core that was removed from the board are left out.
     pub(crate) async fn knowledge(&self, view: &BoardView, task: Option<TaskId>) -> Result<Knowledge> {
         let info = view.info()?;
         let mut knowledge = Knowledge::default();
         let mut readable = Vec::new();
         let mut states = HashMap::new();
-        // A name that no core can have, which an edit may once have brought, names none.
+        // An earlier edit may have stored an invalid name: skip it.
         let cores = info.cores.iter().filter_map(|name| self.core(name).ok());
         let read = cores.map(async |core| Ok::<_, Error>((if_readable(&core, core.current().await)?, core)));
         for (state, core) in try_join_all(read).await? {
@@ -184,37 +184,37 @@ impl Board {
     }
 }
 
-/// The tasks of the pattern that fits best and can be read. Those that fit better and cannot are told.
+/// The tasks of the best fitting pattern that can be parsed. Better fitting ones go to `passed_over`.
 async fn best_pattern(
     cores: &[Core],
     about: &str,
     passed_over: &mut Vec<UnreadablePattern>,
 ) -> Result<Option<(CoreRef, Vec<NewTask>)>> {
-    // What came from outside is never made into tasks: those who work would take them for orders.
+    // Outside text never becomes tasks: workers would take it for instructions.
     let is_meant: Admit = |entry| is_pattern(entry) && entry.trust() > Trust::Outside;
     for known in best(cores, about, PASSED_OVER, is_meant).await? {
         let pattern = known.reference();
         match NewTask::from_pattern(&known.entry.content) {
             Ok(tasks) => return Ok(Some((pattern, tasks))),
             Err(problem) => {
-                tracing::info!(%pattern, %problem, "a task pattern cannot be read, and is passed over");
+                tracing::info!(%pattern, %problem, "skipping a task pattern that cannot be parsed");
                 passed_over.push(UnreadablePattern { pattern, line: problem.line, reason: problem.reason });
             }
         }
     }
-    // Should none of all these be readable, one that is may come after them.
+    // If none of these can be parsed, one that can may follow them.
     let is_readable: Admit =
         |entry| is_pattern(entry) && entry.trust() > Trust::Outside && NewTask::from_pattern(&entry.content).is_ok();
     let readable = best(cores, about, 1, is_readable).await?.pop();
     Ok(readable.and_then(|known| Some((known.reference(), NewTask::from_pattern(&known.entry.content).ok()?))))
 }
 
-/// What is looked for in the cores of a board.
+/// The search text for the cores of a board.
 fn about(name: &str, goal: &str) -> String {
     format!("{name}\n{goal}")
 }
 
-/// The best that these cores know. What became tasks need not be said once more.
+/// The best entries of these cores, without the pattern: its content has already become tasks.
 async fn drawn(cores: &[Core], about: &str, pattern: Option<&CoreRef>) -> Result<Vec<CoreRef>> {
     let found = best(cores, about, DRAWN + 1, |_| true).await?.into_iter().map(|known| known.reference());
     Ok(found.filter(|drawn| Some(drawn) != pattern).take(DRAWN).collect())

@@ -1,4 +1,4 @@
-//! Boards are made and deleted.
+//! Creates and deletes boards.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern, UnreadablePattern};
 use crate::{Conditions, Corkboard, Error, Refusal, Result};
 
-/// Makes a board. Made by [`Corkboard::create_board`].
+/// Creates a board. Made by [`Corkboard::create_board`].
 #[must_use = "nothing is made until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct CreateBoard {
@@ -24,34 +24,38 @@ pub struct CreateBoard {
     pattern: Option<TaskPattern>,
 }
 
-/// A board that was made, and what it began with.
+/// A board that was created, with its initial content.
 #[derive(Debug, Clone)]
 pub struct CreatedBoard {
-    /// The board.
+    /// The new board.
     pub board: Board,
-    /// What it drew from its memory cores, the best first.
+    /// Entries drawn from its memory cores, the best first.
     pub drawn: Vec<CoreRef>,
-    /// The task pattern that its first tasks were made from.
+    /// The task pattern from which its first tasks were created.
     pub pattern: Option<CoreRef>,
-    /// Those tasks.
+    /// The tasks created from the pattern.
     pub tasks: Vec<TaskId>,
-    /// Task patterns that fit better and cannot be read. Of a board that was there already nothing is told.
+    /// Better fitting task patterns that cannot be parsed. Empty if the board existed already.
     pub passed_over: Vec<UnreadablePattern>,
 }
 
 impl Corkboard {
-    /// Makes a board. It gets an id of its own, which begins with words of its name, unless one is asked for. Of what its
-    /// memory cores know, the best for its name and goal is drawn, by reference: whoever works on it is shown the text as it
-    /// is then. A core that is not there, or cannot be read, gives nothing. Await it.
+    /// Creates a board. Await it.
+    ///
+    /// Unless an ID is set, it is generated from the board's name. The board draws the entries of its memory cores that
+    /// fit its name and goal best. It stores references: readers get the current text. Missing and unreadable cores are
+    /// skipped.
     pub fn create_board(&self, board: NewBoard) -> CreateBoard {
         let actor = self.actor().clone();
         let (corkboard, id_prefix) = (self.clone(), String::new());
         CreateBoard { corkboard, board, id: None, id_prefix, actor, idempotency_key: None, pattern: None }
     }
 
-    /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What is
-    /// on its way into a memory core or out of it is finished first, where that can be done; what was promoted stays there
-    /// ([`Corkboard::roll_back_board`] takes it out).
+    /// Deletes a board, in any status, and its log. Only people and admins may do that. Returns whether the board
+    /// existed.
+    ///
+    /// Open promotions and rollbacks are finished first if possible. Promoted entries remain in their cores;
+    /// [`Corkboard::roll_back_board`] removes them.
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
         BoardAction::Delete.check(self.actor())?;
         let board = self.board(board_id)?;
@@ -61,54 +65,54 @@ impl Corkboard {
                 return Ok(true);
             }
         }
-        // It cannot be read, or something that was begun cannot be finished: that does not keep anybody from deleting it.
+        // The board is unreadable, or a promotion or rollback cannot be finished. Neither prevents deletion.
         board.delete_if_at(None).await
     }
 
-    /// Deletes a board as [`Corkboard::delete_board`] does, and sees to it that nothing of it is left in the store's files,
-    /// tables and keys. It may take long.
+    /// Deletes a board like [`Corkboard::delete_board`], and erases all traces of it from the store's files, tables and
+    /// keys. This can take long.
     pub async fn forget_board(&self, board_id: &str) -> Result<bool> {
         let deleted = self.delete_board(board_id).await?;
-        // Even if there was none: it may have been deleted before, without this.
+        // Scrub even if there was no board: it may have been deleted before without scrubbing.
         self.board(board_id)?.engine.store.scrub().await?;
         Ok(deleted)
     }
 }
 
 impl CreateBoard {
-    /// The id it is to have. `board_exists` if it is taken.
+    /// Sets the board's ID. If it is taken, the request is refused with `board_exists`.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// How its id is to begin, unless one is asked for.
+    /// Sets a prefix for the generated ID. Ignored if an ID is set.
     pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.id_prefix = prefix.into();
         self
     }
 
-    /// In whose name it is made, and the handle works.
+    /// Sets the actor that creates the board and that the handle acts as.
     pub fn acting_as(mut self, actor: Actor) -> Self {
         self.actor = actor;
         self
     }
 
-    /// Names the request: the same again, within a day, gives the same board. Its id follows from the key and from who
-    /// asks, unless one is asked for.
+    /// Sets an idempotency key: a repeat within 24 hours returns the same board. Unless an ID is set, the ID is derived
+    /// from the key and the caller.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self
     }
 
-    /// Makes its first tasks from a task pattern, in the same revision. Where the best is asked for and none fits, there are
-    /// none; [`CreateBoard::report`] tells those that would have fitted better and cannot be read.
+    /// Creates the first tasks from a task pattern, in the same revision. With [`TaskPattern::Best`], no task is
+    /// created if no pattern fits. [`CreateBoard::report`] returns better fitting patterns that cannot be parsed.
     pub fn tasks_from_pattern(mut self, pattern: TaskPattern) -> Self {
         self.pattern = Some(pattern);
         self
     }
 
-    /// Makes it, and tells what it began with.
+    /// Creates the board, and returns it with its initial content.
     pub async fn report(self) -> Result<CreatedBoard> {
         let (board, tasks, passed_over) = self.make().await?;
         let view = board.view().await?;
@@ -123,12 +127,12 @@ impl CreateBoard {
         let conditions = Conditions { idempotency_key, ..Conditions::default() };
         let made = corkboard.board(&id)?.acting_as(actor).conditions(conditions);
         let asked = BoardCommand::Create(board.clone());
-        // Before anything is read there: what is wrong with it is nobody's business to whom it is not open.
+        // Check before reading: an error must not reveal the content of a core that the caller cannot open.
         made.check_allowed_spaces(&asked).await?;
         if let Some(TaskPattern::Entry(entry)) = &pattern {
             made.allowed_spaces.check(&made.actor, SpaceKind::Core, entry.core.as_str())?;
         }
-        // What is found in the cores is no part of what is asked: the same again may find something else.
+        // The key does not cover what the cores contain: a repeat may find something else.
         let name = match &pattern {
             Some(pattern) => made.name_of(&(&asked, pattern))?,
             None => made.name_of(&asked)?,
@@ -163,7 +167,7 @@ impl IntoFuture for CreateBoard {
 }
 
 impl Board {
-    /// Sends the command that makes this board.
+    /// Sends the command that creates this board.
     pub(super) async fn make(&self, command: BoardCommand, idempotency_key: Option<String>) -> Result<()> {
         let conditions = Conditions { idempotency_key, ..Conditions::default() };
         self.unconditional().conditions(conditions).ask(command).await.map(|_| ())
@@ -186,7 +190,7 @@ impl Board {
 }
 
 impl Board {
-    /// Deletes the board if it is at that head, or wherever it is. Returns whether it did.
+    /// Deletes the board if it is at that head, or at any head if none is given. Returns whether it was deleted.
     async fn delete_if_at(&self, head: Option<Head>) -> Result<bool> {
         match head {
             Some(head) => self.engine.delete_at(&self.slot, head).await,
@@ -195,14 +199,14 @@ impl Board {
     }
 }
 
-/// The id of a new board. It follows from an idempotency key and from who asks; without one, it is words of the board's name
-/// that can be typed, and a few random characters. In both cases it begins as is asked for.
+/// The ID of a new board, with the prefix. It is derived from the idempotency key and the caller. Without a key, it
+/// consists of typeable words of the board's name and a few random characters.
 pub(super) fn new_id(prefix: &str, name: &str, actor: &Actor, idempotency_key: Option<&str>) -> String {
     const LONGEST: usize = 32;
     const DERIVED: usize = 24;
     if let Some(key) = idempotency_key {
         let mut hash = blake3::Hasher::new_derive_key("corkboard board id from principal and idempotency key");
-        // With its length, so that no two pairs read the same.
+        // Hash the length too, so that no two pairs give the same bytes.
         hash.update(&(actor.principal.len() as u64).to_le_bytes()).update(actor.principal.as_bytes());
         let hash = hash.update(key.as_bytes()).finalize().to_hex();
         return format!("{prefix}b-{}", hash.get(..DERIVED).unwrap_or(&hash));

@@ -1,4 +1,4 @@
-//! What changed on a board between two revisions, as values and in plain sentences.
+//! The changes of a board between two revisions, as values and as plain sentences.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,58 +15,58 @@ use serde::Serialize;
 use super::history::Movers;
 use super::learnings::learning_changes;
 
-/// What changed on a board from one revision to a later one. Written out, it is a sentence per change.
+/// The changes of a board from one revision to a later one. Its text form has one sentence per change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardDiff {
-    /// Which board.
+    /// The board.
     pub board: BoardId,
     /// The earlier revision.
     pub from: u64,
-    /// The later one.
+    /// The later revision.
     pub to: u64,
-    /// What is different: the board itself first, then tasks, then what was recorded.
+    /// The changes: of the board itself first, then of tasks, then of records.
     pub changes: Vec<BoardChange>,
 }
 
-/// Something that is different. What was changed and changed back is not.
+/// A difference between two revisions. A change that was undone in between does not appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "a variant says what happened, and its fields are named after what they hold")]
+#[allow(missing_docs, reason = "the variants are documented, and their field names explain themselves")]
 pub enum BoardChange {
-    /// The board was made.
+    /// The board was created.
     BoardCreated { name: String, by: Arc<str> },
-    /// What the board says of itself changed.
+    /// The board's own fields changed.
     BoardEdited { fields: Vec<&'static str> },
     /// The board ended.
     BoardEnded { status: BoardStatus, outcome: Option<BoardOutcome> },
     /// The board was paused.
     BoardPaused { by: Arc<str>, reason: Option<Arc<str>> },
-    /// The board goes on.
+    /// The board was resumed.
     BoardResumed,
-    /// The board was put away, or is to be kept for another time than before.
+    /// The board was archived, or its retention changed.
     BoardArchived {
-        /// Until when it is kept at least.
+        /// The time until which the board is kept at least.
         retain_until: Timestamp,
     },
-    /// What the board taught was given up.
+    /// The board's learnings were waived.
     LearningsWaived { by: Arc<str>, reason: Option<Arc<str>> },
-    /// Somebody else is the orchestrator, or nobody.
+    /// The orchestrator changed. `to` is empty if nobody has the role.
     Orchestrator { from: Option<AgentId>, to: Option<AgentId> },
     /// A task was added.
     TaskAdded { id: TaskId, task: Box<Task> },
-    /// What a task says changed.
+    /// A task's fields changed.
     TaskEdited { task: TaskId, fields: Vec<&'static str> },
-    /// A task waits for others that it did not wait for.
+    /// Dependencies were added to a task.
     DependenciesAdded { task: TaskId, depends_on: Vec<TaskId> },
     /// Dependencies of a task were removed.
     DependenciesRemoved {
         task: TaskId,
-        /// The tasks that it no longer waits for.
+        /// The removed dependencies.
         depends_on: Vec<TaskId>,
     },
-    /// A task is in another state.
+    /// A task's status changed.
     TaskMoved {
         task: TaskId,
         title: Arc<str>,
@@ -75,46 +75,46 @@ pub enum BoardChange {
         by: Option<Arc<str>>,
         reason: Option<String>,
     },
-    /// A task came back to the state that it was in, by another attempt.
+    /// A task has the same status as before, but a later attempt.
     TaskBegunAgain {
         task: TaskId,
         status: TaskStatus,
-        /// The last attempt there was.
+        /// The number of the latest attempt.
         attempt: u32,
     },
-    /// A task is another's.
+    /// A task's assignee changed.
     TaskHeldBy { task: TaskId, from: Option<AgentId>, to: Option<AgentId> },
-    /// Somebody looked at a task.
+    /// A task was reviewed.
     TaskReviewed { task: TaskId, verdict: ReviewStatus, by: Option<Arc<str>>, comment: Option<Arc<str>> },
-    /// A decision was made.
+    /// A decision was recorded.
     DecisionRecorded { id: DecisionId, decision: Arc<Decision> },
-    /// A decision no longer holds.
+    /// A decision was superseded by another.
     DecisionSuperseded { decision: DecisionId, by: DecisionId },
-    /// Somebody approved or rejected a decision.
+    /// A decision was approved or rejected.
     DecisionJudged { decision: DecisionId, verdict: ApprovalVerdict, by: Arc<str>, comment: Option<Arc<str>> },
-    /// Something was said to those who work.
+    /// A nudge was sent.
     NudgeSent { id: NudgeId, nudge: Arc<Nudge> },
-    /// Something that was said was read.
+    /// A nudge was delivered to an agent.
     NudgeDelivered { nudge: NudgeId, agent: Arc<str> },
-    /// Somebody heeds what was said.
+    /// An agent acknowledged a nudge.
     NudgeAcknowledged { nudge: NudgeId, agent: Arc<str> },
-    /// Something that was said is no longer shown.
+    /// A nudge expired.
     NudgeExpired { nudge: NudgeId },
-    /// Something was learned.
+    /// A discovery was recorded.
     DiscoveryRecorded { id: DiscoveryId, discovery: Arc<Discovery> },
-    /// Something was made.
+    /// An artifact version was recorded.
     ArtifactRecorded { id: ArtifactId, artifact: Arc<Artifact> },
-    /// Somebody looked for what the board taught.
+    /// The board's learnings were extracted.
     LearningsExtracted { by: Arc<str>, candidates: u64 },
-    /// A learning is on its way into a core.
+    /// The promotion of a learning to a core began.
     PromotionBegun { learning: LearningId, core: CoreId, by: Arc<str> },
-    /// A core did not take a learning.
+    /// A core refused a learning, so the promotion was abandoned.
     PromotionAbandoned { learning: LearningId },
-    /// A learning is in a core.
+    /// A learning was promoted to a core.
     LearningPromoted { learning: LearningId, core: CoreId, entry: CoreEntryId, by: Arc<str> },
-    /// A learning is not wanted.
+    /// A learning was refused.
     LearningRefused { learning: LearningId, by: Arc<str>, reason: Option<Arc<str>> },
-    /// A learning was taken out of its core, or is on its way out.
+    /// A learning was rolled back from its core, or the rollback began.
     LearningRolledBack { learning: LearningId, core: CoreId, by: Arc<str>, reason: Option<Arc<str>> },
     /// A choice was added.
     ChoiceAdded { id: ChoiceId, choice: Arc<Choice> },
@@ -142,7 +142,7 @@ impl BoardDiff {
         Self { board, from, to, changes }
     }
 
-    /// Whether nothing is different.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -167,7 +167,7 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
         (was, Some(pause)) if was.as_ref() != Some(pause) => {
             changes.push(BoardChange::BoardPaused { by: pause.by.clone(), reason: pause.reason.clone() });
         }
-        // What has ended does not go on.
+        // An ended board does not resume.
         (Some(_), None) if info.status == BoardStatus::Active => changes.push(BoardChange::BoardResumed),
         _ => {}
     }
@@ -239,14 +239,12 @@ fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
     changes
 }
 
-/// What was said of the state that a task is in.
+/// The reason given for a task's current status.
 fn reason(task: &Task) -> Option<String> {
     match task.status {
         TaskStatus::Blocked => task.blocked_reason.as_deref().map(Into::into),
         TaskStatus::Failed => task.failure.as_deref().map(Into::into),
-        TaskStatus::Pending => {
-            task.failure.as_deref().map(|failure| format!("to be tried again, it failed: {failure}"))
-        }
+        TaskStatus::Pending => task.failure.as_deref().map(|failure| format!("retry after failure: {failure}")),
         TaskStatus::Completed => task.result.as_ref().map(|result| result.summary.clone()),
         TaskStatus::Cancelled => {
             let cancelled = task.cancellation.as_ref()?;

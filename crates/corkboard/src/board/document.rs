@@ -1,4 +1,4 @@
-//! A whole board as one JSON document.
+//! A whole board as a JSON document.
 
 use std::sync::Arc;
 
@@ -13,77 +13,77 @@ use serde::Serialize;
 use super::{Board, BoardView, LogRef};
 use crate::Result;
 
-/// A whole board at one revision, as one value with a JSON form.
+/// A whole board at one revision, with a JSON form.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardDocument<'a> {
-    /// The board's id.
+    /// The board's ID.
     pub id: &'a BoardId,
-    /// The revision that is shown.
+    /// The revision shown.
     pub rev: u64,
-    /// The moment that is shown.
+    /// The time for which the board is shown.
     pub at: Timestamp,
-    /// What it is called.
+    /// The board's name.
     pub name: &'a str,
-    /// When it was made.
+    /// When the board was created.
     pub created_at: Timestamp,
-    /// Who created it.
+    /// Who created the board.
     pub created_by: &'a str,
-    /// When its own fields (name, goal, status, …) last changed.
+    /// When the board's own fields (name, goal, status, …) last changed.
     pub updated_at: Timestamp,
-    /// Where it is in its life.
+    /// The board's status.
     pub status: BoardStatus,
-    /// How it ended.
+    /// How the board ended.
     pub outcome: Option<BoardOutcome>,
-    /// When it ended.
+    /// When the board ended.
     pub ended_at: Option<Timestamp>,
-    /// Why it ended, if a reason was given.
+    /// Why the board ended, if a reason was given.
     pub reason: Option<&'a str>,
-    /// The board that it was made from.
+    /// The board and revision that it was forked from.
     pub forked_from: Option<&'a ForkedFrom>,
-    /// That it is paused.
+    /// The pause, if the board is paused.
     pub paused: Option<&'a Pause>,
-    /// When it was archived.
+    /// When the board was archived.
     pub archived_at: Option<Timestamp>,
-    /// Until when it is kept at least, once it is archived.
+    /// The time until which an archived board is kept at least.
     pub retain_until: Option<Timestamp>,
-    /// That it was looked through what it taught, after its end.
+    /// Who extracted the learnings after the board's end, and when.
     pub learnings_extracted: Option<&'a Extraction>,
-    /// That nobody wants to know what it taught.
+    /// Who waived the learnings, and when.
     pub waived: Option<&'a Waiver>,
-    /// What is to be accomplished.
+    /// The board's goal.
     pub goal: &'a str,
     /// Boundaries and requirements.
     pub constraints: &'a [String],
-    /// The names of the memory cores that it draws on.
+    /// The names of the board's memory cores.
     pub cores: &'a [String],
-    /// What becomes of it when a task fails, where the task does not say.
+    /// What happens when a task fails, unless the task has its own policy.
     pub on_failure: FailurePolicy,
-    /// The version of what it says of itself.
+    /// The version of the board's own fields.
     pub version: u64,
-    /// Who is the orchestrator.
+    /// The orchestrator's lease.
     pub orchestrator: Option<&'a Lease>,
     /// The tasks, in order.
     pub tasks: Vec<TaskDocument<'a>>,
-    /// How they hang together.
+    /// How the tasks depend on each other.
     pub task_graph: TaskGraph,
-    /// The decisions, in order, those that no longer hold included.
+    /// The decisions, in order, including superseded and rejected ones.
     pub decisions: Vec<&'a Decision>,
     /// The discoveries, in order.
     pub discoveries: Vec<&'a Discovery>,
-    /// The artifacts in all versions, in order.
+    /// All versions of the artifacts, in order.
     pub artifacts: Vec<&'a Artifact>,
     /// The choices, in order.
     pub choices: Vec<&'a Choice>,
-    /// What agents did.
+    /// What each agent did.
     pub agent_contributions: Vec<AgentContribution>,
-    /// What people said to agents.
+    /// The nudges that people sent to agents.
     pub nudges: Vec<&'a Nudge>,
-    /// What people signed off.
+    /// Approvals and rejections of decisions.
     pub approvals: Vec<&'a Approval>,
 }
 
-/// A task, and what follows from the graph.
+/// A task with what follows from the graph.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskDocument<'a> {
@@ -92,65 +92,66 @@ pub struct TaskDocument<'a> {
     pub task: &'a Task,
     /// The tasks that wait for it.
     pub blocks: Vec<TaskId>,
-    /// What hinders it.
+    /// What blocks the task.
     pub hindrances: Vec<Hindrance>,
 }
 
-/// How a board's tasks hang together. They themselves are in `tasks`.
+/// How a board's tasks depend on each other. The tasks themselves are in `tasks`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskGraph {
-    /// All of them, in order.
+    /// All tasks, in order.
     pub nodes: Vec<TaskId>,
     /// The edges of each task: the tasks that it depends on, then the tasks that it blocks.
     pub edges: Vec<Edge>,
-    /// Those that may be claimed, the highest priority first, then the oldest.
+    /// The tasks that can be claimed, by priority, then oldest first.
     pub ready: Vec<TaskId>,
-    /// Those that something hinders, oldest first.
+    /// The blocked tasks, oldest first.
     pub blocked: Vec<TaskId>,
-    /// Those that are worked on, oldest first.
+    /// The tasks in progress, oldest first.
     pub in_progress: Vec<TaskId>,
-    /// Those that wait for review, oldest first.
+    /// The tasks that wait for review, oldest first.
     pub needs_review: Vec<TaskId>,
 }
 
-/// That a task has to do with another.
+/// A relation between two tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Edge {
-    /// Which task.
+    /// The first task.
     pub from: TaskId,
-    /// Which other.
+    /// The second task.
     pub to: TaskId,
-    /// In which way.
+    /// The kind of relation.
     #[serde(rename = "type")]
     pub kind: EdgeType,
 }
 
-/// In which way a task has to do with another.
+/// The kind of relation between two tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeType {
-    /// It waits for the other.
+    /// The first task depends on the second.
     DependsOn,
-    /// The other waits for it.
+    /// The second task depends on the first.
     Blocks,
 }
 
-/// What an agent did on a board in one role, and where in the log it can be read.
+/// What an agent did on a board in one role, with a reference to its part of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentContribution {
-    /// What was done.
+    /// The contribution itself.
     #[serde(flatten)]
     pub contribution: Contribution,
-    /// The agent's part of the log: `board/ID#FIRST..LAST@AGENT`, the revisions of the first and of the last thing done.
+    /// The agent's part of the log as `board/ID#FIRST..LAST@AGENT`, with the first and the last revision of the
+    /// contribution.
     pub log_ref: String,
 }
 
 impl BoardView {
-    /// The whole board as one document.
+    /// Returns the whole board as one document.
     pub fn document(&self) -> Result<BoardDocument<'_>> {
         let (state, info) = (self.state(), self.info()?);
         let task_document = |task| self.task_document(task);
@@ -190,13 +191,13 @@ impl BoardView {
         })
     }
 
-    /// A task, and what follows from the graph.
+    /// A task with what follows from the graph.
     pub fn task_document<'a>(&'a self, task: &'a Task) -> TaskDocument<'a> {
         let state = self.state();
         TaskDocument { task, blocks: state.blocks(task.id).collect(), hindrances: state.hindrances(task.id) }
     }
 
-    /// How the tasks hang together.
+    /// Returns how the tasks depend on each other.
     pub fn task_graph(&self) -> TaskGraph {
         let state = self.state();
         let edges = state.tasks().flat_map(|task| {
@@ -214,7 +215,7 @@ impl BoardView {
         }
     }
 
-    /// What agents did, by agent and role.
+    /// Returns what each agent did, by agent and role.
     pub fn contributions(&self) -> Vec<AgentContribution> {
         let of = |contribution: &Contribution| {
             let Contribution { agent, first_rev, last_rev, .. } = contribution;
@@ -227,7 +228,7 @@ impl BoardView {
 }
 
 impl Board {
-    /// What agents did, by agent and role.
+    /// Returns what each agent did, by agent and role.
     pub async fn contributions(&self) -> Result<Vec<AgentContribution>> {
         Ok(self.view().await?.contributions())
     }

@@ -1,4 +1,4 @@
-//! A new board from what another one was.
+//! Forks a board.
 
 use corkboard_core::Refusal;
 use corkboard_core::board::{BoardCommand, BoardImage, ForkedFrom};
@@ -8,7 +8,7 @@ use super::create::new_id;
 use super::{Board, BoardView};
 use crate::{Error, Result};
 
-/// Makes a board from what another one was. Made by [`Board::fork`].
+/// Forks a board. Created by [`Board::fork`].
 #[must_use = "nothing is made until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct Fork {
@@ -21,9 +21,10 @@ pub struct Fork {
 }
 
 impl Board {
-    /// Makes a new board from this one as it is, or was. It is active, whatever became of this one; what was worked on is
-    /// pending again, and nobody is its orchestrator. It shows no trust and no approval that this handle's actor could not
-    /// give. Await it.
+    /// Creates a new board from the current or an earlier state of this one. Await it.
+    ///
+    /// The new board is active, even if this one has ended. Tasks in progress become pending, and nobody is its
+    /// orchestrator. It keeps no trust and no approval that this handle's actor could not give.
     pub fn fork(&self) -> Fork {
         let (board, id_prefix) = (self.unconditional(), String::new());
         Fork { board, at: None, name: None, id: None, id_prefix, idempotency_key: None }
@@ -31,32 +32,32 @@ impl Board {
 }
 
 impl Fork {
-    /// From what the board was at that revision. Otherwise from what it is.
+    /// Forks this revision. Default: the current one.
     pub fn at(mut self, rev: u64) -> Self {
         self.at = Some(rev);
         self
     }
 
-    /// What the new board is called. Otherwise as this one.
+    /// Sets the name of the new board. Default: the name of this one.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The id it is to have. `board_exists` if it is taken.
+    /// Sets the ID of the new board. If it is taken, the fork is refused with `board_exists`.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// How its id is to begin, unless one is asked for.
+    /// Sets a prefix for the generated ID. Ignored if an ID is set.
     pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.id_prefix = prefix.into();
         self
     }
 
-    /// Names the request: the same again, within a day, gives the same board. Its id follows from the key and from who
-    /// asks, unless one is asked for.
+    /// Sets an idempotency key: a repeat within 24 hours returns the same board. Unless an ID is set, the ID is derived
+    /// from the key and the caller.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self
@@ -67,7 +68,7 @@ impl Fork {
         let key = idempotency_key.as_deref();
         let id_for = |name: &str| id.clone().unwrap_or_else(|| new_id(&id_prefix, name, &board.actor, key));
         let at = match (at, key) {
-            // With a key, its name is no part of the id.
+            // With a key, the ID does not depend on the board's name.
             (None, Some(_)) => made_before(&board, &id_for("")).await?,
             (at, _) => at,
         };
@@ -80,7 +81,7 @@ impl Fork {
 }
 
 impl Board {
-    /// What a fork of this board begins with: the board as it is, or as it was at that revision.
+    /// The initial content of a fork: this board as it is, or as it was at that revision.
     async fn fork_image(&self, at: Option<u64>) -> Result<(ForkedFrom, Box<BoardImage>)> {
         let view = match at {
             Some(rev) => self.at(rev).await?,
@@ -90,8 +91,8 @@ impl Board {
         Ok((from, Box::new(BoardImage::from(view.state().clone()))))
     }
 
-    /// Adds to a command from outside what is not sent with it: a fork names the board that it is made from, and that is read
-    /// here, if it is open to this handle.
+    /// Completes a fork command from outside. It names only the source board, whose content is read here if this handle
+    /// can open it.
     pub(crate) async fn read_source(&self, command: &mut BoardCommand) -> Result<()> {
         if let BoardCommand::Fork { from, image, .. } = command {
             *image = self.sibling(&from.board)?.fork_image(Some(from.rev)).await?.1;
@@ -100,7 +101,7 @@ impl Board {
     }
 }
 
-/// The revision that was forked from when the same was asked before: "as it is" was said of that one.
+/// The revision that the first request with this key forked. A repeat must use the same one.
 async fn made_before(board: &Board, id: &str) -> Result<Option<u64>> {
     let made: BoardView = match board.sibling(id)?.view().await {
         Ok(view) => view,

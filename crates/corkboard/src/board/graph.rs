@@ -1,4 +1,4 @@
-//! A board's graph as a drawing: Mermaid for documents, DOT for Graphviz. The same board gives the same text.
+//! Draws a board's graph: Mermaid for documents, DOT for Graphviz. The same board always gives the same text.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use corkboard_core::board::{BoardState, Choice, Task, TaskStatus, TriggerRule};
 
 use super::BoardView;
 
-/// The most characters of a title that a drawing shows.
+/// Maximum number of characters of a title in a drawing.
 const SHOWN_TITLE: usize = 60;
 
-/// A language in which a graph can be drawn.
+/// A language for drawing graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GraphFormat {
     /// A Mermaid flowchart.
@@ -19,9 +19,9 @@ pub enum GraphFormat {
 }
 
 impl BoardView {
-    /// The graph of tasks and choices, drawn: an arrow leads from a task to what depends on it.
+    /// Draws the graph of tasks and choices. Arrows lead from a task to the tasks that depend on it.
     ///
-    /// Whatever titles contain, they are shown as text: they can neither end a label nor be read as markup.
+    /// Titles are always shown as plain text: they cannot end a label or be read as markup.
     pub fn graph(&self, format: GraphFormat) -> String {
         let drawn = match format {
             GraphFormat::Mermaid => mermaid(self.state()),
@@ -32,7 +32,7 @@ impl BoardView {
     }
 }
 
-/// How a state is drawn: the node's colour, and that of its border.
+/// The fill and border colours of a task status.
 fn colours(status: TaskStatus) -> (&'static str, &'static str) {
     match status {
         TaskStatus::Pending => ("#f3f4f6", "#9ca3af"),
@@ -49,7 +49,7 @@ fn colours(status: TaskStatus) -> (&'static str, &'static str) {
 const CHOICE_COLOURS: (&str, &str) = ("#fff7ed", "#ea580c");
 const TEXT_COLOUR: &str = "#111827";
 
-/// A branch of a choice, as an arrow shows it.
+/// The state of a choice's branch, which determines the style of its arrows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BranchState {
     Open,
@@ -151,7 +151,7 @@ fn dot(state: &BoardState) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// The title, and the rule where it is not the usual one.
+/// The title, with the trigger rule unless it is the default.
 fn shown_title(task: &Task) -> String {
     let rule = match task.trigger_rule {
         TriggerRule::AllSuccess => return cut(&task.title),
@@ -164,7 +164,7 @@ fn shown_title(task: &Task) -> String {
     format!("{} ({rule})", cut(&task.title))
 }
 
-/// On one line and not too long; what cannot be seen, or turns the line around, is replaced.
+/// Shortens a text to one line, and replaces invisible and bidirectional control characters.
 fn cut(text: &str) -> String {
     let mut line: String = text.trim().chars().take(SHOWN_TITLE).map(visible).collect();
     if text.trim().chars().nth(SHOWN_TITLE).is_some() {
@@ -182,11 +182,12 @@ fn visible(character: char) -> char {
     }
 }
 
-/// Mermaid reads Markdown and HTML in labels, even in quoted ones. What is neither a letter nor harmless is written as a code.
+/// Mermaid interprets Markdown and HTML in labels, even in quoted ones. So everything but letters, digits and harmless
+/// characters is written as a character code.
 fn mermaid_label(text: &str) -> String {
     let mut label = String::with_capacity(text.len());
     for (index, character) in text.chars().enumerate() {
-        // A hyphen at the beginning would make a list.
+        // A hyphen at the beginning would start a list.
         let is_harmless = index > 0 && matches!(character, ' ' | '-' | ',' | '(' | ')' | '?' | '!' | '\'');
         if is_harmless || !character.is_ascii() || character.is_ascii_alphanumeric() {
             label.push(character);
@@ -197,7 +198,7 @@ fn mermaid_label(text: &str) -> String {
     label
 }
 
-/// Graphviz reads backslashes and HTML's character codes in labels.
+/// Graphviz interprets backslashes and HTML character codes in labels.
 fn dot_label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('&', "&amp;")
 }
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_text_whatever_they_contain() {
+    fn labels_are_always_plain_text() {
         for (text, in_mermaid, in_dot) in [
             ("Design token schema", "Design token schema", "Design token schema"),
             ("say \"hi\"", "say #34;hi#34;", "say \\\"hi\\\""),
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// What Mermaid makes of a label: it reads the codes, and nothing else in it means anything.
+    /// Reads a label as Mermaid does: it decodes the codes, and nothing else has a meaning.
     fn read_by_mermaid(label: &str) -> String {
         let (mut text, mut rest) = (String::new(), label);
         while let Some((before, code)) = rest.split_once('#') {
@@ -240,7 +241,7 @@ mod tests {
         text + rest
     }
 
-    /// What Graphviz makes of one.
+    /// Reads a label as Graphviz does.
     fn read_by_graphviz(label: &str) -> String {
         let (mut text, mut characters) = (String::new(), label.chars());
         while let Some(character) = characters.next() {
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn every_character_comes_back() {
+    fn every_character_survives_a_round_trip() {
         let all: Vec<char> = (' '..='\u{17f}').filter(|character| !character.is_control()).collect();
         for pair in all.iter().flat_map(|first| ['"', '\\', '#', ';', '&', 'a', '-'].map(|second| [*first, second])) {
             for text in [String::from_iter(pair), String::from_iter([pair[1], pair[0], 'x'])] {

@@ -1,4 +1,4 @@
-//! A board at any revision that is held.
+//! A board at any stored revision.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,14 +22,14 @@ struct Moment {
 pub(super) type Movers = BTreeMap<TaskId, Arc<str>>;
 
 impl Board {
-    /// The board as it was at a revision. What is no longer held is a [`StoreError::Compacted`] that names the oldest
-    /// revision there is, one that is not there yet a [`StoreError::Future`].
+    /// Returns the board at a revision. Fails with [`StoreError::Compacted`], which names the oldest stored revision,
+    /// if the revision was trimmed, and with [`StoreError::Future`] if it does not exist yet.
     pub async fn at(&self, rev: u64) -> Result<BoardView> {
         let (_, Moment { at, state, .. }, _) = self.retrace(rev, rev).await?;
         BoardView::of(self.id.clone(), rev, at, state)
     }
 
-    /// What changed from one revision to a later one; 0 stands for the time before the first.
+    /// Returns what changed between two revisions. Revision 0 is the time before the first.
     pub async fn diff(&self, from: u64, to: u64) -> Result<BoardDiff> {
         if from > to {
             return Err(Error::Backwards { from, to });
@@ -40,7 +40,7 @@ impl Board {
 
     /// The board at two revisions, and who moved its tasks in between.
     async fn retrace(&self, from: u64, to: u64) -> Result<(Moment, Moment, Movers)> {
-        // A board that never was has no revisions to be asked for.
+        // A board that does not exist has no revisions.
         let current = self.engine.current(&self.slot).await?;
         current.state.readable()?;
         let (mut before, mut after, mut movers) = (None, None, Movers::new());

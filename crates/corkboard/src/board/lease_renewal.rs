@@ -1,4 +1,4 @@
-//! Leases that are renewed in the background for as long as a program holds them.
+//! Leases that are renewed in the background while a program holds them.
 
 use std::time::Duration;
 
@@ -30,11 +30,11 @@ impl HeldLease {
 pub(super) enum LeaseState {
     Held,
     Ended,
-    /// It is another's, or nobody's: the program should stop.
+    /// Somebody else or nobody holds the lease: the program should stop.
     Lost,
 }
 
-/// Renews a lease every third of its length until it is dropped, ended or lost.
+/// Renews a lease every third of its duration until it is dropped, ended or lost.
 #[derive(Debug)]
 pub(super) struct LeaseRenewal {
     state: watch::Sender<LeaseState>,
@@ -48,7 +48,7 @@ impl LeaseRenewal {
         let engine = board.engine.clone();
         let renewing = engine.spawn(async move {
             let error = renew_until_lost(&board, held, lease, deadline).await;
-            tracing::debug!(board = %board.id, ?held, %error, "what was held is lost");
+            tracing::debug!(board = %board.id, ?held, %error, "a lease is lost");
             told.send_if_modified(|state| replace_held(state, LeaseState::Lost));
         });
         Self { state, renewing: renewing.abort_handle() }
@@ -58,7 +58,7 @@ impl LeaseRenewal {
         *self.state.borrow()
     }
 
-    /// Waits until it is lost. If the program ends it, that never happens.
+    /// Waits until the lease is lost. Never returns if the program ends the lease.
     pub(super) async fn lost(&self) {
         let mut state = self.state.subscribe();
         if state.wait_for(|state| *state == LeaseState::Lost).await.is_err() {
@@ -71,7 +71,7 @@ impl LeaseRenewal {
         self.state.send_if_modified(|state| replace_held(state, LeaseState::Ended));
     }
 
-    /// Looks at an answer: whoever hears that he is fenced has lost it.
+    /// Inspects an answer: if it says `fenced`, the lease is lost.
     pub(super) fn heard<T>(&self, answer: Result<T>) -> Result<T> {
         if let Err(Error::Refused(corkboard_core::Refusal::Fenced { .. })) = &answer {
             self.renewing.abort();
@@ -95,14 +95,14 @@ fn replace_held(state: &mut LeaseState, by: LeaseState) -> bool {
     is_held
 }
 
-/// Returns why it could not be kept.
+/// Returns why the lease could not be renewed.
 async fn renew_until_lost(board: &Board, held: HeldLease, lease: Duration, deadline: Timestamp) -> Error {
     let mut deadline = deadline;
     let mut pause = lease / 3;
     loop {
         tokio::time::sleep(pause).await;
         let left = Duration::try_from(deadline.duration_since(board.engine.now_in(&board.slot))).unwrap_or_default();
-        // After the deadline the store says that it is lost, if it can be asked at all.
+        // After the deadline the store reports that the lease is lost, if the store can be reached.
         let patience = left.max(lease / 3);
         match tokio::time::timeout(patience, held.renew(board)).await {
             Ok(Ok(renewed)) => {

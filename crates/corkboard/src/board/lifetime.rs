@@ -1,4 +1,4 @@
-//! The end of a board's life: archived, discarded, purged.
+//! The end of a board's life: archive, discard, purge.
 
 use std::time::Duration;
 
@@ -10,9 +10,12 @@ use super::{Board, expect_reply, unexpected};
 use crate::Result;
 
 impl Board {
-    /// Puts a board that has ended away: it can be read, and nothing on it changes. It is kept at least for so long;
-    /// nothing said: for [`Options::board_retention`](crate::Options::board_retention), or for as long as was said before.
-    /// Again, with a time: changes it. Returns until when it is kept.
+    /// Archives a board that has ended: it can be read, but not changed. Returns the time until which it is kept at
+    /// least.
+    ///
+    /// Without `retain`, keeps the earlier retention, or uses
+    /// [`Options::board_retention`](crate::Options::board_retention). Archiving again with a duration changes the
+    /// retention.
     pub async fn archive(&self, retain: Option<Duration>) -> Result<Timestamp> {
         let retain = match retain {
             Some(retain) => RetainFor::Said { ms: milliseconds(retain) },
@@ -21,20 +24,21 @@ impl Board {
         self.retained(BoardCommand::Archive { retain }).await
     }
 
-    /// Puts a board that has ended away, gives up what it taught, and lets it be purged at once.
+    /// Archives a board that has ended, waives its learnings, and allows it to be purged at once.
     pub async fn discard(&self, reason: Option<String>) -> Result<()> {
         self.retained(BoardCommand::Discard { reason }).await.map(|_| ())
     }
 
-    /// Deletes the board with its log, if nothing keeps it: it is archived, its time is over, and what it taught was
-    /// extracted or waived. Otherwise the refusal says all that does. What a crash leaves, purging again finishes;
-    /// [`Corkboard::garbage`](crate::Corkboard::garbage) finds it.
+    /// Deletes the board and its log if nothing keeps it: it is archived, its retention has ended, and its learnings
+    /// were extracted or waived. Otherwise the refusal lists everything that keeps it.
+    ///
+    /// Repeat an interrupted purge to finish it; [`Corkboard::garbage`](crate::Corkboard::garbage) finds such boards.
     pub async fn purge(&self) -> Result<()> {
-        // Something that was begun with a core keeps the board, and may only wait for whoever finishes it.
+        // An open promotion or rollback keeps the board, so finish those first.
         self.finish_open_learnings().await?;
         self.after_the_end().ask(BoardCommand::Purge).await?;
         let current = self.engine.current(&self.slot).await?;
-        // Whoever was faster may have deleted it, and somebody made another board of that name since.
+        // Another process may have deleted the board, and a new one may have its ID by now.
         if current.state.info().is_none_or(|info| info.status != BoardStatus::Purged) {
             return Ok(());
         }
@@ -42,7 +46,7 @@ impl Board {
         Ok(())
     }
 
-    /// The same board without a role or a claim: both went when it ended.
+    /// The same board without role or claim: both ended with the board.
     fn after_the_end(&self) -> Self {
         Self { orchestrator: None, claim: None, ..self.clone() }
     }

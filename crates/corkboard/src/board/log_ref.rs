@@ -1,4 +1,4 @@
-//! References to a part of a board's log, as contributions name it: `board/ID#6..12@dev`.
+//! References to a part of a board's log, as used by contributions: `board/ID#6..12@dev`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use serde::{Serialize, Serializer};
 use crate::store::{Cursor, StoreError};
 use crate::{Corkboard, Error, Result, RevisionDocument};
 
-/// Revisions of a board, all of them or those of one author: `board/ID#6..12@dev`, `board/ID#6..12`, `board/ID#6`.
+/// Revisions of a board, of all authors or of one: `board/ID#6..12@dev`, `board/ID#6..12`, `board/ID#6`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRef {
-    /// The board's id.
+    /// The board's ID.
     pub board: String,
     /// The first revision.
     pub from: u64,
@@ -107,7 +107,7 @@ impl FromStr for LogRef {
     type Err = NoLogRef;
 
     fn from_str(text: &str) -> Result<Self, NoLogRef> {
-        // Ids may contain # too: the range begins after the first # that a range follows.
+        // IDs may contain `#` too: the range begins after the first `#` that a range follows.
         let parsed = text.strip_prefix("board/").and_then(|rest| {
             rest.match_indices('#').find_map(|(at, _)| {
                 let board = rest.get(..at).filter(|board| !board.is_empty())?;
@@ -119,7 +119,7 @@ impl FromStr for LogRef {
     }
 }
 
-/// `6..12@dev`, `6..12`, `6@dev` or `6`: revisions from 1, the first not after the last.
+/// Parses `6..12@dev`, `6..12`, `6@dev` or `6`. Revisions start at 1, and the first is not after the last.
 fn range(text: &str) -> Option<(u64, u64, Option<&str>)> {
     let (revisions, author) = match text.split_once('@') {
         Some((revisions, author)) => (revisions, Some(author)),
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_names_a_board_revisions_and_perhaps_an_author() {
+    fn parses_a_board_revisions_and_an_optional_author() {
         for (text, board, from, to, author) in [
             ("board/login-1a2b#6..12@dev", "login-1a2b", 6, 12, Some("dev")),
             ("board/login#6..12", "login", 6, 12, None),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_gets_an_example() {
+    fn an_invalid_reference_gets_an_example() {
         for text in ["", "login#1", "board/#1", "board/login", "board/login#", "board/login#0", "board/login#7..6"]
             .into_iter()
             .chain([

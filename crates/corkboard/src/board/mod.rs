@@ -1,4 +1,4 @@
-//! Boards: a task set's shared memory, for an orchestrator, its workers and the people around them.
+//! Boards: the shared memory of a task set, used by an orchestrator, its workers and people.
 
 mod artifact;
 mod claim;
@@ -64,7 +64,7 @@ pub use view::BoardView;
 /// Watches the log of a board.
 pub type BoardWatch = Watch<BoardState>;
 
-/// One board. Whoever has the handle works on it in the name of the handle's actor.
+/// One board. The handle acts as its actor.
 #[derive(Clone)]
 pub struct Board {
     id: BoardId,
@@ -74,15 +74,15 @@ pub struct Board {
     /// The memory cores of the same store.
     cores: Arc<Engine<CoreState>>,
     conditions: Conditions,
-    /// The epoch of the orchestrator's role that its commands are sent under.
+    /// The orchestrator epoch under which this handle sends its commands.
     orchestrator: Option<u64>,
-    /// The task and the epoch of the claim that its commands are sent under.
+    /// The task and the claim epoch under which this handle sends its commands.
     claim: Option<(TaskId, u64)>,
-    /// The last revision that this handle, or one made from it, read or wrote.
+    /// The last revision that this handle, or a handle made from it, read or wrote.
     seen: Arc<AtomicU64>,
-    /// What ticks and flushes goes on for as long as there are handles.
+    /// Keeps the background tasks (ticks, flushes) running while handles exist.
     corkboard: Arc<dyn Any + Send + Sync>,
-    /// What else this handle opens.
+    /// The other spaces that this handle can open.
     allowed_spaces: AllowedSpaces,
 }
 
@@ -111,58 +111,56 @@ impl Board {
         }
     }
 
-    /// The board's id.
+    /// The board's ID.
     pub fn id(&self) -> &BoardId {
         &self.id
     }
 
-    /// In whose name this handle works.
+    /// The actor that this handle acts as.
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// The same board in another name.
+    /// Returns a handle to the same board that acts as another actor.
     pub fn acting_as(&self, actor: Actor) -> Self {
         Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
-    /// The same board; what is written by this handle is refused unless the board is at this revision.
+    /// Returns a handle whose writes are refused unless the board is at revision `rev`.
     pub fn if_rev(&self, rev: u64) -> Self {
         let conditions = Conditions { if_rev: Some(rev), ..self.conditions.clone() };
         self.conditions(conditions)
     }
 
-    /// The same board; what is written by this handle has this name: the same again, within a day, gets the same answer and
-    /// has no second effect.
+    /// Returns a handle whose writes carry this idempotency key. A repeat within 24 hours gets the same answer and has
+    /// no further effect.
     pub fn idempotency_key(&self, key: impl Into<String>) -> Self {
         let conditions = Conditions { idempotency_key: Some(key.into()), ..self.conditions.clone() };
         self.conditions(conditions)
     }
 
-    /// The same board; what is written by this handle is written under these conditions. A board as a whole has no version:
-    /// `if_version` is passed over.
+    /// Returns a handle whose writes have these conditions. It ignores `if_version`: a board as a whole has no version.
     pub fn conditions(&self, conditions: impl Into<Conditions>) -> Self {
         Self { conditions: conditions.into(), ..self.clone() }
     }
 
-    /// The same board; what is written by this handle is refused as fenced unless its actor is the orchestrator by this
-    /// epoch.
+    /// Returns a handle whose writes are refused as fenced unless its actor is the orchestrator with this epoch.
     pub fn as_orchestrator(&self, epoch: u64) -> Self {
         Self { orchestrator: Some(epoch), ..self.clone() }
     }
 
-    /// The same board; what is written by this handle is refused as fenced unless its actor holds the task by this epoch.
+    /// Returns a handle whose writes are refused as fenced unless its actor holds the task with this epoch.
     pub fn under_claim(&self, task: TaskId, epoch: u64) -> Self {
         Self { claim: Some((task, epoch)), ..self.clone() }
     }
 
-    /// The same board, without the conditions of this handle.
+    /// A handle to the same board without conditions, orchestrator role or claim.
     fn unconditional(&self) -> Self {
         Self { conditions: Conditions::default(), orchestrator: None, claim: None, ..self.clone() }
     }
 
-    /// The last revision that this handle, or one made from it, read or wrote: whoever writes by a handle of their own has
-    /// here what their write is called. 0 if it did neither yet.
+    /// Returns the last revision that this handle, or a handle made from it, read or wrote; 0 if none. A caller that
+    /// uses a separate handle for each write finds the write's revision here.
     pub fn last_rev(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }
@@ -172,19 +170,19 @@ impl Board {
         self.seen.fetch_max(rev, Ordering::Relaxed);
     }
 
-    /// The board as it is now.
+    /// Returns the current state of the board.
     pub async fn view(&self) -> Result<BoardView> {
         let current = self.engine.current(&self.slot).await?;
         self.saw(current.head.rev);
         BoardView::new(self.id.clone(), &current, self.engine.now(&self.slot, &current))
     }
 
-    /// Every revision from the last that the caller has seen: 0 stands for the beginning.
+    /// Watches every revision after `from_rev`, the last one that the caller has seen. 0 starts at the beginning.
     pub async fn watch(&self, from_rev: u64) -> Result<BoardWatch> {
         self.engine.watch(self.slot.clone(), from_rev).await
     }
 
-    /// A memory core of the same store, in the name of this handle's actor.
+    /// A memory core of the same store, acting as this handle's actor.
     pub(crate) fn core_of(&self, id: CoreId) -> Core {
         Core::new(id, self.actor.clone(), self.cores.clone(), self.corkboard.clone())
     }
@@ -193,9 +191,9 @@ impl Board {
         &self.engine.options
     }
 
-    /// Sends a command and says what came of it.
+    /// Sends a command and returns its answer.
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
-        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
+        // The key covers the command without its epoch: a process that retries after a crash has a new epoch.
         let name = self.name_of(&command)?;
         self.check_allowed_spaces(&command).await?;
         let answer = self.send(command, name).await?;
@@ -203,7 +201,7 @@ impl Board {
         Ok(answer)
     }
 
-    /// Refuses a command that reaches into memory cores that are not open to this handle.
+    /// Refuses a command that uses memory cores which this handle cannot open.
     pub(crate) async fn check_allowed_spaces(&self, command: &BoardCommand) -> Result<()> {
         self.allowed_spaces.check_command(&self.actor, command, (&self.engine, &self.slot)).await
     }
@@ -212,13 +210,13 @@ impl Board {
         InEngine::new(&self.engine, &self.slot.id)
     }
 
-    /// Sends a command under the name of a request.
+    /// Sends a command with an idempotency key.
     fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> PendingAnswer<BoardReply> {
         let request = self.request(command, name);
         self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), RequestSource::Request(request))
     }
 
-    /// The name of a request by this handle, if it has one, with what is asked.
+    /// The handle's idempotency key, if it has one, bound to the content of the request.
     fn name_of(&self, asked: &impl Serialize) -> Result<Option<IdempotencyKey>> {
         let limits = &self.engine.options.limits;
         let key = self.conditions.idempotency_key.as_deref();
@@ -239,7 +237,7 @@ impl Board {
     }
 }
 
-/// The value of the one kind of reply that belongs to the question. `unexpected` makes the error for any other.
+/// Extracts the value from the expected kind of reply. Calls `unexpected` for any other kind.
 macro_rules! expect_reply {
     ($answer:expr, $reply:pat => $value:expr) => {
         match $answer.reply {
@@ -250,9 +248,9 @@ macro_rules! expect_reply {
 }
 pub(crate) use expect_reply;
 
-/// An answer that does not belong to the question: a defect of ours, said instead of hidden.
+/// The error for a reply of the wrong kind, which is a bug in Corkboard.
 pub(crate) fn unexpected(reply: BoardReply) -> Error {
-    Error::Damaged { space: "board".into(), message: format!("an answer that was not asked for: {reply:?}") }
+    Error::Damaged { space: "board".into(), message: format!("unexpected reply: {reply:?}") }
 }
 
 impl std::fmt::Debug for Board {

@@ -1,4 +1,4 @@
-//! What whoever runs a board does.
+//! Operations of those who run a board.
 
 use std::time::Duration;
 
@@ -13,12 +13,14 @@ use super::{Board, expect_reply, unexpected};
 use crate::Result;
 
 impl Board {
-    /// Changes what the board says of itself; with a version, only if it is at that version. Where memory cores are named,
-    /// even those that it has, the best of what they know about its name and goal is drawn anew, in the same revision.
+    /// Changes the board's own fields. With a version, only if the board is at that version. Returns the new revision.
+    ///
+    /// If the edit names memory cores, even the current ones, the board draws the best entries for its name and goal
+    /// again in the same revision.
     pub async fn edit(&self, edit: BoardEdit, if_version: Option<u64>) -> Result<u64> {
         let asked = BoardCommand::Edit { edit: edit.clone(), if_version };
         self.check_allowed_spaces(&asked).await?;
-        // What is found in the cores is no part of what is asked: the same again may find something else.
+        // The key does not cover what the cores contain: a repeat may find something else.
         let name = self.name_of(&asked)?;
         let command = match edit.cores.is_some() && edit.drawn.is_none() {
             true => BoardCommand::Edit { edit: self.drawn_anew(edit).await?, if_version },
@@ -37,7 +39,7 @@ impl Board {
         }
     }
 
-    /// Adds tasks that may depend on one another, and choices between them, in one revision: all of it, or nothing.
+    /// Adds tasks, which may depend on each other, and choices between them, all in one revision or not at all.
     pub async fn add_tasks(
         &self,
         tasks: Vec<NewTask>,
@@ -46,7 +48,7 @@ impl Board {
         expect_reply!(self.ask(BoardCommand::AddTasks { tasks, choices }).await?, BoardReply::Added { tasks, choices } => (tasks, choices))
     }
 
-    /// Adds a choice between branches, each of which begins with tasks of the board.
+    /// Adds a choice between branches. Each branch begins with tasks of the board.
     pub async fn add_choice(&self, choice: NewChoice) -> Result<ChoiceId> {
         match self.add_tasks(Vec::new(), vec![choice]).await?.1.as_slice() {
             [id] => Ok(*id),
@@ -54,35 +56,35 @@ impl Board {
         }
     }
 
-    /// Makes a task wait for another. Refused with the way round if they would wait for one another.
+    /// Makes a task depend on another. A dependency cycle is refused, and the refusal shows it.
     pub async fn add_dependency(&self, task: TaskId, on: TaskId) -> Result<()> {
         self.ask(BoardCommand::AddDependency { task, on }).await.map(|_| ())
     }
 
-    /// Ends a task's wait for another; it may become ready by that. Returns whether it waited for it.
+    /// Removes a dependency, which can make the task ready. Returns whether it existed.
     pub async fn remove_dependency(&self, task: TaskId, on: TaskId) -> Result<bool> {
         Ok(!self.tasks(BoardCommand::RemoveDependency { task, on }).await?.is_empty())
     }
 
-    /// Changes what a task says; with a version, only if it is at that version. Returns the task's version.
+    /// Changes a task's fields. With a version, only if the task is at that version. Returns the new version.
     pub async fn edit_task(&self, task: TaskId, edit: TaskEdit, if_version: Option<u64>) -> Result<u64> {
         Ok(self.ask(BoardCommand::EditTask { task, edit, if_version }).await?.rev)
     }
 
-    /// Says who is to do a task. There is no lease until work begins.
+    /// Assigns a task to an agent. The lease starts only when work begins.
     pub async fn assign_task(&self, task: TaskId, to: &str) -> Result<()> {
         let to = AgentId::new(to, &self.options().limits)?;
         self.ask(BoardCommand::Assign { task, to }).await.map(|_| ())
     }
 
-    /// Says who is to look at a task.
+    /// Assigns the review of a task.
     pub async fn assign_review(&self, task: TaskId, to: &str) -> Result<()> {
         let to = AgentId::new(to, &self.options().limits)?;
         self.ask(BoardCommand::AssignReview { task, to }).await.map(|_| ())
     }
 
-    /// Reviews a task: approve, request rework or reject. Returns its new status. An assigned review is given by the assigned
-    /// reviewer or a person, and no agent approves its own task.
+    /// Reviews a task: approve, request rework or reject. Returns its new status. An assigned review can only be given
+    /// by its reviewer or a person. Agents cannot approve their own tasks.
     pub async fn review_task(
         &self,
         task: TaskId,
@@ -92,53 +94,54 @@ impl Board {
         self.moved(BoardCommand::Review { task, verdict, comment }).await
     }
 
-    /// Cancels a task, and those that can no longer begin because of it. Returns all of them, the named one first.
+    /// Cancels a task, and the tasks that can no longer start because of it. Returns all of them, the named one first.
     pub async fn cancel_task(&self, task: TaskId, reason: Option<String>) -> Result<Vec<TaskId>> {
         match self.ask(BoardCommand::CancelTask { task, reason }).await?.reply {
             BoardReply::Tasks(tasks) => Ok(tasks),
-            // The answer that an older version remembered under an idempotency key.
+            // Older versions stored this answer under an idempotency key.
             BoardReply::Moved { .. } => Ok(vec![task]),
             other => Err(unexpected(other)),
         }
     }
 
-    /// Reopens a failed task, and what was cancelled because of it. Returns what is pending again.
+    /// Reopens a failed task and the tasks that were cancelled because of it. Returns the tasks that are pending again.
     pub async fn retry_task(&self, task: TaskId) -> Result<Vec<TaskId>> {
         self.tasks(BoardCommand::Retry { task }).await
     }
 
-    /// Reopens all that failed, and what was cancelled because of it. Returns what is pending again.
+    /// Reopens all failed tasks and the tasks that were cancelled because of them. Returns the tasks that are pending
+    /// again.
     pub async fn retry_failed(&self) -> Result<Vec<TaskId>> {
         self.tasks(BoardCommand::RetryFailed).await
     }
 
-    /// Chooses a branch. Returns the tasks of the others, which are cancelled.
+    /// Chooses a branch. Returns the tasks of the other branches, which are cancelled.
     pub async fn choose(&self, choice: ChoiceId, option: &str, rationale: Option<String>) -> Result<Vec<TaskId>> {
         self.tasks(BoardCommand::Choose { choice, option: option.into(), rationale }).await
     }
 
-    /// Ends the board.
+    /// Completes the board. `unfinished` says what to do if tasks are not finished.
     pub async fn complete(&self, reason: Option<String>, unfinished: Unfinished) -> Result<BoardOutcome> {
         self.ended(BoardCommand::Complete { reason, unfinished }).await
     }
 
-    /// Gives the board up: what is unfinished is cancelled.
+    /// Cancels the board and its unfinished tasks.
     pub async fn cancel(&self, reason: Option<String>) -> Result<BoardOutcome> {
         self.ended(BoardCommand::Cancel { reason }).await
     }
 
-    /// Becomes the orchestrator, if nobody else is. Whoever was it by the same name is fenced.
+    /// Acquires the orchestrator's role if nobody else holds it. An earlier holder of the same principal is fenced.
     pub async fn acquire_orchestrator(&self, lease: Duration) -> Result<Orchestrating> {
         let command = BoardCommand::AcquireOrchestrator { lease_ms: milliseconds(lease) };
         expect_reply!(self.ask(command).await?, BoardReply::Held { epoch, deadline } => Orchestrating { board: self.clone(), epoch, deadline })
     }
 
-    /// Keeps the orchestrator's role. Returns until when.
+    /// Renews the orchestrator's role. Returns the new deadline.
     pub async fn renew_orchestrator(&self, epoch: u64) -> Result<Timestamp> {
         expect_reply!(self.ask(BoardCommand::RenewOrchestrator { epoch }).await?, BoardReply::Held { deadline, .. } => deadline)
     }
 
-    /// Gives the orchestrator's role back.
+    /// Releases the orchestrator's role.
     pub async fn release_orchestrator(&self, epoch: u64) -> Result<()> {
         self.ask(BoardCommand::ReleaseOrchestrator { epoch }).await.map(|_| ())
     }
@@ -160,7 +163,7 @@ pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The orchestrator's role, held. What is done through it is refused as fenced once the role is another's.
+/// The orchestrator's role. Its commands are refused as fenced once somebody else holds the role.
 #[derive(Debug, Clone)]
 pub struct Orchestrating {
     board: Board,
@@ -174,23 +177,23 @@ impl Orchestrating {
         self.epoch
     }
 
-    /// Until when it was held when it was last renewed by hand.
+    /// The deadline after the last renewal through this value.
     pub fn deadline(&self) -> Timestamp {
         self.deadline
     }
 
-    /// The board; every command of this handle carries the epoch, and renews the role.
+    /// Returns a board handle whose commands carry the epoch and renew the role.
     pub fn board(&self) -> Board {
         self.board.as_orchestrator(self.epoch)
     }
 
-    /// Keeps the role.
+    /// Renews the role. Returns the new deadline.
     pub async fn renew(&mut self) -> Result<Timestamp> {
         self.deadline = self.board.renew_orchestrator(self.epoch).await?;
         Ok(self.deadline)
     }
 
-    /// Gives the role back.
+    /// Releases the role.
     pub async fn release(self) -> Result<()> {
         self.board.release_orchestrator(self.epoch).await
     }

@@ -1,4 +1,4 @@
-//! The orchestrator's role, held by a program.
+//! The orchestrator's role with background renewal.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{Board, Orchestrating};
 use crate::engine::joined;
 use crate::{Error, Result};
 
-/// Becomes the orchestrator. Made by [`Board::orchestrate`].
+/// Acquires the orchestrator's role. Created by [`Board::orchestrate`].
 #[must_use = "nothing is acquired until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct Orchestrate {
@@ -21,8 +21,8 @@ pub struct Orchestrate {
     wait: Duration,
 }
 
-/// The orchestrator's role, held by this program. It is renewed in the background while this value lives; dropping it gives
-/// the role back.
+/// The orchestrator's role, held by this program. It is renewed in the background while this value lives. Dropping it
+/// releases the role.
 #[derive(Debug)]
 pub struct Orchestrator {
     role: Orchestrating,
@@ -30,14 +30,14 @@ pub struct Orchestrator {
 }
 
 impl Board {
-    /// Becomes the orchestrator, if nobody else is, and stays it: for programs. Await it.
+    /// Acquires the orchestrator's role if nobody else holds it, and renews it in the background. Await it.
     pub fn orchestrate(&self, lease: Duration) -> Orchestrate {
         Orchestrate { board: self.unconditional(), lease, wait: Duration::ZERO }
     }
 }
 
 impl Orchestrate {
-    /// Stands by that long for another orchestrator to give the role back, or not to be heard of.
+    /// Waits up to this long for another orchestrator to release the role or let it expire.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
@@ -63,7 +63,7 @@ impl Orchestrate {
     }
 }
 
-/// In a task: if whoever asked is gone by the time of the answer, the role is dropped there, and so given back.
+/// Runs in a task: if the caller is gone when the answer arrives, the role is dropped there and thereby released.
 async fn acquire(board: Board, lease: Duration) -> Result<Orchestrator> {
     let engine = board.engine.clone();
     let acquiring = engine.spawn(async move {
@@ -93,22 +93,22 @@ impl Orchestrator {
         self.role.epoch()
     }
 
-    /// The board; every command of this handle carries the epoch, and renews the role.
+    /// Returns a board handle whose commands carry the epoch and renew the role.
     pub fn board(&self) -> Board {
         self.role.board()
     }
 
-    /// Whether it is known that the role is no longer this program's.
+    /// Whether this program knows that it lost the role.
     pub fn is_lost(&self) -> bool {
         self.renewal.state() == LeaseState::Lost
     }
 
-    /// Waits until the role is no longer this program's. Never returns once it is given back.
+    /// Waits until this program loses the role. Never returns after it was released through this handle.
     pub async fn lost(&self) {
         self.renewal.lost().await;
     }
 
-    /// Gives the role back.
+    /// Releases the role.
     pub async fn release(&self) -> Result<()> {
         self.renewal.heard(self.role.clone().release().await)?;
         self.renewal.end();
@@ -123,7 +123,7 @@ impl Drop for Orchestrator {
             let engine = role.board().engine.clone();
             engine.spawn(async move {
                 if let Err(error) = role.release().await {
-                    tracing::debug!(%error, "the orchestrator's role could not be given back; its lease will end");
+                    tracing::debug!(%error, "could not release the orchestrator's role; its lease will expire");
                 }
             });
         }

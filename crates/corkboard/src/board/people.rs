@@ -1,4 +1,4 @@
-//! What people do on a board: they say something to those who work, approve or reject decisions, and pause the work.
+//! Operations of people on a board: nudge agents, approve or reject decisions, pause the work.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::{Board, BoardView, expect_reply, unexpected};
 use crate::{Error, Result, context};
 
 impl Board {
-    /// Says something to an agent, to the orchestrator or to all who work on the board. It is shown to each of them, in their
-    /// context and by [`Board::nudges_for`], until they acknowledge it; that it was read is proved by the board's log.
+    /// Sends a nudge to an agent, to the orchestrator or to everyone who works on the board. Recipients see it in their
+    /// context and in [`Board::nudges_for`] until they acknowledge it. The board's log records each delivery.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
@@ -36,18 +36,18 @@ impl Board {
         expect_reply!(self.ask(BoardCommand::InjectNudge(nudge)).await?, BoardReply::Nudge(id) => id)
     }
 
-    /// What is said to this handle's actor and not acknowledged: the urgent first, then in order. That they read it is
-    /// written down. Whoever may not read nudges in their role is told so.
+    /// Returns the unacknowledged nudges to this handle's actor, urgent ones first, and records their delivery. Refused
+    /// if the actor's role cannot read nudges.
     pub async fn nudges_for(&self) -> Result<Vec<Arc<Nudge>>> {
         self.nudges_fitting(<[_]>::len).await
     }
 
-    /// What [`Board::nudges_for`] would tell: nothing counts as read, and nothing is written.
+    /// Returns the same nudges as [`Board::nudges_for`], but writes nothing: they do not count as delivered.
     pub async fn preview_nudges(&self) -> Result<Vec<Arc<Nudge>>> {
         Ok(self.told(&self.view().await?))
     }
 
-    /// The first of them: as many as are said to fit.
+    /// Returns and delivers the first nudges, as many as `fit` says.
     pub(crate) async fn nudges_fitting(&self, fit: impl FnOnce(&[Arc<Nudge>]) -> usize) -> Result<Vec<Arc<Nudge>>> {
         BoardAction::HearNudges.check(&self.actor)?;
         let mut told = self.told(&self.view().await?);
@@ -56,17 +56,17 @@ impl Board {
         Ok(told)
     }
 
-    /// Says that this handle's actor heeds what was said to them: all of these, or none. Returns those for which that is new.
+    /// Acknowledges nudges for this handle's actor: all of them, or none. Returns the newly acknowledged ones.
     pub async fn acknowledge(&self, nudges: &[NudgeId]) -> Result<Vec<NudgeId>> {
         expect_reply!(self.ask(BoardCommand::AcknowledgeNudges { nudges: nudges.to_vec() }).await?, BoardReply::Nudges(acknowledged) => acknowledged)
     }
 
-    /// Approves a decision. What waits for it may go on.
+    /// Approves a decision. Tasks that wait for it can proceed.
     pub async fn approve(&self, decision: DecisionId, comment: Option<String>) -> Result<ApprovalId> {
         self.judge(decision, ApprovalVerdict::Approved, comment).await
     }
 
-    /// Rejects a decision: it does not hold. What waits for it may go on without it.
+    /// Rejects a decision, which makes it invalid. Tasks that wait for it can proceed without it.
     pub async fn reject(&self, decision: DecisionId, comment: Option<String>) -> Result<ApprovalId> {
         self.judge(decision, ApprovalVerdict::Rejected, comment).await
     }
@@ -80,37 +80,37 @@ impl Board {
         expect_reply!(self.ask(BoardCommand::Judge { decision, verdict, comment }).await?, BoardReply::Approval(id) => id)
     }
 
-    /// Replaces a decision by another: one's own, or anyone's if the actor runs the board. Both are kept; the new one holds.
-    /// An irreversible decision is replaced only by a person, with [`NewDecision::force`].
+    /// Supersedes a decision with a new one; both are kept. Authors can supersede their own decisions, those who run
+    /// the board any. Only a person can supersede an irreversible decision, with [`NewDecision::force`].
     pub async fn supersede(&self, old: DecisionId, decision: NewDecision) -> Result<DecisionId> {
         self.record_decision(NewDecision { supersedes: Some(old), ..decision }).await
     }
 
-    /// Pauses the board: nobody begins a task, and nothing expires. Whoever holds a task may finish it.
+    /// Pauses the board: no task can be started, and nothing expires. Holders can finish their tasks.
     pub async fn pause(&self, reason: Option<String>) -> Result<()> {
         self.ask(BoardCommand::Pause { reason }).await.map(|_| ())
     }
 
-    /// Lets a paused board go on: every deadline moves by the length of the pause.
+    /// Resumes a paused board. Every deadline moves by the length of the pause.
     pub async fn resume(&self) -> Result<()> {
         self.ask(BoardCommand::Resume).await.map(|_| ())
     }
 
-    /// What a view has to tell this handle's actor.
+    /// The unacknowledged nudges to this handle's actor.
     pub(crate) fn told(&self, view: &BoardView) -> Vec<Arc<Nudge>> {
         view.state().nudges_for(&self.actor.principal, self.actor.role).into_iter().cloned().collect()
     }
 
-    /// Writes down that the actor read these.
+    /// Records that the actor read these nudges.
     pub(crate) async fn delivered(&self, told: &[Arc<Nudge>]) -> Result<()> {
         let new = told.iter().filter(|nudge| !nudge.is_delivered_to(&self.actor.principal));
         let nudges: Vec<NudgeId> = new.map(|nudge| nudge.id).collect();
         let at_once = usize::try_from(self.options().limits.lines_per_list).unwrap_or(usize::MAX).max(1);
-        // Reading has no conditions: those of the handle are for what is written by it.
+        // Reading has no conditions: the handle's conditions apply to its writes.
         let board = self.unconditional();
         for nudges in nudges.chunks(at_once) {
             match board.ask(BoardCommand::DeliverNudges { nudges: nudges.to_vec() }).await {
-                // Whoever is not addressed any more, or reads what ended meanwhile, has read it all the same.
+                // The actor has read the nudge even if it is no longer addressed to them or the board ended meanwhile.
                 Ok(_) | Err(Error::Refused(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -118,7 +118,8 @@ impl Board {
         Ok(())
     }
 
-    /// Writes down that the actor read what a text shows of these: where room was short, not all, nor what was cut.
+    /// Records that the actor read those nudges that the text shows in full. Some may be missing or cut off for lack of
+    /// space.
     pub(crate) async fn shown(&self, told: &[Arc<Nudge>], text: &str) -> Result<()> {
         let shown: Vec<Arc<Nudge>> = told.iter().filter(|nudge| context::shows(text, nudge)).cloned().collect();
         self.delivered(&shown).await

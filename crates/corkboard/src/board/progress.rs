@@ -1,4 +1,4 @@
-//! How far a board is, in ids and counts.
+//! A board's progress in IDs and counts.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,40 @@ use serde::Serialize;
 use super::BoardView;
 use crate::Result;
 
-/// How far a board is.
+/// A board's progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardProgress {
-    /// The board's id.
+    /// The board's ID.
     pub id: BoardId,
-    /// The revision that is shown.
+    /// The revision shown.
     pub rev: u64,
-    /// Where it is in its life.
+    /// The board's status.
     pub status: BoardStatus,
-    /// How it ended.
+    /// How the board ended.
     pub outcome: Option<BoardOutcome>,
-    /// Whether it is paused: nothing can be claimed then.
+    /// Whether the board is paused: no task can be claimed then.
     pub paused: bool,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub tasks: u64,
-    /// How many of them are in which state; those in which none is are missing.
+    /// Number of tasks by status, without zeros.
     pub by_status: BTreeMap<&'static str, u64>,
-    /// Those that may be claimed, the highest priority first, then the oldest.
+    /// The tasks that can be claimed, by priority, then oldest first.
     pub ready: Vec<TaskId>,
-    /// Those that are worked on, oldest first.
+    /// The tasks in progress, oldest first.
     pub in_progress: Vec<TaskId>,
-    /// Those that something hinders, oldest first.
+    /// The blocked tasks, oldest first.
     pub blocked: Vec<TaskId>,
-    /// Those that wait for review, oldest first.
+    /// The tasks that wait for review, oldest first.
     pub needs_review: Vec<TaskId>,
-    /// Those that failed, oldest first.
+    /// The failed tasks, oldest first.
     pub failed: Vec<TaskId>,
-    /// The choices that nobody has made yet.
+    /// The open choices.
     pub open_choices: Vec<ChoiceId>,
 }
 
 impl BoardView {
-    /// How far the board is.
+    /// Returns the board's progress.
     pub fn progress(&self) -> Result<BoardProgress> {
         let (state, info) = (self.state(), self.info()?);
         let counted = TaskStatus::ALL.map(|status| (status.as_str(), state.count(status)));

@@ -1,4 +1,4 @@
-//! Searching a board: which documents it has, and what a hit tells.
+//! Search on a board: its documents and hits.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,32 +13,33 @@ use super::Board;
 use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet};
 
 impl Board {
-    /// Looks for tasks, decisions, discoveries, artifacts and choices by their words, the best first. What was written is
-    /// found by the next search, whoever wrote it.
+    /// Searches tasks, decisions, discoveries, artifacts and choices by their words, the best first. The search sees
+    /// every earlier write, from any process.
     pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, BoardHit> {
         Search::new(&self.engine, &self.slot, query, hits).noting_revision(&self.seen)
     }
 }
 
-/// Something on a board that a search found.
+/// A search hit on a board.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardHit {
-    /// Which.
+    /// The ID of the item.
     pub id: BoardItem,
-    /// What kind of thing it is: task, decision, discovery, artifact or choice.
+    /// The kind of item: task, decision, discovery, artifact or choice.
     pub kind: &'static str,
-    /// A task's title, the question of a decision or a choice, an artifact's path; of a discovery its beginning.
+    /// The title of a task, the question of a decision or choice, the path of an artifact, or the beginning of a
+    /// discovery.
     pub title: String,
-    /// How well it fits the query. Scores of different searches do not compare.
+    /// Relevance to the query. Scores of different searches are not comparable.
     pub score: f32,
-    /// The part of it that fits best, on one line.
+    /// The best matching part, on one line.
     pub snippet: String,
-    /// Who added it.
+    /// Who added the item.
     pub author: Arc<str>,
-    /// When it was added.
+    /// When the item was added.
     pub at: Timestamp,
-    /// How far it may be trusted.
+    /// How far the item can be trusted.
     pub trust: Trust,
 }
 
@@ -54,14 +55,14 @@ impl Searchable for BoardState {
     }
 }
 
-/// Something on a board in words, and how far it may be trusted.
+/// The text of an item, and how far it can be trusted.
 fn document(state: &BoardState, item: BoardItem) -> Option<(Document<'_>, Trust)> {
-    // What says nothing else is an agent's.
+    // Items that record no trust count as an agent's.
     let trust = Trust::default();
     Some(match item {
         BoardItem::Task(id) => {
             let task = state.task(id)?;
-            // Of a text of which a part came from outside, all is held to have.
+            // If a part came from outside, the whole text counts as outside.
             let trust = task.result.as_ref().map_or(trust, |result| result.trust().min(trust));
             (Document::plain(task_text(task), &task.created_by, task.created_at), trust)
         }
@@ -121,7 +122,7 @@ fn hits(
 ) -> Result<Vec<BoardHit>, Refusal> {
     let state = &current.state;
     state.readable()?;
-    // Of an artifact the newest version stands for all.
+    // Only the newest version of an artifact is found.
     let is_newest = |item: &BoardItem| match item {
         BoardItem::Artifact(id) => {
             state.artifact(*id).and_then(|artifact| state.artifact_at(&artifact.path)).is_some_and(|it| it.id == *id)
@@ -155,7 +156,7 @@ fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<B
     Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, at, trust })
 }
 
-/// The first line of a text, or as much of it as makes a title.
+/// The first line of a text, shortened to the length of a title.
 fn beginning(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 80;
     let line = text.trim().lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A board's changes in plain sentences, one line each.
+//! A board's changes as plain sentences, one line each.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::BoardChange;
 
-/// More of a text than this is not shown.
+/// Longer texts are cut off at this number of characters.
 const LONGEST: usize = 160;
 
 impl fmt::Display for BoardChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BoardCreated { name, by } => write!(f, "{by} made the board {}.", quoted(name)),
+            Self::BoardCreated { name, by } => write!(f, "{by} created the board {}.", quoted(name)),
             Self::BoardEdited { fields } => write!(f, "The board's {} changed.", listed(fields)),
             Self::BoardEnded { status, outcome: Some(outcome) } => write!(f, "The board is {status}: {outcome}."),
             Self::BoardEnded { status, outcome: None } => write!(f, "The board is {status}."),
@@ -22,9 +22,9 @@ impl fmt::Display for BoardChange {
             }
             Self::BoardArchived { retain_until } => write!(f, "The board is archived, and kept until {retain_until}."),
             Self::LearningsWaived { by, reason } => {
-                write!(f, "{by} gave up what the board taught{}.", remark(reason.as_deref()))
+                write!(f, "{by} waived the board's learnings{}.", remark(reason.as_deref()))
             }
-            Self::BoardResumed => write!(f, "The board goes on after a pause."),
+            Self::BoardResumed => write!(f, "The board was resumed."),
             Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
             Self::Orchestrator { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),
             Self::Orchestrator { .. } => write!(f, "Nobody is the orchestrator."),
@@ -46,18 +46,18 @@ impl fmt::Display for BoardChange {
                 write!(f, "{task} {} went from {from} to {to}{by}{reason}.", quoted(title))
             }
             Self::TaskBegunAgain { task, status, attempt } => {
-                write!(f, "{task} is {status} again, after attempt {attempt} was begun.")
+                write!(f, "{task} is {status} again (latest attempt: {attempt}).")
             }
-            Self::TaskHeldBy { task, to: Some(to), .. } => write!(f, "{task} is {to}'s."),
-            Self::TaskHeldBy { task, from: Some(from), .. } => write!(f, "{task} is no longer {from}'s."),
-            Self::TaskHeldBy { task, .. } => write!(f, "{task} is nobody's."),
+            Self::TaskHeldBy { task, to: Some(to), .. } => write!(f, "{task} is assigned to {to}."),
+            Self::TaskHeldBy { task, from: Some(from), .. } => write!(f, "{task} is no longer assigned to {from}."),
+            Self::TaskHeldBy { task, .. } => write!(f, "{task} is unassigned."),
             Self::TaskReviewed { task, verdict, by, comment } => {
                 let verdict = match verdict {
                     ReviewStatus::Approved => "was approved",
-                    ReviewStatus::NeedsRework => "needs rework",
+                    ReviewStatus::NeedsRework => "was sent back for rework",
                     ReviewStatus::Rejected => "was rejected",
                 };
-                let by = by.as_ref().map_or_else(String::new, |by| format!(", says {by}"));
+                let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
                 let comment = remark(comment.as_deref());
                 write!(f, "{task} {verdict}{by}{comment}.")
             }
@@ -71,11 +71,11 @@ impl fmt::Display for BoardChange {
             }
             Self::NudgeSent { id, nudge } => {
                 let Nudge { to, priority, message, created_by, .. } = &**nudge;
-                write!(f, "{created_by} said to {to} ({id}, {priority}): {}.", shortened(message))
+                write!(f, "{created_by} sent a nudge to {to} ({id}, {priority}): {}.", shortened(message))
             }
-            Self::NudgeDelivered { nudge, agent } => write!(f, "{nudge} reached {agent}."),
+            Self::NudgeDelivered { nudge, agent } => write!(f, "{nudge} was delivered to {agent}."),
             Self::NudgeAcknowledged { nudge, agent } => write!(f, "{agent} acknowledged {nudge}."),
-            Self::NudgeExpired { nudge } => write!(f, "{nudge} is no longer shown."),
+            Self::NudgeExpired { nudge } => write!(f, "{nudge} expired."),
             Self::DiscoveryRecorded { id, discovery } => {
                 let Discovery { kind, content, created_by, .. } = &**discovery;
                 write!(f, "{created_by} found {id} ({}): {}.", written(kind), shortened(content))
@@ -85,10 +85,10 @@ impl fmt::Display for BoardChange {
                 write!(f, "{created_by} recorded {id}: {}, version {version}.", quoted(path))
             }
             Self::LearningsExtracted { by, candidates } => {
-                write!(f, "{by} looked for what the board taught, and found {candidates}.")
+                write!(f, "{by} extracted the board's learning candidates: {candidates}.")
             }
             Self::PromotionBegun { learning, core, by } => write!(f, "{by} promotes {learning} into {core}."),
-            Self::PromotionAbandoned { learning } => write!(f, "The core did not take {learning}."),
+            Self::PromotionAbandoned { learning } => write!(f, "The core refused {learning}."),
             Self::LearningPromoted { learning, core, entry, by } => {
                 write!(f, "{by} promoted {learning} into {core}: {entry}.")
             }
@@ -96,11 +96,11 @@ impl fmt::Display for BoardChange {
                 write!(f, "{by} refused {learning}{}.", remark(reason.as_deref()))
             }
             Self::LearningRolledBack { learning, core, by, reason } => {
-                write!(f, "{by} rolled {learning} back, out of {core}{}.", remark(reason.as_deref()))
+                write!(f, "{by} rolled back {learning} from {core}{}.", remark(reason.as_deref()))
             }
             Self::ChoiceAdded { id, choice } => {
                 let options: Vec<_> = choice.options.iter().map(|option| quoted(&option.name)).collect();
-                write!(f, "{id} is to be decided: {} Between {}.", shortened(&choice.question), listed(&options))
+                write!(f, "{id} was added: {} Options: {}.", shortened(&choice.question), listed(&options))
             }
             Self::BranchChosen { choice, option, by } => {
                 let by = by.as_ref().map_or("somebody", |by| by);
@@ -110,17 +110,17 @@ impl fmt::Display for BoardChange {
     }
 }
 
-/// What was said besides, if anything was.
+/// A colon and a reason or comment, if there is one.
 fn remark(said: Option<&str>) -> String {
     said.map_or_else(String::new, |said| format!(": {}", shortened(said)))
 }
 
-/// A text in quotation marks, without line ends.
+/// A text in quotation marks, on one line.
 fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
-/// The beginning of a text, on one line, without the full stop that the sentence has itself.
+/// The beginning of a text, on one line, without its final full stop because the sentence adds one.
 fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {
@@ -144,7 +144,7 @@ fn listed_tasks(tasks: &[TaskId]) -> String {
     listed(&tasks.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-/// A word of the board's language, as it is written in JSON.
+/// A value as it is written in JSON.
 pub(crate) fn written(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(Into::into)).unwrap_or_default()
 }

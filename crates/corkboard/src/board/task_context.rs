@@ -1,4 +1,4 @@
-//! What whoever works on a task is told.
+//! The context of a task, for the agent that works on it.
 
 use corkboard_core::board::TaskId;
 
@@ -7,19 +7,19 @@ use crate::context::{self, Composition, LEAST_BUDGET};
 use crate::{Error, Result};
 
 impl Board {
-    /// What to tell whoever works on a task, within a budget of tokens (nothing said:
-    /// [`Options::context_tokens`](crate::Options::context_tokens)): the board's goal and constraints, what its
-    /// memory cores know, the decisions that hold and the discoveries that concern it, what came of those it depends on, what
-    /// was made for them, and how far it is.
+    /// Composes the context for working on a task within a token budget (default:
+    /// [`Options::context_tokens`](crate::Options::context_tokens)). It contains the board's goal and constraints,
+    /// knowledge from its memory cores, valid decisions, relevant discoveries, results and artifacts of the task's
+    /// dependencies, and the board's progress.
     ///
-    /// The same content gives the same bytes, and what seldom changes comes first. When the holder of the task reads it, the
-    /// claim is renewed if less than half of its lease is left. What was said to the reader and is not acknowledged comes last;
-    /// that it was read is written down.
+    /// The same content gives the same bytes, and content that seldom changes comes first. If the task's holder reads
+    /// it with less than half of the lease left, the claim is renewed. The reader's unacknowledged nudges come last and
+    /// are recorded as delivered.
     pub async fn context_for_task(&self, task: TaskId, budget: Option<u64>) -> Result<Composition> {
         self.context_of_bytes(task, budget, usize::MAX).await
     }
 
-    /// The same in no more bytes than these: what would be cut off was not read.
+    /// Like [`Board::context_for_task`], limited to `most` bytes: a nudge that was cut off would not have been read.
     pub(crate) async fn context_of_bytes(&self, task: TaskId, budget: Option<u64>, most: usize) -> Result<Composition> {
         let mut budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
         let view = self.view_for(task).await?;
@@ -35,7 +35,7 @@ impl Board {
         Ok(composition)
     }
 
-    /// What [`Board::context_for_task`] would tell: nobody has read it then, and nothing is written.
+    /// Composes the same text as [`Board::context_for_task`], but writes nothing: nudges do not count as delivered.
     pub async fn preview_for_task(&self, task: TaskId, budget: Option<u64>) -> Result<Composition> {
         let budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
         let view = self.view().await?;
@@ -43,7 +43,7 @@ impl Board {
         context::for_task(&view, task, (&self.told(&view), &knowledge), budget)
     }
 
-    /// The board as whoever works on a task sees it: the holder was heard of.
+    /// The board for the reader of a task. If the reader holds the task, this counts as a heartbeat.
     pub(crate) async fn view_for(&self, id: TaskId) -> Result<BoardView> {
         let view = self.view().await?;
         let claim = view.task(id)?.claim.as_ref().filter(|claim| claim.holder.as_str() == self.actor.principal);
@@ -51,7 +51,7 @@ impl Board {
             return Ok(view);
         }
         match self.heartbeat(id, None).await {
-            // Whoever has lost it meanwhile, or works on a board that has ended, reads all the same.
+            // The reader may have lost the task meanwhile, or the board may have ended: it can be read all the same.
             Ok(_) | Err(Error::Refused(_)) => self.view().await,
             Err(error) => Err(error),
         }

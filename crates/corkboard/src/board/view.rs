@@ -1,4 +1,4 @@
-//! A board at one revision, to be read.
+//! A read-only view of a board at one revision.
 
 use corkboard_core::board::{BoardInfo, BoardState, Task, TaskId, TaskStatus};
 use corkboard_core::{BoardId, Refusal, Revisioned};
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::Result;
 
-/// A board at one revision and moment: what was due by then has expired.
+/// A board at one revision and time. Everything due by then has expired.
 #[derive(Debug, Clone)]
 pub struct BoardView {
     id: BoardId,
@@ -26,47 +26,47 @@ impl BoardView {
         Ok(Self { id, rev, at, state })
     }
 
-    /// The board's id.
+    /// The board's ID.
     pub fn id(&self) -> &BoardId {
         &self.id
     }
 
-    /// The revision that is shown.
+    /// The revision shown.
     pub fn rev(&self) -> u64 {
         self.rev
     }
 
-    /// The moment that is shown.
+    /// The time for which the board is shown.
     pub fn at(&self) -> Timestamp {
         self.at
     }
 
-    /// All of it.
+    /// The whole state.
     pub fn state(&self) -> &BoardState {
         &self.state
     }
 
-    /// What the board says of itself.
+    /// The board's own fields: name, goal, status, ….
     pub fn info(&self) -> Result<&BoardInfo> {
         Ok(self.state.readable()?)
     }
 
-    /// The task with that id.
+    /// Returns the task with this ID. Refused if there is none.
     pub fn task(&self, id: TaskId) -> Result<&Task> {
         Ok(self.state.task(id).ok_or_else(|| Refusal::NotOnBoard { what: "task".into(), id: id.to_string() })?)
     }
 
-    /// The tasks that may be claimed, the highest priority first, then the oldest.
+    /// The tasks that can be claimed, by priority, then oldest first.
     pub fn ready(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks_of(self.state.ready())
     }
 
-    /// The tasks that something hinders, oldest first.
+    /// The blocked tasks, oldest first.
     pub fn blocked(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks_of(self.state.blocked())
     }
 
-    /// The tasks that are worked on, oldest first.
+    /// The tasks in progress, oldest first.
     pub fn in_progress(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks_of(self.state.in_progress())
     }
@@ -81,13 +81,13 @@ impl BoardView {
         self.tasks_of(self.state.with_status(status))
     }
 
-    /// The assigned tasks that may begin, oldest first.
+    /// The assigned tasks that can be started, oldest first.
     pub fn startable(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks_of(self.state.startable())
     }
 
-    #[expect(clippy::expect_used, reason = "a view names tasks of its own state")]
+    #[expect(clippy::expect_used, reason = "a view lists only tasks of its own state")]
     fn tasks_of(&self, ids: impl ExactSizeIterator<Item = TaskId>) -> impl ExactSizeIterator<Item = &Task> {
-        ids.map(|id| self.state.task(id).expect("a view names tasks that are there"))
+        ids.map(|id| self.state.task(id).expect("a view lists only tasks of its own state"))
     }
 }

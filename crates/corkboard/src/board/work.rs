@@ -1,4 +1,4 @@
-//! What a worker does on a board.
+//! Operations of workers.
 
 use corkboard_core::board::{
     BoardCommand, BoardReply, DecisionId, DiscoveryId, Lease, NewDecision, NewDiscovery, TaskId, TaskResult, TaskStatus,
@@ -9,17 +9,17 @@ use super::{Board, expect_reply, unexpected};
 use crate::Result;
 
 impl Board {
-    /// Says that the holder still works on the task. Returns until when it is theirs.
+    /// Renews the claim of a task. Returns the new deadline.
     pub async fn heartbeat(&self, task: TaskId, epoch: Option<u64>) -> Result<Timestamp> {
         expect_reply!(self.ask(BoardCommand::Heartbeat { task, epoch }).await?, BoardReply::Held { deadline, .. } => deadline)
     }
 
-    /// Gives a task back. Whoever runs the board may take it from its holder so.
+    /// Releases a task. The orchestrator and people can also use this to take a task from its holder.
     pub async fn release_task(&self, task: TaskId, epoch: Option<u64>) -> Result<()> {
         self.moved(BoardCommand::Release { task, epoch }).await.map(|_| ())
     }
 
-    /// Moves a task to another state. Refused with the moves allowed if there is no way there.
+    /// Moves a task to another status. If the move is invalid, the refusal lists the valid ones.
     pub async fn update_task_status(
         &self,
         task: TaskId,
@@ -31,17 +31,17 @@ impl Board {
         self.moved(BoardCommand::SetStatus { task, status, reason, epoch, lease_ms }).await
     }
 
-    /// Says that a task is done. Returns `completed`, or `review` if somebody is to look at it.
+    /// Completes a task. Returns `completed`, or `review` if the task needs a review.
     pub async fn complete_task(&self, task: TaskId, result: TaskResult, epoch: Option<u64>) -> Result<TaskStatus> {
         self.moved(BoardCommand::CompleteTask { task, result, epoch, heed_nudges: false }).await
     }
 
-    /// Completes a task unless an urgent nudge to this handle's actor is not delivered yet.
+    /// Completes a task unless this handle's actor has an urgent nudge that was not delivered yet.
     pub(crate) async fn complete_heeding_nudges(&self, task: TaskId, result: TaskResult) -> Result<TaskStatus> {
         self.moved(BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: true }).await
     }
 
-    /// Says that a task did not work. Returns `failed`, or `pending` if it is tried again.
+    /// Fails a task. Returns `failed`, or `pending` if the task will be retried.
     pub async fn fail_task(&self, task: TaskId, reason: &str, epoch: Option<u64>) -> Result<TaskStatus> {
         self.moved(BoardCommand::FailTask { task, reason: reason.into(), epoch }).await
     }

@@ -1,4 +1,4 @@
-//! Why a server could not be asked, in words that help.
+//! Explains why a server could not be reached.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use rustls::CertificateError;
 use crate::error::error_chain;
 use crate::store::ConnectError;
 
-/// What hyper says of an answer that begins with something else than HTTP, such as the alert of a server that encrypts.
+/// hyper's error for an answer that is not HTTP, such as the alert of a TLS server.
 const NOT_HTTP: &str = "invalid HTTP version parsed";
 
 pub(super) fn connect_error(error: &(dyn Error + 'static)) -> ConnectError {
@@ -28,7 +28,7 @@ fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // What an I/O error was made of is not what it calls its source.
+        // `io::Error::source` skips the error that it wraps.
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         next = match inner {
             Some(inner) => Some(inner),
@@ -40,9 +40,9 @@ fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
 
 fn certificate(error: &CertificateError) -> String {
     match error {
-        // Whoever trusts another certificate of the same name has the wrong signature.
+        // A trusted certificate of the same name but with another key gives a wrong signature.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "nobody whom this machine trusts has signed its certificate".into()
+            "its certificate is not signed by an authority that this machine trusts".into()
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "its certificate is for other names (subjectAltName)".into()
@@ -52,7 +52,7 @@ fn certificate(error: &CertificateError) -> String {
             "its certificate is not valid yet".into()
         }
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "its certificate is one for signing others (CA:TRUE), and none for a server".into()
+            "its certificate is a CA certificate (CA:TRUE), not a server certificate".into()
         }
         other => format!("its certificate is not accepted: {other}"),
     }

@@ -1,4 +1,4 @@
-//! Requests to a server, and what its answers mean.
+//! Sends requests to a server and interprets the answers.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -23,9 +23,9 @@ use crate::net::{is_loopback, tls};
 use crate::store::{ConnectError, ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
-/// The header that names whom somebody acts for, as JSON.
+/// Header with the actor that the caller acts for, as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
-/// What a segment of a path cannot hold as it is.
+/// Characters that must be escaped in a path segment.
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -43,28 +43,28 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
-/// What follows a name that cannot stand in a path by itself, and one that ends like that.
+/// Appended to a name that cannot be a path segment by itself, and to a name that ends with it.
 const MARK: &str = ";";
-/// How often what can be asked again is asked.
+/// Maximum number of attempts for a request that can be repeated.
 const ATTEMPTS: u32 = 4;
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1));
 
-/// What is said of a URL that is something else.
-const SCHEMES: &str = "a server is http://… or https://…";
+/// The error for a URL with another scheme.
+const SCHEMES: &str = "a server URL begins with http:// or https://";
 
 pub(super) struct HttpClient {
     http: reqwest::Client,
     url: Url,
     token: Option<HeaderValue>,
     timeout: Duration,
-    /// Whom the token names: to act as them needs no word.
+    /// The actor of the token. Requests as this actor need no header.
     own: OnceLock<Actor>,
 }
 
-/// Whether a request may be sent again when nobody knows what became of it.
+/// Whether a request may be repeated when its outcome is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resend {
-    /// It changes nothing, so that nothing but the answer can be lost.
+    /// It only reads, so only the answer can be lost.
     Reading,
     Yes,
     No,
@@ -84,21 +84,24 @@ impl HttpClient {
         }
         let is_here = is_loopback(&parsed);
         if token.is_some() && parsed.scheme() == "http" && !is_here && !allow_plain_http {
-            return Err(wrong("a token does not go to another machine by plain http: use https").into());
+            return Err(wrong("a token is not sent to another machine over plain http: use https").into());
         }
         let token = token.map(|token| HeaderValue::try_from(format!("Bearer {}", token.expose_secret())));
-        let mut token = token.transpose().map_err(|_| wrong("the token has characters that no header may have"))?;
+        let mut token = token
+            .transpose()
+            .map_err(|_| wrong("the token contains characters that are not allowed in an HTTP header"))?;
         token.iter_mut().for_each(|token| token.set_sensitive(true));
         let mut http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls(&parsed).map_err(|reason| wrong(&reason))?)
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
-            // Before the server gives up a connection that nobody uses: what is sent at that moment may be lost.
+            // Shorter than the server's idle timeout: a request sent while the server closes the connection may be
+            // lost.
             .pool_idle_timeout(Duration::from_secs(20))
             .connect_timeout(timeout.min(Duration::from_secs(10)))
             .user_agent(concat!("corkboard/", env!("CARGO_PKG_VERSION")));
         if is_here {
-            // A proxy on another machine does not find this one.
+            // A proxy on another machine cannot reach this one.
             http = http.no_proxy();
         }
         let http = http.build().map_err(|error| wrong(&error_chain(&error.without_url())))?;
@@ -129,9 +132,9 @@ impl HttpClient {
         again: Resend,
     ) -> Result<T> {
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-        // What a Corkboard does of itself, it does in its own name: here, that is the token's.
+        // A Corkboard's internal operations act as the system. On a server, that is the token's actor.
         if let Some(another) = actor.filter(|actor| self.own.get() != Some(actor) && **actor != Actor::system()) {
-            headers.insert(ACTOR, named(another)?);
+            headers.insert(ACTOR, actor_header(another)?);
         }
         let request = || self.request(Method::POST, path, &[]).headers(headers.clone()).body(body.clone());
         self.send(again, request).await
@@ -161,10 +164,10 @@ impl HttpClient {
                 Ok(answer) => return Ok(answer),
                 Err(miss) => miss,
             };
-            // Later attempts do not undo what an earlier one may have done.
+            // A later attempt does not undo the effect of an earlier one.
             is_in_doubt |= again != Resend::Reading && miss.leaves_doubt();
-            match fate(again, &miss, is_in_doubt, attempt) {
-                RetryDecision::Retry => tracing::debug!(attempt, ?miss, "the server is asked again"),
+            match retry_decision(again, &miss, is_in_doubt, attempt) {
+                RetryDecision::Retry => tracing::debug!(attempt, ?miss, "retrying a request to the server"),
                 RetryDecision::NotDone => return Err(self.not_done(miss)),
                 RetryDecision::Unknown => return Err(self.unknown(miss)),
             }
@@ -178,12 +181,12 @@ impl HttpClient {
         let status = response.status();
         let body = response.bytes().await.map_err(unanswered)?;
         if status.is_success() {
-            let senseless = |error| senseless(&format!("an answer that cannot be read: {error}"));
-            return serde_json::from_slice(&body).map_err(senseless);
+            let unparsable = |error| unusable_answer(&format!("an answer that cannot be parsed: {error}"));
+            return serde_json::from_slice(&body).map_err(unparsable);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(RequestFailure::Told(meant(problem))),
-            Err(_) => Err(senseless(&format!("status {status}, and no word of Corkboard's"))),
+            Ok(problem) => Err(RequestFailure::Told(error_of(problem))),
+            Err(_) => Err(unusable_answer(&format!("status {status} without a Corkboard error"))),
         }
     }
 
@@ -215,23 +218,24 @@ impl HttpClient {
     }
 }
 
-/// What came in place of an answer.
+/// Why a request has no answer.
 #[derive(Debug)]
 enum RequestFailure {
     NotSent(ConnectError),
-    /// It left, and what came back, if anything did, is no word of Corkboard's: a balancer's page, half an answer.
+    /// The request was sent, but there is no answer from Corkboard: none at all, a proxy's error page, or half an
+    /// answer.
     Lost(ConnectError),
-    /// The server said why there is none.
+    /// The server returned an error.
     Told(Error),
 }
 
 impl RequestFailure {
-    /// Whether what was asked for may have happened all the same.
+    /// Whether the request may have been executed all the same.
     fn leaves_doubt(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Told(Error::Store(StoreError::OutcomeUnknown(_))))
     }
 
-    /// Whether the same may succeed soon.
+    /// Whether a retry may succeed soon.
     fn is_passing(&self) -> bool {
         match self {
             Self::NotSent(trouble) | Self::Lost(trouble) => matches!(trouble, ConnectError::Away(_)),
@@ -241,19 +245,19 @@ impl RequestFailure {
     }
 }
 
-/// What becomes of a request that was not answered.
+/// What to do after a failed request.
 #[derive(Debug, PartialEq, Eq)]
 enum RetryDecision {
     Retry,
-    /// It did not happen, and is given up.
+    /// Give up: the request was not executed.
     NotDone,
-    /// It may have happened, and is given up.
+    /// Give up: the request may have been executed.
     Unknown,
 }
 
-/// The one place that decides whether something is sent again, and what may be said of it if it is not.
-fn fate(again: Resend, miss: &RequestFailure, is_in_doubt: bool, attempt: u32) -> RetryDecision {
-    // Whoever knows what became of it has said so: a refusal is the answer.
+/// The only place that decides whether a request is sent again, and otherwise what is known about its outcome.
+fn retry_decision(again: Resend, miss: &RequestFailure, is_in_doubt: bool, attempt: u32) -> RetryDecision {
+    // An answer that states the outcome, such as a refusal, is final.
     let is_known = matches!(miss, RequestFailure::Told(_)) && !miss.is_passing();
     match again {
         _ if is_known => RetryDecision::NotDone,
@@ -270,15 +274,16 @@ fn unanswered(error: reqwest::Error) -> RequestFailure {
     if is_sent { RequestFailure::Lost(trouble) } else { RequestFailure::NotSent(trouble) }
 }
 
-fn senseless(what: &str) -> RequestFailure {
-    RequestFailure::Lost(ConnectError::Away(format!("it gave {what}")))
+fn unusable_answer(what: &str) -> RequestFailure {
+    RequestFailure::Lost(ConnectError::Away(format!("it sent {what}")))
 }
 
-/// An actor as a header. Left out, what is done would be done in the token's name: so it is an error if it cannot be written.
-fn named(actor: &Actor) -> Result<HeaderValue> {
-    let cannot = |why: String| Error::Command { message: format!("nobody can act for {:?}: {why}", actor.principal) };
+/// Encodes an actor as a header. This must not fail silently: without the header, the request would act as the token's
+/// actor.
+fn actor_header(actor: &Actor) -> Result<HeaderValue> {
+    let cannot = |why: String| Error::Command { message: format!("cannot act as {:?}: {why}", actor.principal) };
     let json = serde_json::to_string(actor).map_err(|error| cannot(error.to_string()))?;
-    // The one character that JSON leaves as it is and that a header may not have.
+    // DEL is the only character that JSON does not escape and a header does not allow.
     let json = json.replace('\u{7f}', "\\u007f");
     HeaderValue::from_bytes(json.as_bytes()).map_err(|error| cannot(error.to_string()))
 }
@@ -288,14 +293,14 @@ pub(super) fn path_of(space: &SpaceId, rest: &str) -> String {
     format!("/v1/spaces/{kind}/{}{rest}", segment(space.name()))
 }
 
-/// A name as a part of a path. `.` and `..` are no names there, however they are written, and so are marked.
+/// A name as a path segment. `.` and `..` get a mark because they cannot be segments in any encoding.
 pub(super) fn segment(name: &str) -> String {
     let mark = if matches!(name, "." | "..") || name.ends_with(MARK) { MARK } else { "" };
     format!("{}{mark}", utf8_percent_encode(name, SEGMENT))
 }
 
-/// The error that a server's problem stands for.
-fn meant(problem: Problem) -> Error {
+/// Converts a server's problem to the error that it stands for.
+fn error_of(problem: Problem) -> Error {
     let refusal = problem.details.get("refusal").cloned().map(serde_json::from_value::<Refusal>);
     if let Some(Ok(refusal)) = refusal {
         return Error::Refused(refusal);
@@ -306,7 +311,7 @@ fn meant(problem: Problem) -> Error {
         "diverged" => StoreError::Diverged.into(),
         "future_revision" => StoreError::Future { asked: number("asked"), head: number("head") }.into(),
         "busy" | "locked" | "unavailable" | "closed" => {
-            // Said once is enough.
+            // The error repeats this prefix.
             let detail = problem.detail.strip_prefix("the store is not available: ").unwrap_or(&problem.detail);
             StoreError::Unavailable(detail.into()).into()
         }
@@ -324,7 +329,7 @@ impl RemoteEngine for HttpClient {
         has_name: bool,
     ) -> BoxFuture<'_, Result<AnswerDocument>> {
         Box::pin(async move {
-            // What has a name happens once, however often it is sent.
+            // With an idempotency key, repeats have no further effect.
             let again = if has_name { Resend::Yes } else { Resend::No };
             self.post(&path_of(&space, "/commands"), Some(&actor), command, again).await
         })
@@ -340,7 +345,7 @@ impl RemoteEngine for HttpClient {
         Box::pin(async move {
             let path = format!("/v1/spaces/agent/{}/forget", segment(agent.as_str()));
             let body = json!({ "forget": forget, "if_rev": if_rev }).to_string().into_bytes();
-            // What was forgotten moved the memory: its condition does not hold a second time.
+            // Forgetting changes the memory's revision, so `if_rev` would not hold on a repeat.
             let again = if if_rev.is_some() { Resend::No } else { Resend::Yes };
             self.post(&path, Some(&actor), body, again).await
         })
@@ -371,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_have_happened_is_sent_again_only_if_that_does_no_harm() {
+    fn an_uncertain_request_is_repeated_only_if_that_is_safe() {
         let away = || ConnectError::Away("…".into());
         let told = |error: StoreError| RequestFailure::Told(error.into());
         let (not_sent, lost) = (RequestFailure::NotSent(away()), RequestFailure::Lost(away()));
@@ -379,7 +384,7 @@ mod tests {
         let refused = RequestFailure::Told(Error::Refused(Refusal::NoBoard));
         let untrusted = RequestFailure::NotSent(ConnectError::Certificate("…".into()));
         use RetryDecision::*;
-        // The first attempt of each, then the last one after one of which nobody knows what became of it.
+        // The decisions after the first attempt, then after the last one if an earlier outcome is unknown.
         for (miss, reading, named, unnamed, at_last) in [
             (not_sent, Retry, Retry, Retry, Unknown),
             (lost, Retry, Retry, Unknown, Unknown),
@@ -390,10 +395,10 @@ mod tests {
         ] {
             let doubt = miss.leaves_doubt();
             let first = [(Resend::Reading, false), (Resend::Yes, doubt), (Resend::No, doubt)];
-            let first = first.map(|(again, is_in_doubt)| fate(again, &miss, is_in_doubt, 1));
+            let first = first.map(|(again, is_in_doubt)| retry_decision(again, &miss, is_in_doubt, 1));
             assert_eq!(first, [reading, named, unnamed], "{miss:?}");
-            assert_eq!(fate(Resend::Yes, &miss, true, ATTEMPTS), at_last, "{miss:?}");
-            assert_eq!(fate(Resend::Reading, &miss, false, ATTEMPTS), NotDone, "{miss:?}");
+            assert_eq!(retry_decision(Resend::Yes, &miss, true, ATTEMPTS), at_last, "{miss:?}");
+            assert_eq!(retry_decision(Resend::Reading, &miss, false, ATTEMPTS), NotDone, "{miss:?}");
         }
     }
 }

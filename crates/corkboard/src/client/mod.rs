@@ -1,4 +1,5 @@
-//! A Corkboard that a server keeps: the same handles, with a copy of what is read here, and commands decided there.
+//! Connects to a Corkboard on a server. The handles are the same: what they read is copied here, and the server decides
+//! their commands.
 
 mod connect_error;
 mod http;
@@ -18,44 +19,44 @@ use crate::{Corkboard, Options, Result, Tier};
 use http::{HttpClient, Resend};
 use store::ServerStore;
 
-/// Where a server is, and how it is asked.
+/// A server's address and how to connect to it.
 #[derive(Debug, Clone)]
 pub struct ServerAddress {
-    /// Its URL: `http://127.0.0.1:7117`.
+    /// The server's URL, such as `http://127.0.0.1:7117`.
     pub url: String,
-    /// The token to come with; none for a server that lets everybody in.
+    /// The access token; none for a server without authentication.
     pub token: Option<SecretString>,
-    /// How long to wait for an answer.
+    /// Timeout for an answer.
     pub timeout: Duration,
-    /// Lets a token go to another machine by plain http.
+    /// Allows sending the token to another machine over plain http.
     pub allow_plain_http: bool,
 }
 
 impl ServerAddress {
-    /// A server by its URL.
+    /// Creates an address without a token, with a timeout of 60 seconds.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), token: None, timeout: Duration::from_secs(60), allow_plain_http: false }
     }
 
-    /// With a token.
+    /// Sets the access token.
     pub fn token(self, token: impl Into<SecretString>) -> Self {
         Self { token: Some(token.into()), ..self }
     }
 }
 
-/// What a server says of itself to whoever asks.
+/// Health of a server, as it reports to everyone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerHealth {
-    /// Its version.
+    /// The server's version.
     pub version: String,
-    /// By how much its clock is ahead of ours.
+    /// How far the server's clock is ahead of the local one.
     pub ahead: SignedDuration,
-    /// How long it took to answer, the way there included.
+    /// Duration of the request, including the network.
     pub took: Duration,
 }
 
 impl ServerAddress {
-    /// Whether a server of Corkboard's answers there. That needs no token.
+    /// Checks that a Corkboard server answers at this address. Needs no token.
     pub async fn health(&self) -> Result<ServerHealth> {
         #[derive(Deserialize)]
         struct Health {
@@ -65,18 +66,18 @@ impl ServerAddress {
         let (http, asked) = (HttpClient::new(self.clone())?, Instant::now());
         let Health { version, now } = http.get("/healthz", &[]).await?;
         let took = asked.elapsed();
-        // It was said somewhere in the middle of the round trip.
+        // Assume that the server read its clock in the middle of the round trip.
         let then = Timestamp::now().checked_sub(took / 2).unwrap_or(Timestamp::UNIX_EPOCH);
         Ok(ServerHealth { version, ahead: now.duration_since(then), took })
     }
 
-    /// Refused if the server takes no requests now: its store does not answer, or it is about to end.
+    /// Fails if the server takes no requests now, because its store does not answer or it is shutting down.
     pub async fn readiness(&self) -> Result<()> {
         let _: serde_json::Value = HttpClient::new(self.clone())?.get("/readyz", &[]).await?;
         Ok(())
     }
 
-    /// A new http that signs a browser in as the token's holder, once, within an hour. For admins.
+    /// Creates a link that signs a browser in as the token's holder. It works once, within an hour. Only for admins.
     pub async fn sign_in_link(&self) -> Result<String> {
         #[derive(Deserialize)]
         struct Made {
@@ -87,45 +88,45 @@ impl ServerAddress {
         Ok(format!("{}{path}", self.url.trim_end_matches('/')))
     }
 
-    /// Whom the server takes the token for.
+    /// Returns the identity that the server assigns to the token.
     pub async fn identity(&self) -> Result<Identity> {
         HttpClient::new(self.clone())?.identity().await
     }
 }
 
-/// Whom a server takes somebody for.
+/// The identity that a server assigns to a caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Identity {
-    /// Their name.
+    /// The principal's name.
     pub principal: String,
-    /// Whether that is a person, an agent or a program.
+    /// Whether the principal is a person, an agent or a program.
     pub kind: ActorKind,
-    /// What they may do.
+    /// The caller's role.
     pub role: Role,
-    /// What they may touch.
+    /// The spaces that the caller can access.
     pub grants: Grants,
-    /// Which features the server has.
+    /// The server's tier, which determines its features.
     #[serde(default)]
     pub tier: Tier,
 }
 
 impl Corkboard {
-    /// A Corkboard that a server keeps. Its handles act as whom the token names ([`Options::actor`] is passed over); with a
-    /// token that may, [`Corkboard::acting_as`] names another.
+    /// Connects to a server. The handles act as the token's principal ([`Options::actor`] is ignored). If the token
+    /// permits it, [`Corkboard::acting_as`] selects another actor.
     ///
-    /// What is read is copied here, and kept: a later read asks only whether there is something new. What is written is
-    /// decided by the server, with its limits.
+    /// Spaces that are read are copied to this process and kept; later reads only ask for changes. The server decides
+    /// commands, with its limits.
     pub async fn connect(address: ServerAddress, options: Options) -> Result<Self> {
         Ok(Self::connect_with_identity(address, options).await?.0)
     }
 
-    /// Like [`connect`](Self::connect), and tells what the server takes the token for.
+    /// Connects like [`connect`](Self::connect), and also returns the identity that the server assigns to the token.
     pub async fn connect_with_identity(address: ServerAddress, options: Options) -> Result<(Self, Identity)> {
         let http = HttpClient::new(address)?;
         let identity = http.identity().await?;
         let Identity { principal, kind, role, tier, .. } = identity.clone();
-        // What this process computes from what it reads is held to the server's tier, too.
+        // The server's tier also limits what this process computes from its copies.
         let tier = options.tier.min(tier);
         let actor = Actor::new(principal, kind, role);
         http.set_own(&actor);

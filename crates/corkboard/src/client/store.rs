@@ -1,4 +1,4 @@
-//! A server as a keeper of logs: they are read here, and written there.
+//! A server as a store of logs: reads go directly to it, writes only as commands.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +17,13 @@ use crate::store::{
 };
 use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpaceDocument, StateDocument, Trimmed};
 
-/// How long a server may keep a question for news waiting.
+/// How long a server may hold a long-polling request.
 const WAIT: Duration = Duration::from_secs(20);
-/// How many spaces are asked for at a time.
+/// Number of spaces per page of a list.
 const PAGE: usize = 1000;
-/// How often all spaces are looked at while somebody listens to all of them.
+/// Polling interval for all spaces while someone watches them all.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long is waited after a question for news failed.
+/// Pause after a failed long-polling request.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct ServerStore {
@@ -33,11 +33,11 @@ pub(super) struct ServerStore {
 struct ServerStoreShared {
     http: Arc<HttpClient>,
     notifier: ChangeNotifier,
-    /// By how much the server's clock is ahead of ours, and when that was found out.
+    /// How far the server's clock is ahead of the local one, and when that was measured.
     ahead: Mutex<Option<(SignedDuration, Instant)>>,
     is_closed: AtomicBool,
     listened: Mutex<std::collections::HashSet<SpaceId>>,
-    /// Whether somebody looks at all spaces.
+    /// Whether a task polls all spaces.
     looks_at_all: AtomicBool,
 }
 
@@ -55,19 +55,19 @@ impl ServerStoreShared {
         let query = query.as_ref().map_or(&[][..], |query| &query[..]);
         let answer: HeadDocument = self.http.get(&path_of(space, "/head"), query).await.map_err(of_reading)?;
         if after.is_none() {
-            // It was said somewhere in the middle of the round trip.
+            // Assume that the server read its clock in the middle of the round trip.
             let then = Timestamp::now().checked_sub(asked.elapsed() / 2).unwrap_or(Timestamp::UNIX_EPOCH);
             *self.ahead.lock() = Some((answer.now.duration_since(then), asked));
         }
         Ok(answer.head)
     }
 
-    /// Asks for news of a space for as long as somebody listens.
+    /// Long-polls for changes of a space while it has subscribers.
     async fn listen(self: Arc<Self>, space: SpaceId) {
         let mut known = 0;
         while !self.is_closed.load(Ordering::Relaxed) {
             if !self.notifier.subscribed_spaces().contains(&space) {
-                // Whoever comes now finds that nobody asks, and begins anew.
+                // A subscriber that arrives after this finds no listener and starts a new one.
                 let mut listened = self.listened.lock();
                 if !self.notifier.subscribed_spaces().contains(&space) {
                     listened.remove(&space);
@@ -80,7 +80,7 @@ impl ServerStoreShared {
                     self.notifier.notify(&space, head.rev);
                 }
                 Err(error) => {
-                    tracing::debug!(%space, %error, "the server was asked for news in vain");
+                    tracing::debug!(%space, %error, "could not ask the server for changes of a space");
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -89,7 +89,7 @@ impl ServerStoreShared {
 }
 
 impl ServerStore {
-    /// Looks at all spaces that the token opens, for as long as somebody listens to all.
+    /// Polls all spaces that the token opens while there are global subscribers.
     async fn look_at_all(self) {
         let inner = &self.inner;
         loop {
@@ -98,7 +98,7 @@ impl ServerStore {
             }
             if !inner.notifier.has_global_subscribers() {
                 inner.looks_at_all.store(false, Ordering::SeqCst);
-                // Somebody may have begun to listen in between.
+                // Somebody may have subscribed in between.
                 if !inner.notifier.has_global_subscribers() || inner.looks_at_all.swap(true, Ordering::SeqCst) {
                     return;
                 }
@@ -115,7 +115,7 @@ impl ServerStore {
                             }
                         }
                         Err(error) => {
-                            tracing::debug!(%error, "the server was asked for its spaces in vain");
+                            tracing::debug!(%error, "could not ask the server for its spaces");
                             break;
                         }
                     }
@@ -126,7 +126,7 @@ impl ServerStore {
     }
 }
 
-/// What a failed reading means to those who know stores alone.
+/// Converts the error of a read to a store error.
 fn of_reading(error: Error) -> StoreError {
     match error {
         Error::Store(StoreError::OutcomeUnknown(what)) => StoreError::Unavailable(what),
@@ -135,9 +135,9 @@ fn of_reading(error: Error) -> StoreError {
     }
 }
 
-/// Logs are written by commands to the server, never by its clients.
+/// The answer to writes, which clients must send as commands.
 fn not_here<'a, T: Send + 'a>() -> StoreFuture<'a, T> {
-    let error = StoreError::Unavailable("a server's logs are written by the server".into());
+    let error = StoreError::Unavailable("clients cannot write the logs of a server".into());
     Box::pin(std::future::ready(Err(error)))
 }
 
@@ -217,7 +217,7 @@ impl Store for ServerStore {
     }
 
     fn due(&self, _kind: SpaceKind, _now: Timestamp, _limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
-        // The server sees to it.
+        // The server itself handles expiry.
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 

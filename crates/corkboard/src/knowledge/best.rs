@@ -1,4 +1,4 @@
-//! What several memory cores know about something: the best of all, whichever core it is in.
+//! Finds the best entries for a text in several memory cores.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -27,17 +27,17 @@ impl SourcedEntry {
     }
 }
 
-/// An entry that was found, and how much of what was asked for it has: 1 for all of it, said once. Unlike scores, these
-/// compare between cores.
+/// A found entry and how well it fits: 1 if it contains all words of the query once. Unlike scores, these values are
+/// comparable between cores.
 struct Fitting {
     known: SourcedEntry,
     fit: f32,
-    /// Which of the cores it is in.
+    /// The position of its core in the list of cores.
     place: usize,
 }
 
 impl Fitting {
-    /// The best first: what fits better, then the more important, then by the order of the cores and of their entries.
+    /// The best first: by fit, then by importance, then by the order of the cores and of their entries.
     fn before(&self, other: &Self) -> Ordering {
         let (mine, its) = (&self.known.entry, &other.known.entry);
         let by_fit = other.fit.total_cmp(&self.fit).then_with(|| its.importance.total_cmp(&mine.importance));
@@ -45,10 +45,10 @@ impl Fitting {
     }
 }
 
-/// What an entry must be to be found.
+/// A filter for entries.
 pub(crate) type Admit = fn(&CoreEntry) -> bool;
 
-/// The best entries of these cores for a text, the best first. A core that cannot be read has nothing to say.
+/// The best entries of these cores for a text, the best first. Unreadable cores are skipped.
 pub(crate) async fn best(cores: &[Core], text: &str, limit: usize, admit: Admit) -> Result<Vec<SourcedEntry>> {
     let Some(core) = cores.first() else { return Ok(Vec::new()) };
     let query = Arc::new(query_of(text, &core.engine.options.limits));
@@ -66,20 +66,20 @@ pub(crate) async fn best(cores: &[Core], text: &str, limit: usize, admit: Admit)
     Ok(found.into_iter().map(|fitting| fitting.known).collect())
 }
 
-/// A text as a query. Of a long one the beginning is enough.
+/// Makes a query from a text. A long text is cut off at the limit.
 fn query_of(text: &str, limits: &Limits) -> Query {
     let most = usize::try_from(limits.query_bytes).unwrap_or(usize::MAX);
     Query::new(text.get(..text.floor_char_boundary(most)).unwrap_or(text))
 }
 
-/// Nothing, if the core itself cannot be read: its log is damaged, or newer than this program. Where the store fails, so
-/// does whoever asks.
+/// `None` if the core itself cannot be read because its log is damaged or newer than this program. Other errors, such
+/// as a failing store, are returned.
 pub(crate) fn if_readable<T>(core: &Core, read: Result<T>) -> Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
         Err(Error::Store(StoreError::Failed(message))) => Err(StoreError::Failed(message).into()),
         Err(error) if error.kind() == ErrorKind::Damaged => {
-            tracing::warn!(core = %core.id, %error, "a memory core cannot be read, and is left out");
+            tracing::warn!(core = %core.id, %error, "skipping a memory core that cannot be read");
             Ok(None)
         }
         Err(error) => Err(error),
@@ -87,12 +87,12 @@ pub(crate) fn if_readable<T>(core: &Core, read: Result<T>) -> Result<Option<T>> 
 }
 
 impl Core {
-    /// The most important entries, of two alike the newer first.
+    /// The most important entries; among equals, the newer first.
     pub(crate) async fn most_important(&self, limit: usize) -> Result<Vec<SourcedEntry>> {
         let (current, now) = self.current().await?;
         let remembered = current.state.entries().values().filter(|entry| ForgottenEntries::LeaveOut.shows(entry, now));
         let mut top = Top::new(limit);
-        // No importance is negative: the order of their bits is theirs. Adding nothing makes minus zero zero.
+        // Importance is never negative, so its bits sort like its value. Adding 0.0 turns -0.0 into 0.0.
         remembered.for_each(|entry| top.offer(((entry.importance + 0.0).to_bits(), entry.id)));
         let best = top.into_sorted().into_iter().filter_map(|(_, id)| current.state.entries().get(&id));
         Ok(best.map(|entry| SourcedEntry { core: self.id.clone(), entry: entry.clone() }).collect())

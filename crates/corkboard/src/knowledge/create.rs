@@ -1,4 +1,4 @@
-//! Memory cores are opened, listed and deleted.
+//! Opens, lists and deletes memory cores.
 
 use corkboard_core::knowledge::CoreAction;
 use corkboard_core::{CoreId, SpaceId, SpaceKind};
@@ -6,28 +6,28 @@ use corkboard_core::{CoreId, SpaceId, SpaceKind};
 use super::Core;
 use crate::{Corkboard, Result};
 
-/// A memory core in a store's list.
+/// A memory core as a list shows it.
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreSummary {
     /// The core's name.
     pub id: CoreId,
-    /// The revision it is at.
+    /// The core's current revision.
     pub rev: u64,
-    /// A few counts.
+    /// A few counts of its content.
     pub summary: serde_json::Value,
 }
 
 impl Corkboard {
-    /// A memory core that is shared by its name. Nothing is read until it is used, and it need not be there: it is made by
-    /// the first entry. An agent's own is its [`long_term`](crate::AgentMemory::long_term) memory.
+    /// Returns a shared memory core by its name, without reading anything. A core that does not exist is created by its
+    /// first entry. An agent's private core is its [`long_term`](crate::AgentMemory::long_term) memory.
     pub fn core(&self, name: &str) -> Result<Core> {
         let id = CoreId::new(name, &self.options().limits)?;
         self.allowed_spaces().check(self.actor(), SpaceKind::Core, id.as_str())?;
         Ok(self.core_of(id))
     }
 
-    /// The memory cores in this store, in the order of their names, after the given one.
+    /// Lists the memory cores of this store by name, starting after the given one.
     pub async fn cores(&self, after: Option<&CoreId>, limit: usize) -> Result<Vec<CoreSummary>> {
         let after = after.map(SpaceId::core);
         let listed = self.list(SpaceKind::Core, after.as_ref(), limit).await?;
@@ -38,31 +38,32 @@ impl Corkboard {
         Ok(cores.collect())
     }
 
-    /// Deletes a shared memory core with its log: for people and admins. Returns whether there was one.
+    /// Deletes a shared memory core and its log. Only people and admins may do that. Returns whether the core existed.
     pub async fn delete_core(&self, name: &str) -> Result<bool> {
         self.core(name)?.delete().await
     }
 
-    /// Deletes a shared memory core as [`Corkboard::delete_core`] does, and sees to it that nothing of it is left in the
-    /// store's files, tables and keys. It may take long.
+    /// Deletes a shared memory core like [`Corkboard::delete_core`], and erases all traces of it from the store's
+    /// files, tables and keys. This can take long.
     pub async fn forget_core(&self, name: &str) -> Result<bool> {
         self.core(name)?.delete_for_good().await
     }
 }
 
 impl Core {
-    /// Deletes the core with its log: for people, admins and, its own, an agent. Returns whether there was one.
+    /// Deletes the core and its log. Only people and admins may do that, and an agent for its private core. Returns
+    /// whether the core existed.
     pub async fn delete(self) -> Result<bool> {
         self.check_may(CoreAction::Delete)?;
         self.engine.delete(&self.slot).await
     }
 
-    /// Deletes the core as [`Core::delete`] does, and sees to it that nothing of it is left in the store's files, tables and
-    /// keys. It may take long.
+    /// Deletes the core like [`Core::delete`], and erases all traces of it from the store's files, tables and keys.
+    /// This can take long.
     pub async fn delete_for_good(self) -> Result<bool> {
         let engine = self.engine.clone();
         let deleted = self.delete().await?;
-        // Even if there was none: it may have been deleted before, without this.
+        // Scrub even if there was no core: it may have been deleted before without scrubbing.
         engine.store.scrub().await?;
         Ok(deleted)
     }

@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 use super::Core;
 use crate::Result;
 
-/// What a list does with entries that were forgotten and can be restored.
+/// Whether a list shows forgotten entries, which can be restored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ForgottenEntries {
-    /// Leave them out.
+    /// Leave out forgotten entries.
     #[default]
     LeaveOut,
-    /// Show only these.
+    /// Show only forgotten entries.
     Only,
-    /// Show them too.
+    /// Show forgotten entries too.
     Include,
 }
 
@@ -37,7 +37,7 @@ impl ForgottenEntries {
     }
 }
 
-/// Lists entries. Made by [`Core::entries`].
+/// Lists entries. Created by [`Core::entries`].
 #[derive(Clone)]
 #[must_use = "nothing is read until this is awaited"]
 pub struct CoreEntries<'a> {
@@ -56,14 +56,14 @@ pub struct CoreEntries<'a> {
 pub struct CorePage {
     /// The entries, oldest first.
     pub items: Vec<Arc<CoreEntry>>,
-    /// What to go on after, if there are more.
+    /// The cursor for the next page, if there are more entries.
     pub next: Option<CoreEntryId>,
-    /// The revision that is shown.
+    /// The revision shown.
     pub rev: u64,
 }
 
 impl Core {
-    /// The entries that are remembered, oldest first, a page at a time. Await it.
+    /// Lists the entries that are not forgotten, oldest first, page by page. Await it.
     pub fn entries(&self) -> CoreEntries<'_> {
         let limit = CoreEntries::LIMIT;
         CoreEntries {
@@ -80,36 +80,36 @@ impl Core {
 }
 
 impl CoreEntries<'_> {
-    /// How many entries there are on a page, unless it is said.
+    /// Default number of entries per page.
     pub const LIMIT: usize = 100;
-    /// How many entries can be asked for at once.
+    /// Maximum number of entries per page.
     pub const MAX_LIMIT: usize = 10_000;
 
-    /// Only those after this one.
+    /// Starts after this entry.
     pub fn after(mut self, entry: CoreEntryId) -> Self {
         self.after = Some(entry);
         self
     }
 
-    /// At most so many: at least 1, at most [`CoreEntries::MAX_LIMIT`].
+    /// Sets the page size, from 1 to [`CoreEntries::MAX_LIMIT`].
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit.clamp(1, Self::MAX_LIMIT);
         self
     }
 
-    /// Only those with this tag.
+    /// Lists only entries with this tag.
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
         self
     }
 
-    /// Only those of this kind.
+    /// Lists only entries of this kind.
     pub fn kind(mut self, kind: MemoryKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// Only those that are trusted just so far.
+    /// Lists only entries with exactly this trust.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = Some(trust);
         self
@@ -121,7 +121,7 @@ impl CoreEntries<'_> {
         self
     }
 
-    /// Only those that changed at this time or later.
+    /// Lists only entries that changed at this time or later.
     pub fn updated_since(mut self, since: Timestamp) -> Self {
         self.updated_since = Some(since);
         self

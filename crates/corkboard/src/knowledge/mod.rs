@@ -1,4 +1,4 @@
-//! Memory cores: long-term knowledge that outlives boards and conversations, shared by name or an agent's own.
+//! Memory cores: long-term knowledge that outlives boards and conversations, shared by name or private to an agent.
 
 mod best;
 mod create;
@@ -29,7 +29,7 @@ pub use search::CoreHit;
 /// Watches the log of a memory core.
 pub type CoreWatch = Watch<CoreState>;
 
-/// One memory core. Whoever has the handle works on it in the name of the handle's actor.
+/// One memory core. The handle acts as its actor.
 #[derive(Clone)]
 pub struct Core {
     id: CoreId,
@@ -37,37 +37,37 @@ pub struct Core {
     engine: Arc<Engine<CoreState>>,
     slot: Arc<Slot<CoreState>>,
     conditions: Conditions,
-    /// What ticks and flushes goes on for as long as there are handles.
+    /// Keeps the background tasks (ticks, flushes) running while handles exist.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
 
-/// How much a memory core holds.
+/// The size of a memory core.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreStats {
-    /// Entries that are remembered.
+    /// Number of entries that are not forgotten.
     pub entries: u64,
-    /// Entries that are forgotten and can be restored.
+    /// Number of forgotten entries that can be restored.
     pub forgotten: u64,
-    /// Bytes of texts, tags and origins, of the forgotten ones too.
+    /// Bytes of texts, tags and origins, including those of forgotten entries.
     pub bytes: u64,
-    /// When the oldest entry that is remembered was added.
+    /// When the oldest entry was added, without forgotten ones.
     pub oldest_entry: Option<Timestamp>,
-    /// When the newest was.
+    /// When the newest entry was added, without forgotten ones.
     pub newest_entry: Option<Timestamp>,
-    /// The revision that these counts show.
+    /// The revision of these counts.
     pub rev: u64,
 }
 
-/// What [`Core::withdraw`] did.
+/// The result of [`Core::withdraw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Withdrawn {
-    /// How many entries went.
+    /// Number of removed entries.
     pub removed: u64,
-    /// How many entries stay, because they came from elsewhere too.
+    /// Number of entries that stay because they have other origins too.
     pub kept: u64,
-    /// How many entries of others are forgotten, because their text was changed. They can be restored.
+    /// Number of other authors' entries that are forgotten because their text was edited. They can be restored.
     pub forgotten: u64,
 }
 
@@ -87,43 +87,42 @@ impl Core {
         &self.id
     }
 
-    /// In whose name this handle works.
+    /// The actor that this handle acts as.
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// The same core in another name.
+    /// Returns a handle to the same core that acts as another actor.
     pub fn acting_as(&self, actor: Actor) -> Self {
         Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
-    /// The same core; what is written by this handle is refused unless the core is at this revision.
+    /// Returns a handle whose writes are refused unless the core is at revision `rev`.
     pub fn if_rev(&self, rev: u64) -> Self {
         let conditions = Conditions { if_rev: Some(rev), ..self.conditions.clone() };
         self.conditions(conditions)
     }
 
-    /// The same core; this handle edits, forgets and restores only an entry that is at this version. Otherwise
-    /// [`Refusal::CoreConflict`](crate::Refusal::CoreConflict), with what is there.
+    /// Returns a handle that edits, forgets and restores an entry only if the entry is at this version. Otherwise they
+    /// are refused with [`Refusal::CoreConflict`](crate::Refusal::CoreConflict), which contains the current entry.
     pub fn if_version(&self, version: u64) -> Self {
         let conditions = Conditions { if_version: Some(version), ..self.conditions.clone() };
         self.conditions(conditions)
     }
 
-    /// The same core; what is written by this handle has this name: the same again, within a day, gets the same answer and
-    /// has no second effect.
+    /// Returns a handle whose writes carry this idempotency key. A repeat within 24 hours gets the same answer and has
+    /// no further effect.
     pub fn idempotency_key(&self, key: impl Into<String>) -> Self {
         let conditions = Conditions { idempotency_key: Some(key.into()), ..self.conditions.clone() };
         self.conditions(conditions)
     }
 
-    /// The same core; what is written by this handle is written under these conditions. Only edits, forgetting and restoring
-    /// of an entry compare its version.
+    /// Returns a handle whose writes have these conditions. Only edits, forgetting and restoring check `if_version`.
     pub fn conditions(&self, conditions: impl Into<Conditions>) -> Self {
         Self { conditions: conditions.into(), ..self.clone() }
     }
 
-    /// Adds an entry. If one says the same already, it takes in what is new about it.
+    /// Adds an entry. If an entry has the same text, white space aside, it is extended with what is new.
     ///
     /// ```
     /// # use corkboard::Corkboard;
@@ -138,14 +137,14 @@ impl Core {
         first(&self.add_many(vec![entry.into()]).await?)
     }
 
-    /// Adds entries in one revision: all of them, or none. The answers are in their order.
+    /// Adds entries in one revision, all or none. Returns an answer for each, in order.
     pub async fn add_many(&self, mut entries: Vec<NewCoreEntry>) -> Result<Vec<Added>> {
-        // What is added by hand is nobody's promotion, whatever it says.
+        // Only promotions may set this.
         entries.iter_mut().for_each(|entry| entry.board_rev = None);
         self.send_entries(entries).await
     }
 
-    /// Adds what was promoted on a board, if that promotion has not brought it in before.
+    /// Adds a promoted entry, unless the same promotion has added it before.
     pub(crate) async fn promote(&self, entry: NewCoreEntry) -> Result<Added> {
         first(&self.send_entries(vec![entry]).await?)
     }
@@ -154,58 +153,59 @@ impl Core {
         expect_reply!(self.ask(CoreCommand::Add { entries }).await?, CoreReply::Added { entries } => entries)
     }
 
-    /// The entry with that number, forgotten or not.
+    /// Returns the entry with this ID, even if it is forgotten.
     pub async fn get(&self, entry: CoreEntryId) -> Result<Option<Arc<CoreEntry>>> {
         let (current, now) = self.current().await?;
         Ok(current.state.get(entry, now).cloned())
     }
 
-    /// Changes an entry. Returns its version then.
+    /// Changes an entry. Returns its new version.
     pub async fn edit(&self, entry: CoreEntryId, edit: CoreEdit) -> Result<u64> {
         let if_version = self.conditions.if_version;
         self.change(CoreCommand::Edit { entry, edit: Box::new(edit), if_version }).await
     }
 
-    /// Forgets an entry: it is neither listed nor found until it is restored, or learned again. Returns its version then.
+    /// Forgets an entry: lists and searches leave it out until it is restored or added again. Returns its new version.
     pub async fn forget(&self, entry: CoreEntryId, reason: Option<&str>) -> Result<u64> {
         let (reason, if_version) = (reason.map(Into::into), self.conditions.if_version);
         self.change(CoreCommand::Forget { entry, reason, if_version }).await
     }
 
-    /// Brings back an entry that was forgotten. Returns its version then.
+    /// Restores a forgotten entry. Returns its new version.
     pub async fn restore(&self, entry: CoreEntryId) -> Result<u64> {
         self.change(CoreCommand::Restore { entry, if_version: self.conditions.if_version }).await
     }
 
-    /// Takes out all that came from somewhere, in one revision. What came from elsewhere as well stays, without that
-    /// origin; its importance and its tags stay as they are. Another's entry that an author only changed is forgotten, and
-    /// can be restored.
+    /// Removes everything that came from one origin, in one revision.
+    ///
+    /// An entry with other origins stays, with its importance and tags, but without this origin. If an author only
+    /// edited another's entry, the entry is forgotten and can be restored.
     pub async fn withdraw(&self, of: Withdrawal) -> Result<Withdrawn> {
         expect_reply!(self.ask(CoreCommand::Withdraw { of }).await?, CoreReply::Withdrawn { removed, kept, forgotten } => Withdrawn { removed, kept, forgotten })
     }
 
-    /// Removes all entries, the forgotten ones included. Returns how many. There is no way back but an image.
+    /// Removes all entries, including forgotten ones. Returns their number. Only an image can bring them back.
     pub async fn clear(&self) -> Result<u64> {
         expect_reply!(self.ask(CoreCommand::Clear).await?, CoreReply::Cleared { entries } => entries)
     }
 
-    /// All entries at this moment, as a value to be kept elsewhere.
+    /// Returns all entries as a value that can be stored elsewhere.
     pub async fn image(&self) -> Result<CoreImage> {
         let (current, now) = self.current().await?;
         Ok(CoreImage::of(&current.state, now))
     }
 
-    /// Replaces all entries by those of an image, in one revision, which is returned.
+    /// Replaces all entries with those of an image, in one revision. Returns that revision.
     pub async fn replace(&self, image: CoreImage) -> Result<u64> {
         Ok(self.ask(CoreCommand::Replace { image: Box::new(image) }).await?.rev)
     }
 
-    /// The revision that the core is at.
+    /// Returns the core's current revision.
     pub async fn rev(&self) -> Result<u64> {
         Ok(self.current().await?.0.head.rev)
     }
 
-    /// How much there is.
+    /// Returns the size of the core.
     pub async fn stats(&self) -> Result<CoreStats> {
         let (current, now) = self.current().await?;
         let (entries, forgotten) = current.state.counts(now);
@@ -215,27 +215,27 @@ impl Core {
             entries,
             forgotten,
             bytes: current.state.usage().bytes,
-            // Numbers are given in order, but an image that was restored may say otherwise of their times.
+            // IDs are assigned in order, but a restored image may have other times.
             oldest_entry: remembered().map(|entry| entry.created_at).min(),
             newest_entry: remembered().map(|entry| entry.created_at).max(),
             rev: current.head.rev,
         })
     }
 
-    /// Every revision from the last that the caller has seen: 0 stands for the beginning.
+    /// Watches every revision after `from_rev`, the last one that the caller has seen. 0 starts at the beginning.
     pub async fn watch(&self, from_rev: u64) -> Result<CoreWatch> {
         self.engine.watch(self.slot.clone(), from_rev).await
     }
 
-    /// The state as it is now, and the time in it.
+    /// The current state, and the current time in it.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<CoreState>>, Timestamp)> {
         let current = self.engine.current(&self.slot).await?;
         let now = self.engine.now(&self.slot, &current);
         Ok((current, now))
     }
 
-    /// Whether this handle's actor may do that here, for whoever must know before it begins with something else. What is
-    /// written is decided by the core all the same.
+    /// Checks that this handle's actor may do that, for callers that must know before they start something else. The
+    /// core checks each write again.
     pub(crate) fn check_may(&self, action: CoreAction) -> Result<()> {
         Ok(action.check(&self.actor, self.id.agent().as_ref())?)
     }
@@ -245,7 +245,7 @@ impl Core {
     }
 
     async fn ask(&self, command: CoreCommand) -> Result<Answer<CoreReply>> {
-        // A command that compares a version has it already.
+        // Commands that compare a version contain it already.
         let conditions = Conditions { if_version: None, ..self.conditions.clone() };
         let request = conditions.request(command, &self.engine.options.limits)?;
         self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), RequestSource::Request(request)).await
@@ -256,9 +256,9 @@ fn first(added: &[Added]) -> Result<Added> {
     added.first().copied().ok_or_else(|| unexpected(CoreReply::Added { entries: Vec::new() }))
 }
 
-/// An answer that does not belong to the question: a defect of ours, said instead of hidden.
+/// The error for a reply of the wrong kind, which is a bug in Corkboard.
 fn unexpected(reply: CoreReply) -> Error {
-    Error::Damaged { space: "core".into(), message: format!("an answer that was not asked for: {reply:?}") }
+    Error::Damaged { space: "core".into(), message: format!("unexpected reply: {reply:?}") }
 }
 
 impl std::fmt::Debug for Core {

@@ -1,4 +1,4 @@
-//! Searching a memory core: its entries are the documents, and a hit tells where it came from.
+//! Search in a memory core: each entry is a document, and each hit has its origin.
 
 use std::sync::Arc;
 
@@ -12,43 +12,43 @@ use super::{Core, ForgottenEntries};
 use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet};
 
 impl Core {
-    /// Looks for entries by their words, the best first; what is forgotten is not found. What was written is found by the
-    /// next search, whoever wrote it. Await it.
+    /// Searches entries by their words, the best first. Forgotten and expired entries are left out. The search sees
+    /// every earlier write, from any process. Await it.
     pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, CoreHit> {
         Search::new(&self.engine, &self.slot, query, hits)
     }
 }
 
-/// An entry of a memory core that a search found.
+/// A search hit in a memory core.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreHit {
-    /// Which.
+    /// The entry's ID.
     pub id: CoreEntryId,
-    /// The revision that last changed it.
+    /// The revision that last changed the entry.
     pub version: u64,
-    /// What kind of memory it is.
+    /// The entry's kind.
     pub kind: MemoryKind,
-    /// From 0 to 1.
+    /// The entry's importance, from 0 to 1.
     pub importance: f32,
-    /// How it is marked.
+    /// The entry's tags.
     pub tags: Vec<Arc<str>>,
-    /// How far it may be trusted.
+    /// How far the entry can be trusted.
     pub trust: Trust,
-    /// How well it fits the query. Scores of different searches do not compare.
+    /// Relevance to the query. Scores of different searches are not comparable.
     pub score: f32,
-    /// The part of it that fits best, on one line.
+    /// The best matching part, on one line.
     pub snippet: String,
-    /// Who said it first.
+    /// The entry's first author.
     pub author: Arc<str>,
-    /// When it was added or last changed.
+    /// When the entry was added or last changed.
     pub at: Timestamp,
 }
 
 impl Searchable for CoreState {
     type DocumentId = CoreEntryId;
 
-    /// Parts that both states share are not looked at.
+    /// Skips the parts that both states share.
     fn changes(before: Option<&Self>, after: &Self, mut each: impl FnMut(CoreEntryId, Change<'_>)) {
         let empty = Self::default();
         for change in before.unwrap_or(&empty).entries().diff(after.entries()) {
@@ -74,7 +74,7 @@ fn document(entry: &CoreEntry) -> Document<'_> {
     }
 }
 
-/// The best hits, of what has not expired.
+/// The best hits among entries that are neither forgotten nor expired.
 fn hits(
     current: &Revisioned<CoreState>,
     index: &Index<CoreEntryId>,

@@ -1,5 +1,5 @@
-//! All that somebody brought into memory cores, or that was learned on a board, is taken out again, and the boards that it
-//! came from say so.
+//! Removes everything from memory cores that somebody added or that a board taught, and records it on the boards of
+//! origin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::{Corkboard, Error, Result};
 
 const PAGE: usize = 256;
 
-/// Takes out of all memory cores what somebody said, brought in or edited, or what was learned on a board. Made by [`Corkboard::roll_back_author`] and
-/// [`Corkboard::roll_back_board`].
+/// Rolls back an author's contributions or a board's learnings in all memory cores. Created by
+/// [`Corkboard::roll_back_author`] and [`Corkboard::roll_back_board`].
 #[must_use = "nothing is rolled back until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct RollBackCores {
@@ -25,61 +25,61 @@ pub struct RollBackCores {
     reason: Option<String>,
 }
 
-/// What [`RollBackCores`] did.
+/// The result of [`RollBackCores`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoresRolledBack {
-    /// The cores that held something of it, private ones included.
+    /// The cores that contained some of it, including private ones.
     pub cores: Vec<CoreRolledBack>,
-    /// The boards from which that had been promoted.
+    /// The boards from which it was promoted.
     pub boards: Vec<BoardRolledBack>,
 }
 
-/// What a roll-back did to one core.
+/// The result of a rollback in one core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreRolledBack {
-    /// Which core.
+    /// The core.
     pub core: CoreId,
-    /// How many entries went.
+    /// Number of removed entries.
     pub removed: u64,
-    /// How many entries stay, because they came from elsewhere too.
+    /// Number of entries that stay because they have other origins too.
     pub kept: u64,
-    /// How many entries of others are forgotten, because they changed the text. They can be restored.
+    /// Number of other authors' entries that are forgotten because their text was edited. They can be restored.
     pub forgotten: u64,
 }
 
-/// What a roll-back did to one board.
+/// The result of a rollback on one board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardRolledBack {
-    /// Which board.
+    /// The board.
     pub board: BoardId,
     /// The learnings that are no longer in a core.
     pub learnings: Vec<LearningId>,
 }
 
-/// How far a roll-back is.
+/// Progress of a rollback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RollBackProgress {
-    /// What it does.
+    /// The current stage.
     pub stage: RollBackStage,
-    /// How many cores, and boards where something is taken out, it is done with.
+    /// Number of cores and boards that are finished in this stage.
     pub done: u64,
-    /// Of how many.
+    /// Total number of cores and boards in this stage.
     pub total: u64,
 }
 
-/// What a roll-back does.
+/// A stage of a rollback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RollBackStage {
-    /// It looks through all cores.
+    /// Searching all cores.
     Looking,
-    /// It takes out what was found, and lets the boards say so.
+    /// Removing entries from cores, and recording that on boards.
     TakingOut,
 }
 
-/// What cores hold of it.
+/// The entries to remove, and the learnings that they came from.
 #[derive(Default)]
 struct RollBackTargets {
     cores: BTreeMap<CoreId, Vec<CoreEntryId>>,
@@ -87,15 +87,17 @@ struct RollBackTargets {
 }
 
 impl Corkboard {
-    /// Takes out of all memory cores, private ones too, what somebody said, brought in or edited; the boards from which it
-    /// was promoted say that it was rolled back. Await it. Nothing is atomic across cores: if it fails in between, doing it
-    /// again does the rest.
+    /// Removes everything from all memory cores, including private ones, that an author said, added or edited. Boards
+    /// that promoted it record the rollback. Await it.
+    ///
+    /// This is not atomic across cores. If it fails in between, call it again to do the rest.
     pub fn roll_back_author(&self, author: impl Into<String>) -> RollBackCores {
         self.roll_back(Withdrawal::Author { name: author.into() })
     }
 
-    /// Takes out of all memory cores what was learned on a board, which need not be there any more: a board that is can say
-    /// so itself ([`Board::roll_back_learnings`](crate::Board::roll_back_learnings)). Await it.
+    /// Removes everything that was learned on a board from all memory cores, even if the board no longer exists. An
+    /// existing board can also do this itself ([`Board::roll_back_learnings`](crate::Board::roll_back_learnings)).
+    /// Await it.
     pub fn roll_back_board(&self, board_id: &str) -> Result<RollBackCores> {
         let board = BoardId::new(board_id, &self.options().limits)?;
         Ok(self.roll_back(Withdrawal::Board { board }))
@@ -107,20 +109,20 @@ impl Corkboard {
 }
 
 impl RollBackCores {
-    /// In whose name.
+    /// Sets the actor of the rollback.
     pub fn acting_as(mut self, actor: Actor) -> Self {
         self.actor = actor;
         self
     }
 
-    /// Why.
+    /// Sets the reason of the rollback.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// Does it, and tells how far it is: before every core that it looks through, and before every board and core that
-    /// something is taken out of.
+    /// Performs the rollback, and reports progress before each core that is searched and before each board and core
+    /// that is changed.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
@@ -133,7 +135,7 @@ impl RollBackCores {
     /// corkboard.core("other")?.add(said("Test first", "ada")).await?;
     ///
     /// let mut told = Vec::new();
-    /// let tell = &mut |progress: &corkboard::RollBackProgress| told.push((progress.stage, progress.done, progress.total));
+    /// let tell = &mut |at: &corkboard::RollBackProgress| told.push((at.stage, at.done, at.total));
     /// let done = corkboard.roll_back_author("mallory").with_progress(tell).await?;
     /// assert_eq!((done.cores.len(), done.cores[0].removed), (1, 1));
     /// let looking = RollBackStage::Looking;
@@ -143,7 +145,7 @@ impl RollBackCores {
     pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<CoresRolledBack> {
         let Self { corkboard, of, actor, .. } = &self;
         BoardAction::Promote.check(actor)?;
-        // What is still on its way into a core is found by nobody who looks there.
+        // An open promotion is not in its core yet, so finish those first.
         let soon = BoardState::LEARNING_PATIENCE * 2;
         let boards: Vec<BoardId> = corkboard.boards_due_within(soon).await?;
         for board in boards {
@@ -157,7 +159,7 @@ impl RollBackCores {
             let done = places.next().unwrap_or(total);
             tell(&RollBackProgress { stage: RollBackStage::TakingOut, done, total });
         };
-        // The boards first: whoever comes after a crash in between finds the rest in the cores.
+        // Boards first: after a crash in between, a repeat finds the rest in the cores.
         for (board, learnings) in found.boards {
             next();
             let learnings = self.roll_back_on(&board, learnings).await?;
@@ -186,7 +188,7 @@ impl RollBackCores {
             tell(&RollBackProgress { stage: RollBackStage::Looking, done, total: cores.len() as u64 });
             let (current, _) = self.corkboard.core_of(core.clone()).current().await?;
             for (id, entry) in current.state.entries() {
-                // What was only edited, and is forgotten, is dealt with.
+                // An entry that the author only edited is done once it is forgotten.
                 let is_open = |origin: &&Provenance| entry.forgotten.is_none() || of.editor(origin).is_none();
                 let concerned = entry.provenance.iter().filter(|origin| of.concerns(origin));
                 let mut origins = concerned.filter(is_open).peekable();
@@ -216,7 +218,7 @@ impl RollBackCores {
         }
     }
 
-    /// Rolls back those learnings of a board that it promoted itself. A board that is gone has nothing more to say.
+    /// Rolls back those learnings that the board promoted itself. Skips a board that no longer exists.
     async fn roll_back_on(&self, board: &BoardId, learnings: BTreeSet<LearningId>) -> Result<Vec<LearningId>> {
         let board = self.corkboard.board_of(board.clone()).acting_as(self.actor.clone());
         let view = match board.view().await {

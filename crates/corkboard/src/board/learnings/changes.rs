@@ -1,19 +1,19 @@
-//! What became of learnings between two revisions of a board.
+//! Changes of learnings between two revisions of a board.
 
 use corkboard_core::board::{BoardState, LearningState, LearningVerdict, Promotion, RollBack};
 
 use crate::BoardChange;
 
-/// One change for each learning of which something else became.
+/// One change for each learning whose state changed.
 pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
-    // A promotion that a core did not take is still the same one, on its way out.
+    // A promotion that its core refused is the same promotion until it is cleaned up.
     let is_new = |verdict: &LearningVerdict| match (before.learning_state(&verdict.id), &verdict.state) {
         (LearningState::Begun(was), LearningState::Begun(is)) => was.begun_rev != is.begun_rev,
         (was, is) => was != *is,
     };
     let decided = after.learning_verdicts().filter(|verdict| is_new(verdict));
     let mut changes: Vec<BoardChange> = decided.filter_map(|verdict| change(verdict)).collect();
-    // What a core did not take is as if nobody had promoted it.
+    // After that cleanup, the learning is open again, as if nobody had promoted it.
     let open = before.learning_verdicts().filter(|was| after.learning_state(&was.id) == LearningState::Open);
     changes.extend(open.map(|was| BoardChange::PromotionAbandoned { learning: was.id.clone() }));
     changes

@@ -1,10 +1,12 @@
-//! What was begun with a memory core is finished, by whoever meets it, once.
+//! Finishes open promotions and rollbacks exactly once. Any process that finds one finishes it.
 //!
-//! Whoever finishes asks the core for its revision first and the board second, and writes to the core only if it is still at
-//! that revision. So nothing is added or withdrawn on account of something that others have finished and perhaps undone
-//! since: that has moved the core. What a promotion brings in carries the board's revision in which it was begun, by which the
-//! core takes it once, for ever. What takes something out has an idempotency key, and such a withdrawal moves the core even
-//! where there is nothing to take (`CoreState::is_always_remembered`): whoever wants to put it in late finds the core moved.
+//! The finishing process reads the core's revision first and the board second. It writes to the core only at that
+//! revision. If another process has finished the operation, and perhaps undone it, the core has moved and the write is
+//! refused.
+//!
+//! A promotion carries the board's revision in which it began, and the core accepts each such promotion only once,
+//! forever. A withdrawal has an idempotency key, and moves the core even if there is nothing to remove
+//! (`CoreState::is_always_remembered`). So a late promotion finds that the core has moved.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use super::{ATTEMPTS, warn_unfinished};
 use crate::{Board, Corkboard, Error, Result};
 
 impl Corkboard {
-    /// Finishes what was begun with memory cores on these boards, where whoever began it has had the time to.
+    /// Finishes open promotions and rollbacks on these boards, unless they began just now.
     pub(crate) async fn finish_learnings(&self, boards: impl Iterator<Item = BoardId>) {
         for id in boards {
             let board = self.board_of(id);
@@ -30,13 +32,13 @@ impl Corkboard {
 }
 
 impl Board {
-    /// Finishes everything that was begun with a memory core.
+    /// Finishes all open promotions and rollbacks.
     pub(crate) async fn finish_open_learnings(&self) -> Result<()> {
         self.finish_learnings(|_| true).await
     }
 
-    /// Where the board is when nothing is on its way into a core or out of it. None if there is no board, or that cannot be
-    /// had: whoever deletes a board does not let something come into a core that no board knows of.
+    /// The board's head while no promotion is open. `None` if there is no board, or if a promotion or rollback cannot
+    /// be finished. A board deleted at this head leaves no unrecorded entry in a core.
     pub(in super::super) async fn settled_head(&self) -> Option<Head> {
         for _ in 0..ATTEMPTS {
             if let Err(error) = self.finish_open_learnings().await {
@@ -52,14 +54,14 @@ impl Board {
         None
     }
 
-    /// The same, but leaves alone what was begun just now.
+    /// Finishes open promotions and rollbacks, but leaves alone what began just now.
     async fn finish_due_learnings(&self) -> Result<()> {
         let now = self.engine.now_in(&self.slot);
         let is_due = |since: Timestamp| now.duration_since(since) >= BoardState::LEARNING_PATIENCE;
         self.finish_learnings(|verdict| verdict.state.open_since().is_some_and(is_due)).await
     }
 
-    /// Finishes those that are meant. What cannot be finished does not keep the others from it; the first error is returned.
+    /// Finishes the selected operations. An error does not stop the others; the first one is returned.
     pub(super) async fn finish_learnings(&self, is_meant: impl Fn(&LearningVerdict) -> bool) -> Result<()> {
         let open = self.engine.current(&self.slot).await?.state.open_learnings();
         let (mut finished, mut revs) = (Ok(()), BTreeSet::new());
@@ -76,7 +78,7 @@ impl Board {
         finished
     }
 
-    /// All that one command rolls back is said in one revision, once all of it is out.
+    /// Withdraws all learnings of one rollback command, then records that in one revision.
     async fn finish_roll_back(&self, open: &[Arc<LearningVerdict>], begun_rev: u64) -> Result<()> {
         for verdict in open {
             if let LearningState::RollingBack(roll_back) = &verdict.state
@@ -116,14 +118,16 @@ impl Board {
     async fn say_promoted(&self, learning: &LearningId, begun: &Promotion, entry: CoreEntryId) -> Result<()> {
         let command = BoardCommand::FinishPromotion { learning: learning.clone(), begun_rev: begun.begun_rev, entry };
         match self.as_system().ask(command).await {
-            // Given up by another, whom the core refused what it took from us.
+            // Another process abandoned the promotion because the core refused it there, although the core accepted
+            // ours.
             Err(Error::Refused(Refusal::PromotionOver { .. })) => self.finish_abandonment(learning, begun).await,
             answer => answer.map(|_| ()),
         }
     }
 
-    /// Gives up what the core did not take. Another may be about to get it in, or has: that it is given up is said first, and
-    /// is open until the core has moved and holds nothing of it.
+    /// Abandons a promotion that the core refused. Another process may be adding the entry, or has added it. So the
+    /// board first records the refusal, and the promotion stays open until the core has moved and contains nothing of
+    /// it.
     async fn abandon_promotion(&self, learning: &LearningId, begun: &Promotion, refusal: &Refusal) -> Result<()> {
         let (begun_rev, reason) = (begun.begun_rev, refusal.to_string());
         let command = BoardCommand::AbandonPromotion { learning: learning.clone(), begun_rev, reason };
@@ -131,7 +135,7 @@ impl Board {
         self.finish_abandonment(learning, begun).await
     }
 
-    /// What was refused once is never finished any more, so that taking out what came in by it is right at any revision.
+    /// A refused promotion is never finished, so removing its entry is right at any revision.
     async fn finish_abandonment(&self, learning: &LearningId, begun: &Promotion) -> Result<()> {
         if self.current_promotion(learning, begun).await?.is_none_or(|promotion| promotion.refused.is_none()) {
             return Ok(());
@@ -153,7 +157,7 @@ impl Board {
                 LearningState::RollingBack(roll_back) if roll_back.begun_rev == begun.begun_rev => {}
                 _ => return Ok(()),
             }
-            // A core that was deleted has nothing to withdraw, and is not made anew for it.
+            // Do not recreate a deleted core for a withdrawal.
             if is_gone(&current.state) {
                 return Ok(());
             }
@@ -164,7 +168,7 @@ impl Board {
         }
     }
 
-    /// The promotion as the board has it now, if it is still open.
+    /// The promotion in the board's current state, if it is still open.
     async fn current_promotion(&self, learning: &LearningId, begun: &Promotion) -> Result<Option<Promotion>> {
         Ok(match self.current_learning(learning).await? {
             LearningState::Begun(promotion) if promotion.begun_rev == begun.begun_rev => Some(promotion),
@@ -180,17 +184,17 @@ impl Board {
         Withdrawal::Item { board: self.id.clone(), item: learning.to_string() }
     }
 
-    /// The same board in the name of Corkboard itself, which may finish what anybody began.
+    /// A handle to the same board that acts as the system, which may finish anybody's operation.
     fn as_system(&self) -> Self {
         Self { actor: Actor::system().into(), ..self.unconditional() }
     }
 
-    /// The idempotency key of one step in a core. Ids may be long, and a key may not.
+    /// The idempotency key of one step in a core. It is a hash because IDs can be longer than a key may be.
     fn step_key(&self, step: &str, learning: &LearningId, begun_rev: u64) -> String {
         const DIGITS: usize = 32;
         let mut hash = blake3::Hasher::new_derive_key("corkboard step of a learning in a memory core");
         let board = self.id.as_str();
-        // With its length, so that no two of them read the same.
+        // Hash the length too, so that no two inputs give the same bytes.
         hash.update(&(board.len() as u64).to_le_bytes()).update(board.as_bytes());
         hash.update(&begun_rev.to_le_bytes()).update(learning.to_string().as_bytes());
         let hash = hash.finalize().to_hex();

@@ -1,8 +1,8 @@
-//! What a board taught goes into memory cores, and comes out of them again.
+//! Promotes learnings from a board to memory cores, and rolls them back.
 //!
-//! A board and a core are two spaces, and nothing is atomic across them. So the board first says what is begun, the core gets
-//! or loses the entry, once, and the board says that it is finished. Whoever meets something
-//! that was begun finishes it (`finish.rs`): after a crash at any point, somebody does.
+//! A board and a core are two spaces, and nothing is atomic across them. So the board first records the intent. Then
+//! the entry is added to the core or removed from it, exactly once. Finally the board records that the operation is
+//! finished. Any process that finds an open operation finishes it (`finish.rs`), so a crash at any point is harmless.
 
 mod author;
 mod changes;
@@ -23,22 +23,22 @@ pub(super) use changes::learning_changes;
 
 pub use author::{BoardRolledBack, CoreRolledBack, CoresRolledBack, RollBackCores, RollBackProgress, RollBackStage};
 
-/// How often somebody else's unfinished business is finished before one gives up on one's own.
+/// Maximum number of attempts when operations of others get in the way.
 pub(super) const ATTEMPTS: usize = 16;
 
-/// A learning that is in a memory core.
+/// A learning that was promoted to a memory core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PromotedLearning {
-    /// Which.
+    /// The learning.
     pub learning: LearningId,
-    /// In which core.
+    /// The core.
     pub core: CoreId,
-    /// The entry that says it.
+    /// The core's entry.
     pub entry: CoreEntryId,
 }
 
-/// Promotes a learning into a memory core. Made by [`Board::promote_learning`].
+/// Promotes a learning to a memory core. Created by [`Board::promote_learning`].
 #[must_use = "nothing is promoted until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct PromoteLearning {
@@ -49,9 +49,8 @@ pub struct PromoteLearning {
 }
 
 impl Board {
-    /// What the board may have taught, the best first, each with what became of it: decisions with a reason, insights, what
-    /// was marked for a core, and patterns among completed tasks. Once the board has ended, the board's log says that
-    /// somebody looked.
+    /// Returns learning candidates, the best first, each with its state: decisions with a rationale, insights, items
+    /// marked for a core, and patterns among completed tasks. If the board has ended, its log records the extraction.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
@@ -79,24 +78,26 @@ impl Board {
         self.learnings().await
     }
 
-    /// The same, and nothing is written.
+    /// Returns learning candidates like [`Board::extract_learning_candidates`], but writes nothing.
     pub async fn learnings(&self) -> Result<Vec<LearningCandidate>> {
         Ok(self.view().await?.state().learning_candidates())
     }
 
-    /// Promotes a learning into a memory core: the one that it suggests, unless another is named. Await it. Promoting it
-    /// again has no second effect, and the same answer; what was refused stays refused. No agent promotes its own words.
+    /// Promotes a learning to a memory core. The default is the core that the learning suggests. Await it.
+    ///
+    /// A repeat gets the same answer and has no further effect. A refused learning stays refused. Agents cannot promote
+    /// their own words.
     pub fn promote_learning(&self, learning: LearningId) -> PromoteLearning {
         PromoteLearning { board: self.clone(), learning, core: None, changes: LearningChanges::default() }
     }
 
-    /// Says that a learning is not wanted: it is not promoted any more. What is in a core is rolled back first.
+    /// Refuses a learning permanently, so it cannot be promoted any more. If it is in a core, roll it back first.
     pub async fn refuse_learning(&self, learning: LearningId, reason: Option<String>) -> Result<()> {
         self.insist(BoardCommand::RefuseLearning { learning, reason }).await.map(|_| ())
     }
 
-    /// Takes learnings out of their cores: all of this board, or these. Returns those that this call took out. An entry that
-    /// came from elsewhere too stays, without this origin. What was rolled back may be promoted again.
+    /// Removes learnings from their cores: all of this board, or the given ones. Returns those that this call removed.
+    /// An entry with other origins stays, without this one. A rolled-back learning can be promoted again.
     pub async fn roll_back_learnings(&self, which: WhichLearnings, reason: Option<String>) -> Result<Vec<LearningId>> {
         match self.insist(BoardCommand::RollBackLearnings { which, reason }).await? {
             BoardReply::RollBack(learnings) => {
@@ -107,12 +108,12 @@ impl Board {
         }
     }
 
-    /// Sends a command that may have to wait for something that was begun with a core: that is finished first.
+    /// Sends a command that may have to wait for an open promotion or rollback, which is finished first.
     async fn insist(&self, command: BoardCommand) -> Result<BoardReply> {
         for _ in 1..ATTEMPTS {
             let finished = self.finish_open_learnings().await;
             match (self.ask(command.clone()).await, finished) {
-                // Begun since, by somebody else.
+                // Another process has begun one since.
                 (Err(Error::Refused(Refusal::PromotionOpen { .. })), Ok(())) => {}
                 (Err(Error::Refused(Refusal::PromotionOpen { .. })), Err(error)) => return Err(error),
                 (answer, finished) => {
@@ -124,57 +125,57 @@ impl Board {
         self.ask(command).await.map(|answer| answer.reply)
     }
 
-    /// Finishes what others began, where that can be done.
+    /// Finishes open promotions and rollbacks if possible.
     async fn tidy_up(&self) {
         warn_unfinished(self, self.finish_open_learnings().await);
     }
 }
 
-/// What others began, and cannot be finished now, is no business of the caller's.
+/// Only logs the error: the caller does not depend on operations of others.
 fn warn_unfinished(board: &Board, finished: Result<()>) {
     if let Err(error) = finished {
-        tracing::warn!(board = %board.id, %error, "what was begun with a memory core could not be finished yet");
+        tracing::warn!(board = %board.id, %error, "could not finish an open promotion or rollback yet");
     }
 }
 
 impl PromoteLearning {
-    /// Into which core. Otherwise the one that is suggested.
+    /// Sets the core. Default: the suggested one.
     pub fn core(mut self, name: impl Into<String>) -> Self {
         self.core = Some(name.into());
         self
     }
 
-    /// In other words. Not for agents: these would be their own, in another's name.
+    /// Replaces the text. Not allowed for agents: the new words would be their own, under another author's name.
     pub fn content(mut self, content: impl Into<String>) -> Self {
         self.changes.content = Some(content.into());
         self
     }
 
-    /// As another kind of memory.
+    /// Sets the kind of memory.
     pub fn kind(mut self, kind: MemoryKind) -> Self {
         self.changes.kind = Some(kind);
         self
     }
 
-    /// From 0 (trivial) to 1 (vital). Otherwise its score.
+    /// Sets the importance, from 0 (trivial) to 1 (vital). Default: the learning's score.
     pub fn importance(mut self, importance: f32) -> Self {
         self.changes.importance = Some(importance);
         self
     }
 
-    /// All of its tags.
+    /// Replaces all tags.
     pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.changes.tags = Some(tags.into_iter().map(Into::into).collect());
         self
     }
 
-    /// How far it may be trusted. Otherwise as far as what it was made of; only a person may say more.
+    /// Sets how far the entry can be trusted. Default: as far as its sources. Only a person can raise it.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.changes.trust = Some(trust);
         self
     }
 
-    /// With these changes, in place of those named so far.
+    /// Replaces all changes that were set so far.
     pub fn changes(mut self, changes: LearningChanges) -> Self {
         self.changes = changes;
         self
@@ -192,7 +193,7 @@ impl PromoteLearning {
         }
         board.finish_learnings(|verdict| verdict.id == learning).await?;
         match board.view().await?.state().learning_state(&learning) {
-            // Even if somebody took it out in the meantime: it was there.
+            // Even if somebody rolled it back meanwhile, it was promoted.
             LearningState::Promoted { core, entry, .. } | LearningState::RolledBack { core, entry, .. } => {
                 Ok(PromotedLearning { learning, core, entry })
             }
