@@ -51,7 +51,7 @@ pub(super) struct Prepared {
 
 impl std::fmt::Display for UnreadablePattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} is not a valid task pattern: line {}: {}", self.pattern, self.line, self.reason)
+        write!(f, "{} is not a task pattern: line {}: {}", self.pattern, self.line, self.reason)
     }
 }
 
