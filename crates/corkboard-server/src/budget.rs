@@ -1,7 +1,8 @@
-//! A limit on the bytes of requests and answers that the server holds in memory, over all connections.
+//! Limits the bytes of requests and answers that the server holds in memory, over all connections.
 //!
 //! A request's body is charged while it is read, an answer until its last byte is sent. Two rules keep one caller from
-//! starving the others: no principal may hold more than its share, and part of the budget is reserved for small messages.
+//! starving the others: no principal may hold more than its share, and part of the budget is reserved for small
+//! messages.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -112,7 +113,7 @@ impl Budget {
         self.0.used.lock().peak
     }
 
-    /// Whether a principal could hold so many bytes more right now.
+    /// Whether a principal could hold this many more bytes right now.
     pub(crate) fn has_room(&self, principal: &Arc<str>, bytes: usize) -> bool {
         self.charge(principal).try_grow(bytes).is_ok()
     }
@@ -170,7 +171,7 @@ impl Charge {
                 done => return done,
             }
             match deadline {
-                // Once more, this time with an ear on what is released.
+                // Try once more while listening for released bytes.
                 None => deadline = Some(Instant::now() + MAX_WAIT),
                 Some(deadline) => timeout_at(deadline, freed).await.map_err(|_| BudgetExceeded::Busy)?,
             }
@@ -181,7 +182,7 @@ impl Charge {
         self.bytes
     }
 
-    /// Releases all but so many bytes.
+    /// Releases all but this many bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let released = self.bytes.saturating_sub(bytes);
         if released == 0 {
@@ -202,7 +203,7 @@ impl Charge {
         inner.freed.notify_waiters();
     }
 
-    /// The bytes, which keep this charge until the last of them is dropped.
+    /// Ties the charge to the bytes: it is released when the last slice of them is dropped.
     pub(crate) fn own(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Owned { bytes, _charge: self })
     }
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_finds_no_room_waits_for_it_for_a_moment() {
+    async fn a_full_budget_is_waited_for_briefly() {
         let budget = Budget::new(8 * MIB);
         let first = held(&budget, "ada", 3 * MIB).unwrap();
         let mut second = budget.charge(&"ada".into());

@@ -1,4 +1,4 @@
-//! Who asks. Handlers reach the library through this alone, so this is where it is decided what they may touch.
+//! The caller of a request. Handlers use the library only through it, so this decides what they may touch.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,13 +14,13 @@ use corkboard::{
 use crate::Server;
 use crate::error::HttpError;
 
-/// Whoever sent a request, as their token says.
+/// The caller, as identified by the token.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    /// Acts in the caller's name, or in the name of whom the caller acts for, and opens what is granted.
+    /// Acts as the caller, or as the actor for whom the caller acts, and opens only granted spaces.
     corkboard: Corkboard,
     grants: Arc<Grants>,
-    /// The token that they came with, if it is one of the store's.
+    /// The caller's token, if it is in the store.
     token: Option<TokenId>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum NewBoardId {
     Beginning(String),
 }
 
-/// Whoever comes without a token of the store's, and may do everything.
+/// The actor of callers that use the admin token, a sign-in link of the server, or open access.
 pub(crate) fn admin() -> Actor {
     Actor::new("admin", ActorKind::Human, Role::Admin)
 }
@@ -49,7 +49,7 @@ impl Caller {
         let actor = Actor::new(principal.to_string(), *kind, *role);
         let corkboard = server.corkboard().acting_as(actor).with_token(token);
         match role {
-            // What is not granted is denied, but to admins.
+            // Admins are not limited to their grants.
             Role::Admin => Self { corkboard, grants: everything(), token: Some(*id) },
             _ => {
                 let grants = Arc::new(grants.clone());
@@ -58,8 +58,9 @@ impl Caller {
         }
     }
 
-    /// The same, in another's name; the log keeps both. Admins may, and programs that serve others: for those that their
-    /// token opens, and in their own role. Nobody is made a person by that who is none: a person's word is trusted further.
+    /// Acts for another actor; the log records both. Admins may do this. Services may do it for agents that their token
+    /// grants, with their own role or as observer. Only a person's token can act for a person, because people's
+    /// statements are trusted more.
     pub(crate) fn acting_for(self, other: Actor) -> Result<Self, HttpError> {
         let own = self.actor();
         let other = Actor::new(other.principal, other.kind, other.role);
@@ -75,7 +76,7 @@ impl Caller {
         if !is_admin && other.principal == own.principal && other.role != own.role {
             let (has, asked) = (own.role, other.role);
             let detail = format!(
-                "{}'s token is for {} {has}: it cannot be used in the role of {} {asked}",
+                "{}'s token is for {} {has}; it cannot be used as {} {asked}",
                 own.principal,
                 has.article(),
                 asked.article()
@@ -83,23 +84,23 @@ impl Caller {
             return Err(HttpError::denied("not_granted", detail));
         }
         if !is_admin && own.kind != ActorKind::Service {
-            return Err(refused("admins can, and services"));
+            return Err(refused("only admins and services can act for others"));
         }
         if !is_admin && other.role != own.role && other.role != Role::Observer {
-            return Err(refused(&format!("as {} it would have another role", other.role)));
+            return Err(refused(&format!("role {} differs from the token's role", other.role)));
         }
         if Trust::most_of(other.kind) > Trust::most_of(own.kind) {
-            return Err(refused("only a person's token acts for people"));
+            return Err(refused("only a person's token can act for a person"));
         }
         if !is_admin && !self.grants.opens_agent(&other.principal) {
-            return Err(refused("its token does not open that agent"));
+            return Err(refused("its token does not grant that agent"));
         }
         let actor = other.via(&own.principal);
         Ok(Self { corkboard: self.corkboard.acting_as(actor), ..self })
     }
 
-    /// The same for an agent that a request names: in its name where the caller may act for it, otherwise in the caller's
-    /// own. Whoever acts for another already goes on doing so.
+    /// Acts for the agent that a request names, if the caller is an admin or a service. Otherwise, or if the caller
+    /// already acts for another, nothing changes.
     pub(crate) fn for_agent(self, agent: &str) -> Result<Self, HttpError> {
         let own = self.actor();
         let serves_others = own.role == Role::Admin || own.kind == ActorKind::Service;
@@ -110,12 +111,12 @@ impl Caller {
         self.acting_for(named)
     }
 
-    /// The same in the name of an agent that works, if one is named: themselves, or another whom they may act for.
+    /// Acts for the named worker: the caller itself, or an agent for which it may act.
     pub(crate) fn for_worker(self, agent: Option<&str>) -> Result<Self, HttpError> {
         let own = self.actor();
         let Some(agent) = agent.filter(|agent| *agent != own.principal) else { return Ok(self) };
         AgentId::check(agent, &self.corkboard.options().limits)?;
-        // An admin lends no more than the work needs.
+        // An admin acts with no more rights than a worker needs.
         let role = if own.role == Role::Admin { Role::Worker } else { own.role };
         self.acting_for(Actor::new(agent, ActorKind::Agent, role))
     }
@@ -124,17 +125,17 @@ impl Caller {
         self.corkboard.actor()
     }
 
-    /// The token that they came with, if it is one of the store's.
+    /// The caller's token, if it is in the store.
     pub(crate) fn token(&self) -> Option<TokenId> {
         self.token
     }
 
-    /// Refuses if the token that they came with has been revoked or has expired since.
+    /// Refuses if the caller's token was revoked or expired since.
     pub(crate) async fn check_token(&self) -> Result<(), HttpError> {
         Ok(self.corkboard.check_token().await?)
     }
 
-    /// Whom they are taken for, and what they may touch.
+    /// The caller's identity and permissions.
     pub(crate) fn identity(&self) -> Identity {
         let Actor { principal, kind, role, .. } = self.actor().clone();
         Identity { principal, kind, role, grants: Grants::clone(&self.grants), tier: self.corkboard.options().tier }
@@ -148,8 +149,8 @@ impl Caller {
         Ok(self.corkboard.board(board)?)
     }
 
-    /// The id of a board to be made: as it is asked for, or how it begins, so that the token opens it: without one asked for, it
-    /// is the first beginning that the token opens (`team-*`).
+    /// The ID of a new board, or its prefix so that the token grants it. Without a requested ID, the prefix is that of
+    /// the token's first grant with a wildcard (`team-*`).
     pub(crate) fn new_board_id(&self, asked: Option<String>) -> Result<NewBoardId, HttpError> {
         if let Some(id) = asked {
             return Ok(NewBoardId::Asked(id));
@@ -164,24 +165,25 @@ impl Caller {
         let named: Vec<&str> = self.grants.boards.iter().map(Grant::as_str).collect();
         let who = &self.actor().principal;
         let detail = match named.as_slice() {
-            [] => format!("the token of {who} opens no board"),
-            named => format!("name the id of the new board: the token of {who} opens {}", named.join(", ")),
+            [] => format!("the token of {who} grants no boards"),
+            named => format!("give the ID of the new board: the token of {who} grants {}", named.join(", ")),
         };
         Err(HttpError::denied("not_granted", detail))
     }
 
-    /// The whole store, for what reaches into all of it in the role that the caller has.
+    /// The whole store, for operations on all spaces with the caller's role.
     pub(crate) fn everything(&self) -> Result<&Corkboard, HttpError> {
         if self.actor().role == Role::Admin || self.grants.are_everything() {
             return Ok(&self.corkboard);
         }
         let who = &self.actor().principal;
-        let detail =
-            format!("this reaches into every agent, board and core, and the token of {who} does not open them");
+        let detail = format!(
+            "this operation needs access to every agent, board and core, which the token of {who} does not grant"
+        );
         Err(HttpError::denied("not_granted", detail))
     }
 
-    /// A memory core that is shared, or an agent's own: `agent:` and its name.
+    /// A shared memory core, or an agent's private one: `agent:` and its name.
     pub(crate) fn core(&self, core: &str) -> Result<Core, HttpError> {
         match core.strip_prefix(CoreId::PRIVATE) {
             Some(agent) => Ok(Core::clone(&*self.agent(agent)?.long_term()?)),
@@ -190,44 +192,44 @@ impl Caller {
     }
 
     pub(crate) fn tokens(&self) -> Result<Tokens, HttpError> {
-        self.expect_admin("tokens are")?;
+        self.expect_admin("open tokens")?;
         Ok(self.corkboard.tokens())
     }
 
     pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         if kind == SpaceKind::Tokens {
-            self.expect_admin("tokens are")?;
+            self.expect_admin("open tokens")?;
         }
         self.open_log(kind, name)
     }
 
-    /// A whole space, to have a command decided there. Who may change the tokens is the core's to say, as for all else; but to
-    /// whom they are not open, that is said.
+    /// A space's log, to send it commands. The core decides who may change the tokens. Callers who cannot open them get
+    /// an error that says so.
     pub(crate) fn log_for_commands(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         self.open_log(kind, name).or_else(|_| self.log(kind, name))
     }
 
     fn open_log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
-        // To the library the tokens are always the same ones, however they are called.
+        // The library ignores the name of the tokens' space.
         let tokens = SpaceId::tokens();
         if kind == SpaceKind::Tokens && name != tokens.name() {
-            return Err(HttpError::not_found(format!("there is no space tokens/{name}: there is {tokens} alone")));
+            return Err(HttpError::not_found(format!("no space tokens/{name}: the only one is {tokens}")));
         }
         Ok(self.corkboard.log(kind, name)?)
     }
 
-    /// The whole store, for what only admins may do.
+    /// The whole store, for operations of admins.
     pub(crate) fn store(&self) -> Result<&Corkboard, HttpError> {
-        self.expect_admin("the store as a whole is")?;
+        self.expect_admin("do this to the whole store")?;
         Ok(&self.corkboard)
     }
 
-    /// What is the whole store's, for lists: what is in them is filtered by [`Caller::sees`].
+    /// The whole store, for lists. Their content must be filtered by [`Caller::sees`].
     pub(crate) fn corkboard(&self) -> &Corkboard {
         &self.corkboard
     }
 
-    /// Whether a space may be touched, and listed.
+    /// Whether the caller may open a space and see it in lists.
     pub(crate) fn sees(&self, kind: SpaceKind, name: &str) -> bool {
         match kind {
             SpaceKind::Tokens => self.actor().role == Role::Admin,
@@ -242,7 +244,10 @@ impl Caller {
         if *role == Role::Admin {
             return Ok(());
         }
-        Err(HttpError::denied("role_denied", format!("{principal} is {} {role}: {what} for admins", role.article())))
+        Err(HttpError::denied(
+            "role_denied",
+            format!("{principal} is {} {role}: only admins can {what}", role.article()),
+        ))
     }
 }
 
@@ -250,8 +255,8 @@ impl FromRequestParts<Server> for Caller {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, _server: &Server) -> Result<Self, HttpError> {
-        // The guard put it there. A route that it does not guard has no caller.
-        let unguarded = || HttpError::unauthenticated("nobody is known to ask");
+        // The guard inserted it. A route without the guard has no caller.
+        let unguarded = || HttpError::unauthenticated("the request was not authenticated");
         parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
     }
 }

@@ -1,4 +1,4 @@
-//! Answers made smaller for those who ask for it. Most programs do not, and then nothing is looked at.
+//! Compresses answers for clients that send `Accept-Encoding`. Most do not, and their answers take no extra work.
 
 use std::convert::Infallible;
 
@@ -14,14 +14,14 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use crate::budget::Budget;
 
-/// What is smaller is sent as it is: to compress it costs more than it saves.
+/// Smaller answers are sent uncompressed: compressing them costs more than it saves.
 const COMPRESSED_FROM: u64 = 1024;
-/// The memory that compressing one answer takes until it is sent.
+/// Memory for compressing one answer, held until it is sent.
 const COMPRESSOR: usize = 384 * 1024;
-/// Who is charged for that.
+/// The budget principal that is charged for that memory.
 const COMPRESSION: &str = "compression";
 
-/// How the caller of a request takes the answer, if anything is said about it.
+/// The encodings that the client accepts, if the request names any.
 pub(crate) fn accepted(request: &Request) -> Option<HeaderValue> {
     request.headers().get(ACCEPT_ENCODING).cloned()
 }
@@ -33,14 +33,14 @@ pub(crate) async fn compress(budget: &Budget, response: Response, accepted: Opti
     }
     let mut charge = budget.charge(&COMPRESSION.into());
     if charge.try_grow(COMPRESSOR).is_err() {
-        // Without memory to compress it, it is sent as it is.
+        // Without memory for the compressor, the answer is sent uncompressed.
         return response;
     }
     let mut request = Request::new(Body::empty());
     request.headers_mut().insert(ACCEPT_ENCODING, accepted);
     let mut answer = Some(response);
     let answered = service_fn(move |_| std::future::ready(Ok::<_, Infallible>(answer.take().unwrap_or_default())));
-    // What is told as it happens must not wait until there is enough to compress.
+    // Events must not wait in the compressor's buffer.
     let worthwhile = SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE);
     let Ok(response) = Compression::new(answered).compress_when(worthwhile).oneshot(request).await;
     if !response.headers().contains_key(CONTENT_ENCODING) {
@@ -48,7 +48,7 @@ pub(crate) async fn compress(budget: &Budget, response: Response, accepted: Opti
     }
     response.map(|body| {
         Body::new(body.map_frame(move |frame| {
-            let _until_the_end = &charge;
+            let _held_until_sent = &charge;
             frame
         }))
     })

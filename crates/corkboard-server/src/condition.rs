@@ -1,4 +1,4 @@
-//! Conditions under which a request is answered. The description says which ones a route takes; others are refused.
+//! Conditions of requests (`If-Match`, `if_rev`, …). A route refuses conditions that its description does not list.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
@@ -16,14 +16,14 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use crate::error::{HttpError, precondition_failed};
 use crate::extract::{Query, text};
 
-/// The parameter that names the revision that a space must be at.
+/// The parameter for the required revision of a space.
 pub(crate) const IF_REV: &str = "if_rev";
-const MEMORY_REV: &str = "The revision that the memory must be at";
+const MEMORY_REV: &str = "Required revision of the memory; otherwise 409";
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Marks an answer that was given before to the same request.
+/// Marks an answer that repeats an earlier one to the same idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// What the headers of a write ask of its answer.
+/// What a write's headers ask of its answer.
 pub(crate) struct AnswerConditions {
     compares_version: bool,
     idempotency_key: Option<String>,
@@ -39,7 +39,8 @@ impl AnswerConditions {
         Self { compares_version, idempotency_key: key.map(str::to_owned) }
     }
 
-    /// The answer with 412 if a header names a version that the item does not have, and marked if it was given before.
+    /// Turns a version conflict into 412 if a header named the version, and marks an answer that repeats an earlier
+    /// one.
     pub(crate) async fn answer(self, answer: impl Future<Output = Response>) -> Response {
         let response = match self.idempotency_key {
             None => answer.await,
@@ -89,12 +90,15 @@ fn if_version(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
         (None, Some("*")) => Ok(Some(0)),
         (Some(tag), None) => {
             let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok());
-            let wrong =
-                || HttpError::invalid("if_match", "If-Match takes one version in quotes, as ETag gives it: \"42\"");
+            let wrong = || {
+                HttpError::invalid("if_match", "invalid If-Match: expected one version in quotes, as in ETag: \"42\"")
+            };
             version.map(Some).ok_or_else(wrong)
         }
-        (None, Some(_)) => Err(HttpError::invalid("if_none_match", "If-None-Match takes * here: it must not exist")),
-        (Some(_), Some(_)) => Err(HttpError::invalid("if_match", "give If-Match or If-None-Match, not both")),
+        (None, Some(_)) => {
+            Err(HttpError::invalid("if_none_match", "invalid If-None-Match: expected * (the item must not exist)"))
+        }
+        (Some(_), Some(_)) => Err(HttpError::invalid("if_match", "send If-Match or If-None-Match, not both")),
     }
 }
 
@@ -104,7 +108,7 @@ impl IntoParams for ItemConditions {
     }
 }
 
-/// Conditions of a write that is not about a single item: `if_version` is never set.
+/// Conditions of a write that is not limited to a single item: `if_version` is never set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpaceConditions(pub(crate) Conditions);
 
@@ -124,11 +128,11 @@ impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
 }
 
 impl SpaceConditions {
-    /// Refuses all conditions, for a write that they cannot be said of.
+    /// Refuses all conditions, for a write that supports none.
     pub(crate) fn nothing(&self, why: &str) -> Result<(), HttpError> {
         match self.0 == Conditions::default() {
             true => Ok(()),
-            false => Err(HttpError::invalid("condition", format!("{why}: nothing was done"))),
+            false => Err(HttpError::invalid("condition", format!("{why}; nothing was changed"))),
         }
     }
 }
@@ -139,7 +143,7 @@ impl IntoParams for SpaceConditions {
     }
 }
 
-/// Conditions of what is the same when it is done twice: an item's version, and the space's revision.
+/// Conditions of an idempotent write: the item's version and the space's revision.
 pub(crate) struct PutConditions;
 
 impl IntoParams for PutConditions {
@@ -148,10 +152,10 @@ impl IntoParams for PutConditions {
     }
 }
 
-/// What must hold for something to happen that can be done again, but is not remembered: no answer could be found by a name.
+/// Condition of a repeatable operation whose answer is not remembered, so it takes no idempotency key.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RevCondition {
-    /// `?if_rev=`: the space's revision.
+    /// `?if_rev=`: the required revision of the space.
     pub(crate) if_rev: Option<u64>,
 }
 
@@ -170,14 +174,14 @@ impl IntoParams for RevCondition {
     }
 }
 
-/// The versions that the caller has: `If-None-Match` of a read.
+/// The versions that the caller already has: `If-None-Match` of a read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     versions: Vec<u64>,
 }
 
 impl Seen {
-    /// Whether the caller has it already.
+    /// Whether the caller has this version.
     pub(crate) fn has(&self, version: u64) -> bool {
         self.versions.contains(&version)
     }
@@ -189,7 +193,7 @@ impl Seen {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
             tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok())
         };
-        // What is no version of ours is nothing that the caller has.
+        // A tag that is not one of our versions matches nothing.
         Ok(Self { versions: tags.split(',').filter_map(version).collect() })
     }
 }
@@ -204,12 +208,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Seen {
 
 impl IntoParams for Seen {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_none_match("A version that you have, in quotes: 304 if it is still the one")]
+        vec![if_none_match("A version that you have, in quotes; 304 if it is still current")]
     }
 }
 
 pub(crate) fn if_match() -> Parameter {
-    header("If-Match", "The version that it must be at, in quotes, as `ETag` gives it", "\"42\"")
+    header("If-Match", "Required version, in quotes, as in `ETag`; otherwise 412", "\"42\"")
 }
 
 fn if_none_match(words: &str) -> Parameter {
@@ -217,8 +221,8 @@ fn if_none_match(words: &str) -> Parameter {
 }
 
 pub(crate) fn idempotency_key() -> Parameter {
-    let words = "Idempotency key; a repeat within 24 hours gets the same answer and has no further effect. A request that \
-                 changed nothing is not remembered; a repeat of it is decided again";
+    let words = "Idempotency key; a repeat within 24 hours gets the same answer and has no further effect. A request \
+                 that changed nothing is not remembered; a repeat of it is decided again";
     header("Idempotency-Key", words, "8e03978e-40d5-43dd-bc93-6894a57f9324")
 }
 

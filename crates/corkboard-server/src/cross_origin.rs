@@ -1,5 +1,5 @@
-//! Web pages elsewhere that may call the server. Browsers ask before they send, and show a page only answers that name it
-//! (CORS). Such pages come with a token: nothing is said that would let them use a reader's cookie.
+//! CORS: which web pages of other origins may call the server. Browsers send a preflight request first, and show a page
+//! only answers that allow its origin. These pages authenticate with a token: no header here lets them use a cookie.
 
 use axum::extract::Request;
 use axum::http::header::{
@@ -11,23 +11,23 @@ use axum::response::{IntoResponse, Response};
 
 use crate::Settings;
 
-/// What a page may send.
+/// Methods that a page may use.
 const METHODS: &str = "GET, HEAD, PUT, POST, PATCH, DELETE";
-/// What it may say besides what any page may.
-const HEADERS: &str = "authorization, content-type, if-match, if-none-match, idempotency-key, last-event-id, cork-actor, \
-                       cork-claim, cork-orchestrator, x-request-id";
-/// What it may read besides what any page may.
+/// Request headers that a page may send, besides those that browsers always allow.
+const HEADERS: &str = "authorization, content-type, if-match, if-none-match, idempotency-key, last-event-id, \
+                       cork-actor, cork-claim, cork-orchestrator, x-request-id";
+/// Response headers that a page may read, besides those that browsers always allow.
 const EXPOSED: &str = "etag, cork-rev, x-request-id, idempotency-replayed, ratelimit-limit, ratelimit-remaining, \
                        ratelimit-reset, retry-after, location";
-/// For how many seconds a browser need not ask again.
+/// How long a browser may cache the answer to a preflight request, in seconds.
 const MAX_AGE: &str = "3600";
 
-/// Whether a browser asks if a page may send something.
+/// Whether the request is a CORS preflight request.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS && headers.contains_key(ORIGIN) && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// It may. Which page that is, every answer says.
+/// The answer to a preflight request. [`show`] adds the allowed origin, as to every answer.
 pub(crate) fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, METHODS),
@@ -37,17 +37,17 @@ pub(crate) fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// The page elsewhere that a request comes from, if it is one that may call.
+/// The request's `Origin`, if the settings allow it.
 pub(crate) fn page(request: &Request, settings: &Settings) -> Option<HeaderValue> {
     let origin = request.headers().get(ORIGIN)?;
     settings.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
 }
 
-/// Lets the page read an answer, a refusal as well.
+/// Lets the page read an answer, including errors.
 pub(crate) fn show(response: &mut Response, page: Option<HeaderValue>, settings: &Settings) {
     let headers = response.headers_mut();
     if !settings.origins.is_empty() {
-        // What one page was answered must not be given to another out of a cache.
+        // A cache must not give one page's answer to another.
         headers.append(VARY, HeaderValue::from_static("origin"));
     }
     if let Some(page) = page {

@@ -1,7 +1,7 @@
-//! Pages of lists: in which order, and where the next page begins.
+//! Pagination: sort orders and cursors.
 //!
-//! A cursor is a position in an order: the sort value and the id of the last item. The item need not be there any more when
-//! the next page is asked for.
+//! A cursor is a position in an order: the sort value and the ID of the last item. It stays valid if that item is
+//! deleted.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -22,20 +22,20 @@ pub(crate) const MOST: usize = 1000;
 /// The default number of items on a page.
 const USUAL: usize = 100;
 
-/// A cursor as it was passed back.
+/// A cursor from a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor(String);
 
-/// A position in a list: the value that it is sorted by, then the id.
+/// A position in a list: the sort value, then the ID.
 pub(crate) type Position<Id> = (i64, Id);
 
 impl Cursor {
-    /// A cursor after this name, in a list that is sorted by name.
+    /// The cursor after a name, in a list sorted by name.
     pub(crate) fn after(name: &str) -> String {
         BASE64URL_NOPAD.encode(name.as_bytes())
     }
 
-    /// A cursor after this position in that order.
+    /// The cursor after a position in an order.
     fn at<Id: Display>(order: &str, (value, id): &Position<Id>) -> String {
         Self::after(&format!("{order};{value};{id}"))
     }
@@ -54,7 +54,8 @@ impl Cursor {
         let mut parts = text.splitn(3, ';');
         let (Some(of), Some(value), Some(id)) = (parts.next(), parts.next(), parts.next()) else { return Err(wrong()) };
         if of != order {
-            let detail = "this cursor belongs to another view or sort order: repeat the first page's parameters, or begin without it";
+            let detail = "the cursor belongs to another view or sort order: repeat the first page's parameters, or omit \
+                          the cursor";
             return Err(HttpError::invalid("cursor", detail));
         }
         Ok((value.parse().map_err(|_| wrong())?, id.parse().map_err(|_| wrong())?))
@@ -62,7 +63,7 @@ impl Cursor {
 }
 
 fn wrong() -> HttpError {
-    HttpError::invalid("cursor", "invalid cursor: pass back `next` of the page before as it is, or begin without one")
+    HttpError::invalid("cursor", "invalid cursor: pass `next` of the previous page unchanged, or omit the cursor")
 }
 
 impl<'de> Deserialize<'de> for Cursor {
@@ -81,7 +82,7 @@ impl ToSchema for Cursor {}
 
 /// The fields by which a list can be sorted.
 pub(crate) trait SortField: Copy + 'static {
-    /// Each with its name.
+    /// All fields with their names.
     const ALL: &'static [(&'static str, Self)];
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Sort<F> {
 }
 
 impl<F: SortField> Sort<F> {
-    /// All that `sort=` takes.
+    /// All values of `sort=`.
     fn names() -> impl Iterator<Item = String> {
         F::ALL.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("-{name}")])
     }
@@ -131,15 +132,15 @@ pub(crate) fn time(at: Timestamp) -> i64 {
 
 /// A number from 0 to 1 as a sort value.
 pub(crate) fn share(share: f32) -> i64 {
-    // Of numbers that are not negative, the bits have the same order.
+    // The bits of non-negative floats have the same order as their values.
     share.max(0.0).to_bits().into()
 }
 
-/// Which page of a list.
+/// Which page of a list to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// `next` of the page before; without it, the first page.
+    /// `next` of the previous page. Omit it for the first page.
     #[param(value_type = Option<String>)]
     cursor: Option<Cursor>,
     /// The maximum number of items [default: 100].
@@ -158,7 +159,7 @@ impl PageQuery {
         self.cursor.as_ref().map(|cursor| cursor.position(order)).transpose()
     }
 
-    /// The page of a list with an index in this order: `rest` gives the items after a position, in their order.
+    /// A page of a list with an index in this order. `rest` iterates over the items after a position.
     pub(crate) fn indexed<T, Id: FromStr + Display, Items: Iterator<Item = T>>(
         &self,
         order: &str,
@@ -169,7 +170,7 @@ impl PageQuery {
         Ok(page(rest(after), self.limit, |last| Cursor::at(order, &position(last))))
     }
 
-    /// The page of a list that no index has in this order: all of its items are looked at.
+    /// A page of a list without an index in this order. This visits all items.
     pub(crate) fn ordered<T, Id: FromStr + Display + Ord>(
         &self,
         order: &str,
@@ -184,7 +185,7 @@ impl PageQuery {
         Ok((rest.into_iter().map(|(_, item)| item).collect(), next))
     }
 
-    /// The page of a list in the order that was asked for: ascending, or descending by the same value.
+    /// A page of a list in the requested order, ascending or descending.
     pub(crate) fn sorted<T, Id: FromStr + Display + Ord, F: SortField>(
         &self,
         sort: &Sort<F>,
@@ -199,12 +200,12 @@ impl PageQuery {
     }
 }
 
-/// The maximum number of items on a page, where `limit` was or was not given.
+/// The page size: `limit`, or the default.
 pub(crate) fn size(limit: Option<usize>) -> usize {
     limit.unwrap_or(USUAL)
 }
 
-/// What fits on a page, and the cursor of the next one if there is more.
+/// Takes the items of a page, and creates the cursor of the next page if there are more.
 pub(crate) fn page<T>(
     items: impl Iterator<Item = T>,
     limit: Option<usize>,
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_page_visits_its_own_items_and_one_more() {
-        // Odd numbers are not in the list: the page begins where they would be.
+        // Odd numbers are not in the list: a page after one starts with the next even number.
         for (after, first) in [(None, 0), (Some(("", 8)), 10), (Some(("", 9)), 10), (Some(("", 19_001)), 19_002)] {
             let ((items, next), visited) = even(after).map_err(drop).unwrap();
             assert_eq!((items, visited), ((0..10).map(|step| first + 2 * step).collect(), 11));

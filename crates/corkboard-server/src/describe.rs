@@ -1,5 +1,5 @@
-//! Makes the description of all routes from their annotations. Only tests do that: a server serves the result, which is kept
-//! in `openapi.json`.
+//! Generates the OpenAPI description from the routes' annotations. Only tests do this: the server serves the result,
+//! `openapi.json`.
 
 mod codes;
 mod schemas;
@@ -28,46 +28,46 @@ fn describe() -> Value {
     description
 }
 
-/// Lists the codes that a problem may have.
+/// Lists all error codes in the schema of problems.
 fn list_codes(description: &mut Value) {
     let schemas = &mut description["components"]["schemas"];
-    let words = "The name of an error. It never changes.";
+    let words = "Stable error code.";
     schemas["ProblemCode"] = json!({ "type": "string", "description": words, "enum": codes::codes() });
     schemas["Problem"]["properties"]["code"] = json!({ "$ref": "#/components/schemas/ProblemCode" });
 }
 
-/// The head of the description.
+/// The general part of the description.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Corkboard",
-        description = "Working memory for LLM agents and for the people who work with them.\n\nEvery answer carries `rev`, the \
-                       revision of the space it speaks of. Errors are problems (RFC 9457) with a stable `code`.\n\nNames in \
-                       paths are percent-encoded, as in every URL: the key `a/b` is `a%2Fb`. The reference page does that by \
-                       itself: type names there as they are.",
+        description = "Working memory for LLM agents and for the people who work with them.\n\nEvery answer carries `rev`, \
+                       the current revision of its space. Errors are problem documents (RFC 9457) with a stable \
+                       `code`.\n\nNames in paths are percent-encoded, as in every URL: the key `a/b` is `a%2Fb`. The \
+                       reference page encodes names itself: enter them unencoded.",
         license(name = "MIT OR Apache-2.0"),
     ),
     components(schemas(corkboard::Problem)),
     modifiers(&SharedComponents),
     tags(
-        (name = "agents", description = "Whose memory there is, and what can be done to all of it"),
-        (name = "entries", description = "What an agent keeps under a key"),
-        (name = "notes", description = "What an agent noted, without a key"),
-        (name = "scopes", description = "Places within an agent's memory; what is not found in one is looked for around it"),
-        (name = "conversations", description = "A scratchpad for each conversation"),
-        (name = "memory", description = "To find what is known, hand it over, and compose it into a prompt"),
-        (name = "notebook", description = "What a model updates with a small text language"),
-        (name = "boards", description = "What agents and people who work on one thing share"),
+        (name = "agents", description = "Agents, and operations on their whole memory"),
+        (name = "entries", description = "JSON values that an agent stores under keys"),
+        (name = "notes", description = "Lines of text without a key"),
+        (name = "scopes", description = "Nested parts of an agent's memory; reads fall back to the parent scope"),
+        (name = "conversations", description = "An ephemeral scratchpad for each conversation"),
+        (name = "memory", description = "Search memory, hand it over, and compose it into a prompt"),
+        (name = "notebook", description = "Progress, learnings and snippets that a model updates with text commands"),
+        (name = "boards", description = "Working memory shared by the agents and people of one task set"),
         (name = "tasks", description = "A board's graph of tasks: claim, complete, review"),
         (name = "records", description = "A board's discoveries and artifacts"),
         (name = "people", description = "A board's decisions, nudges and approvals"),
-        (name = "learnings", description = "What a board taught, and where it goes"),
+        (name = "learnings", description = "Learnings of a board, and their promotion to cores"),
         (name = "cores", description = "Knowledge that outlives boards and agents"),
-        (name = "tools", description = "The same as tools of a language model"),
-        (name = "events", description = "What happens, as it happens"),
-        (name = "spaces", description = "Whole spaces, for clients that keep a copy: state, log, commands"),
-        (name = "access", description = "Who may do what"),
-        (name = "operations", description = "Whether the server is well"),
+        (name = "tools", description = "The tools for language models"),
+        (name = "events", description = "Live event streams"),
+        (name = "spaces", description = "State, log and commands of whole spaces, for clients that keep a copy"),
+        (name = "access", description = "Tokens, identity and signing in"),
+        (name = "operations", description = "Health checks, metrics and maintenance"),
     ),
     servers(
         (url = "/", description = "The server that serves this description"),
@@ -77,7 +77,7 @@ fn list_codes(description: &mut Value) {
 )]
 struct ApiHead;
 
-/// What the routes refer to.
+/// Adds the components that routes refer to.
 struct SharedComponents;
 
 impl Modify for SharedComponents {
@@ -99,18 +99,18 @@ fn operations(openapi: &mut utoipa::openapi::OpenApi) -> impl Iterator<Item = &m
     })
 }
 
-/// Says of every answer what it is, which the standard asks for and not every route does.
+/// Adds a description to responses without one, because the standard requires it.
 fn complete(openapi: &mut utoipa::openapi::OpenApi) {
     for (status, response) in operations(openapi).flat_map(|operation| &mut operation.responses.responses) {
         if let RefOr::T(response) = response
             && response.description.is_empty()
         {
-            response.description = if status == "201" { "It was made" } else { "What was asked for" }.into();
+            response.description = if status == "201" { "Created" } else { "Success" }.into();
         }
     }
 }
 
-/// Says of bodies that may be left out what they are if they are there: never null.
+/// Removes `null` from optional request bodies: a body may be omitted, but not null.
 fn without_null(openapi: &mut utoipa::openapi::OpenApi) {
     let bodies = operations(openapi).filter_map(|operation| match &mut operation.request_body {
         Some(RefOr::T(body)) => Some(body),
@@ -132,12 +132,12 @@ fn is_null(schema: &RefOr<Schema>) -> bool {
     matches!(schema, RefOr::T(Schema::Object(object)) if object.schema_type == SchemaType::Type(Type::Null))
 }
 
-/// Examples of answers, as a server gave them, by the schema of the answer. `make examples` collects them.
+/// Examples of answers by schema, recorded from a server by `make examples`.
 const EXAMPLES: &str = include_str!("examples.json");
 
-/// Gives every answer that is in the list its example.
+/// Adds the examples to the answers.
 fn give_examples(description: &mut Value) {
-    // What cannot be read gives none, and the test that looks for them says so.
+    // If the file cannot be parsed there are no examples, and the test for examples fails.
     let examples: BTreeMap<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
     let operations = description["paths"].as_object_mut().into_iter().flatten();
     let operations = operations.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
@@ -152,7 +152,7 @@ fn give_examples(description: &mut Value) {
     }
 }
 
-/// `make openapi` writes it anew.
+/// `make openapi` updates the file.
 #[test]
 fn the_description_that_is_served_is_that_of_the_routes() {
     let made = serde_json::to_string_pretty(&describe()).unwrap() + "\n";
@@ -164,7 +164,7 @@ fn the_description_that_is_served_is_that_of_the_routes() {
     let differs = made.lines().zip(kept.lines()).position(|(made, kept)| made != kept);
     assert!(
         made == kept,
-        "openapi.json differs from the routes at line {:?}: write it anew with `make openapi`",
+        "openapi.json differs from the routes at line {:?}: run `make openapi`",
         differs.map(|line| line + 1)
     );
 }

@@ -1,4 +1,4 @@
-//! Problems as answers (RFC 9457).
+//! Errors as HTTP responses: problem documents (RFC 9457).
 
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -11,25 +11,25 @@ use corkboard::{Error, ErrorKind, Problem, Refusal};
 
 use crate::openapi;
 
-/// The code of a body that is no JSON, or JSON of another shape.
+/// The code for a body that is not JSON, or JSON of the wrong shape.
 pub(crate) const BODY_JSON: &str = "body_json";
-/// The code of a body that is larger than the settings allow.
+/// The code for a body that is too large.
 pub(crate) const BODY_TOO_LARGE: &str = "body_too_large";
 
-/// The code of a problem, with the answer that tells it: the log tells it, too.
+/// Response extension with the problem's code, for the log.
 #[derive(Debug, Clone)]
 pub(crate) struct ProblemCode(pub(crate) String);
 
-/// Why a request was not answered as its caller hoped.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) struct HttpError {
     problem: Box<Problem>,
     retry_after: Option<u64>,
-    /// The version that the item has, if it was to have another; 0: there is no such item.
+    /// After a version conflict, the item's current version; 0 if the item does not exist.
     found_version: Option<u64>,
 }
 
-/// That an item was to have another version than it has, with the answer that tells it.
+/// Response extension that marks a version conflict.
 #[derive(Debug, Clone)]
 struct VersionConflict {
     problem: Box<Problem>,
@@ -49,7 +49,7 @@ impl HttpError {
         Self::new("not_found", ErrorKind::Gone, detail)
     }
 
-    /// It is the server's fault.
+    /// A defect of the server.
     pub(crate) fn broken(detail: impl Into<String>) -> Self {
         Self::new("broken", ErrorKind::Damaged, detail)
     }
@@ -58,7 +58,7 @@ impl HttpError {
         Self::new(code, ErrorKind::Denied, detail)
     }
 
-    /// Nobody can be seen behind the request.
+    /// The request has no valid token.
     pub(crate) fn unauthenticated(detail: impl Into<String>) -> Self {
         Self::denied("unauthenticated", detail).status(StatusCode::UNAUTHORIZED)
     }
@@ -80,7 +80,7 @@ impl HttpError {
         Self { problem, ..self }
     }
 
-    /// With one more thing that the caller needs to do better.
+    /// Adds a field with details to the problem.
     pub(crate) fn with(mut self, name: &str, value: Option<serde_json::Value>) -> Self {
         if let Some(value) = value {
             self.problem.details.insert(name.into(), value);
@@ -88,24 +88,24 @@ impl HttpError {
         self
     }
 
-    /// With what to do about it, after what went wrong.
+    /// Appends advice to the message.
     pub(crate) fn advise(mut self, advice: &str) -> Self {
         self.problem.detail = format!("{}. {advice}", self.problem.detail);
         self
     }
 
-    /// The problem as a part of an answer.
+    /// The problem, to embed in another response.
     pub(crate) fn into_problem(self) -> Problem {
         *self.problem
     }
 
-    /// A caller has used up a rate, and may try again after that many seconds.
+    /// The caller exceeded a rate limit and may retry after this many seconds.
     pub(crate) fn too_many(detail: String, seconds: u64) -> Self {
         let error = Self::new("too_many_requests", ErrorKind::Unavailable, detail);
         error.status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
     }
 
-    /// Too much at once: come back in so many seconds.
+    /// Sets `Retry-After`.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }
@@ -135,7 +135,8 @@ impl IntoResponse for HttpError {
     }
 }
 
-/// What is answered if a header was to compare the version: 412 instead of 409, with the version that is there.
+/// Turns a version conflict into 412 with the current version as `ETag`. For requests that named the version in a
+/// header.
 pub(crate) fn precondition_failed(response: Response) -> Response {
     let Some(VersionConflict { problem, found }) = response.extensions().get().cloned() else { return response };
     let error = HttpError::from(problem.with_status(StatusCode::PRECONDITION_FAILED.as_u16()));
@@ -189,14 +190,13 @@ impl From<ToolError> for HttpError {
     }
 }
 
-/// The problem without the store's own words, which may say where the store is and under which name it is used. They are for
-/// the log.
+/// Replaces error messages of the store, which can contain its address and user name. The full message goes to the log.
 fn discreet(problem: Problem, error: &Error) -> Problem {
     let detail = match error {
         Error::Store(StoreError::Unavailable(_) | StoreError::Url { .. }) => Some("the store is not available"),
         Error::Store(StoreError::NoSpace(_)) => Some("the store has no space left; nothing was written"),
         Error::Store(StoreError::OutcomeUnknown(_)) => Some("the outcome is unknown: the store did not answer"),
-        Error::Store(StoreError::Failed(_)) => Some("the store has ended"),
+        Error::Store(StoreError::Failed(_)) => Some("the store has stopped after an error"),
         _ => None,
     };
     match error.kind() {

@@ -1,4 +1,4 @@
-//! What a request says, with problems for what it says wrongly.
+//! Extractors whose rejections are problems.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -26,7 +26,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// A JSON body as it was sent, for those who read it themselves.
+/// A JSON body as bytes, for handlers that parse it themselves.
 pub(crate) struct JsonBytes(pub(crate) Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBytes {
@@ -42,14 +42,14 @@ impl<S: Send + Sync> FromRequest<S> for JsonBytes {
     }
 }
 
-/// What bytes of a body say. No JSON, JSON of another shape, and a field that nobody knows are problems of the same kind, which
-/// say where they are.
+/// Parses a body. Invalid JSON, JSON of the wrong shape and unknown fields are problems with the same code, which name
+/// the position.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HttpError> {
     let read = serde_json::from_slice::<Strict<T>>(bytes);
     read.map(|Strict(body)| body).map_err(|error| HttpError::invalid(BODY_JSON, error.to_string()))
 }
 
-/// What was read of a body, if its numbers are in range. A number that is not may be why it could not be read.
+/// Checks the numbers of a body first: one that is out of range can be the reason why it could not be parsed.
 fn in_range<T>(read: Result<T, HttpError>, json: &[u8], ranges: Option<&BodyRanges>) -> Result<T, HttpError> {
     ranges.map_or(Ok(()), |ranges| ranges.check(json))?;
     read
@@ -62,11 +62,11 @@ fn is_json(headers: &HeaderMap) -> Result<bool, HttpError> {
 }
 
 fn no_json() -> HttpError {
-    let detail = "the body is JSON: Content-Type: application/json";
+    let detail = "the body must be JSON: send Content-Type: application/json";
     HttpError::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
 }
 
-/// A JSON body of which everything may be left out, and so all of it. What is there is an object, and not null.
+/// A JSON body whose fields are all optional. The body may be omitted, but must not be `null`.
 pub(crate) struct OptionalBody<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
@@ -94,7 +94,7 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
         let (mut parts, body) = request.into_parts();
         let request_body = RequestBody::from_request_parts(&mut parts, state).await?;
         let bytes = request_body.read(Request::from_parts(parts, body)).await?;
-        // The body may have taken long to arrive.
+        // The token may have ended while the body arrived.
         if let Some(caller) = caller {
             caller.check_token().await?;
         }
@@ -102,7 +102,7 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     }
 }
 
-/// A plain text.
+/// A plain text body.
 pub(crate) struct Text(pub(crate) String);
 
 impl<S: Send + Sync> FromRequest<S> for Text {
@@ -112,17 +112,17 @@ impl<S: Send + Sync> FromRequest<S> for Text {
         let content_type = text(request.headers(), CONTENT_TYPE.as_str())?;
         if !content_type.is_none_or(|content_type| content_type.trim_start().to_ascii_lowercase().starts_with("text/"))
         {
-            let detail = "the body is a text: Content-Type: text/plain";
+            let detail = "the body must be plain text: send Content-Type: text/plain";
             return Err(HttpError::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
         let Raw(bytes) = Raw::from_request(request, state).await?;
-        let text =
-            String::from_utf8(bytes.into()).map_err(|_| HttpError::invalid("body_text", "the text is not UTF-8"))?;
+        let text = String::from_utf8(bytes.into())
+            .map_err(|_| HttpError::invalid("body_text", "the body is not valid UTF-8"))?;
         Ok(Self(text))
     }
 }
 
-/// What the path names, percent-decoded.
+/// The path's parameters, percent-decoded.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -134,7 +134,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// What stands after the question mark.
+/// The query's parameters.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -149,14 +149,16 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 /// A header as text.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, HttpError> {
     let value = single(headers, name)?.map(HeaderValue::to_str);
-    value.transpose().map_err(|_| HttpError::invalid("header", format!("the header {name} is no text")))
+    value
+        .transpose()
+        .map_err(|_| HttpError::invalid("header", format!("the header {name} contains characters other than ASCII")))
 }
 
-/// A header that may be sent once: with two, a proxy and this server could each believe another one.
+/// A header that may be sent only once: of two values, a proxy and this server could each use a different one.
 pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a HeaderValue>, HttpError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (_, Some(_)) => Err(HttpError::invalid("header", format!("the header {name} is sent more than once"))),
+        (_, Some(_)) => Err(HttpError::invalid("header", format!("send the header {name} only once"))),
         (value, None) => Ok(value),
     }
 }

@@ -1,4 +1,4 @@
-//! Connections on which nothing is asked are given up. HTTP/1.1 has a time limit for that in hyper; HTTP/2 has it here.
+//! Closes idle HTTP/2 connections. For HTTP/1.1, hyper has a timeout.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,25 +13,25 @@ use http_body_util::BodyExt;
 use tokio::sync::watch;
 use tower::{Service, ServiceExt};
 
-/// What is asked on one connection.
+/// Counts the requests of one connection.
 #[derive(Clone, Default)]
 pub(crate) struct ActiveRequests(Arc<watch::Sender<RequestCounts>>);
 
 #[derive(Clone, Copy, Default)]
 struct RequestCounts {
     begun: u64,
-    /// How many of them are not answered to the end.
-    under_way: u64,
+    /// Requests whose answers are not completely sent.
+    in_progress: u64,
 }
 
-/// A request that is under way until this is dropped.
+/// Counts a request as in progress until dropped.
 struct ActiveRequest(ActiveRequests);
 
 impl ActiveRequests {
     fn begin(&self) -> ActiveRequest {
         self.0.send_modify(|asked| {
             asked.begun += 1;
-            asked.under_way += 1;
+            asked.in_progress += 1;
         });
         ActiveRequest(self.clone())
     }
@@ -40,12 +40,12 @@ impl ActiveRequests {
         self.0.borrow().begun == 0
     }
 
-    /// Done when nothing was under way for so long.
+    /// Completes when no request was in progress for this long.
     pub(crate) async fn idle_for(&self, limit: Duration) {
         let mut asked = self.0.subscribe();
         loop {
-            // The sender is here, so that waiting does not fail.
-            let _ = asked.wait_for(|asked| asked.under_way == 0).await;
+            // `self` holds the sender, so waiting does not fail.
+            let _ = asked.wait_for(|asked| asked.in_progress == 0).await;
             if tokio::time::timeout(limit, asked.changed()).await.is_err() {
                 return;
             }
@@ -55,11 +55,11 @@ impl ActiveRequests {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        self.0.0.send_modify(|asked| asked.under_way -= 1);
+        self.0.0.send_modify(|asked| asked.in_progress -= 1);
     }
 }
 
-/// A service whose requests are counted until their answers are sent.
+/// A service that counts requests until their answers are sent.
 #[derive(Clone)]
 pub(crate) struct CountingService<S> {
     service: S,
@@ -87,12 +87,12 @@ where
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        let (service, under_way) = (self.service.clone(), self.requests.begin());
+        let (service, in_progress) = (self.service.clone(), self.requests.begin());
         Box::pin(async move {
             let response = service.oneshot(request).await?;
             Ok(response.map(|body| {
                 Body::new(body.map_frame(move |frame| {
-                    let _until_the_end = &under_way;
+                    let _held_until_sent = &in_progress;
                     frame
                 }))
             }))
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_is_idle_only_while_nothing_is_under_way() {
+    async fn a_connection_is_idle_only_while_no_request_is_in_progress() {
         let (requests, limit) = (ActiveRequests::default(), Duration::from_secs(30));
         assert!(requests.is_silent());
         requests.idle_for(limit).await;
@@ -116,7 +116,7 @@ mod tests {
             |requests: ActiveRequests, wait| async move { tokio::time::timeout(wait, requests.idle_for(limit)).await };
         waits(requests.clone(), Duration::from_secs(3600)).await.unwrap_err();
         drop(second);
-        // One that comes and goes meanwhile begins the time anew.
+        // A request in between restarts the time.
         let idle = tokio::spawn(waits(requests.clone(), Duration::from_secs(45)));
         tokio::time::sleep(Duration::from_secs(20)).await;
         drop(requests.begin());

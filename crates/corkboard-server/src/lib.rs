@@ -1,4 +1,4 @@
-//! Corkboard over HTTP. Adapters over the library, and nothing else: what may be done, and what happens then, is decided there.
+//! Corkboard over HTTP. The server only adapts the library, which decides everything about boards and memories.
 
 mod budget;
 mod caller;
@@ -52,7 +52,7 @@ use rate::Buckets;
 use response_budget::SentStates;
 use sign_in::Codes;
 
-/// What every request needs.
+/// The server's shared state. Clones are cheap and share it.
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<ServerShared>,
@@ -68,10 +68,10 @@ struct ServerShared {
     wrong_tokens: Buckets,
     budget: Budget,
     states: SentStates,
-    /// Snapshots are opened and sealed one at a time: each may take much memory and time.
+    /// Snapshots are opened and sealed one at a time: each can take much memory and time.
     snapshots: Arc<Semaphore>,
     meters: RequestMeters,
-    /// Told when streams are to end.
+    /// Becomes true when event streams must end.
     ending: watch::Sender<bool>,
     hub: SharedHub,
     tails: Tails,
@@ -109,12 +109,12 @@ impl Server {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The path of a link that signs a browser in, once, within an hour.
+    /// Creates a link that signs a browser in, once, within an hour. Returns its path.
     pub fn sign_in_path(&self) -> String {
         self.codes().issue(caller::admin())
     }
 
-    /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
+    /// Ends the event streams. [`serve`] does this on shutdown.
     pub fn end_streams(&self) {
         self.inner.ending.send_replace(true);
     }
@@ -123,9 +123,9 @@ impl Server {
         *self.inner.ending.borrow()
     }
 
-    /// Done when it is asked to end.
+    /// Completes when the server begins to shut down.
     async fn ended(&self) {
-        // The sender lives as long as this.
+        // The sender lives as long as `self`.
         let _ = self.inner.ending.subscribe().wait_for(|is_ending| *is_ending).await;
     }
 
@@ -133,12 +133,12 @@ impl Server {
         self.inner.streams.load(Ordering::Relaxed)
     }
 
-    /// How many bytes of requests and answers are held in memory now.
+    /// Bytes of requests and answers that are currently held in memory.
     pub fn buffered_bytes(&self) -> usize {
         self.budget().held()
     }
 
-    /// The most bytes of requests and answers that were ever held in memory at a time.
+    /// The largest value of [`Self::buffered_bytes`] so far.
     pub fn buffered_bytes_peak(&self) -> usize {
         self.budget().peak()
     }
@@ -151,7 +151,7 @@ impl Server {
         &self.inner.states
     }
 
-    /// Held by the snapshot that is opened or sealed.
+    /// Held while a snapshot is opened or sealed.
     fn snapshots(&self) -> &Arc<Semaphore> {
         &self.inner.snapshots
     }
@@ -196,7 +196,7 @@ impl Server {
         &self.inner.written
     }
 
-    /// How many wrong tokens each client address may send.
+    /// The rate limit for wrong tokens, by client address.
     fn wrong_tokens(&self) -> &Buckets {
         &self.inner.wrong_tokens
     }
@@ -210,12 +210,12 @@ impl Server {
     }
 }
 
-/// All routes, guarded.
+/// All routes, with authentication and limits.
 pub fn router(server: Server) -> Router {
     routes::all(server)
 }
 
-/// The description of all routes: OpenAPI 3.1.
+/// The OpenAPI 3.1 description of all routes.
 pub fn description() -> serde_json::Value {
     serde_json::from_slice(&openapi::description()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Connections are taken, encrypted or not, until the end is asked for, and what is under way is answered.
+//! Accepts connections, with or without TLS, until shutdown, and then answers the requests in progress.
 
 use std::future::Future;
 use std::io;
@@ -36,29 +36,29 @@ use crate::peer::Peer;
 use crate::write_timeout::WriteTimeout;
 use crate::{Server, Settings};
 
-/// How long a client may take to agree on keys.
+/// Time limit for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How often a client that says nothing is asked whether it is still there, and how long it may take to say so (HTTP/2).
+/// Interval of pings to a silent client, and time limit for its reply (HTTP/2).
 const PING: Duration = Duration::from_secs(30);
-/// So many are told at a time that there is no room for them; whoever comes after them waits outside.
+/// Maximum number of connections that are answered with 503 at a time. Further ones wait to be accepted.
 const REFUSALS: usize = 64;
-/// How long that may take.
+/// Time limit for refusing a connection.
 const REFUSING: Duration = Duration::from_secs(5);
-/// When those for whom there is no room may come back, in seconds.
-const COME_BACK: u64 = 5;
-/// The most bytes of a request's head, and of what a connection reads ahead (HTTP/1.1).
+/// `Retry-After` of a refused connection, in seconds.
+const REFUSED_RETRY_AFTER: u64 = 5;
+/// Maximum bytes of a request's head, and of a connection's read buffer (HTTP/1.1).
 const BUFFERED: usize = 128 * 1024;
-/// What HTTP/2 is called where keys are agreed on.
+/// The ALPN name of HTTP/2.
 const HTTP2: &[u8] = b"h2";
 
-/// The routes, with the address that requests come from.
+/// The routes, with the client address of the connection.
 type Routed = AddExtension<Router, Peer>;
 
 /// A certificate and its key, in PEM files.
 pub struct Tls(Arc<ServerConfig>);
 
 impl Tls {
-    /// Reads them. What is wrong is said of the file in which it is.
+    /// Reads the files. Errors name the file they are about.
     pub fn from_files(certificates: &Path, key: &Path) -> Result<Self, String> {
         let (certificate_file, key_file) = (certificates.display(), key.display());
         let chain = CertificateDer::pem_file_iter(certificates).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -66,13 +66,13 @@ impl Tls {
             Ok(chain) if chain.is_empty() => {
                 let holds_key = PrivateKeyDer::from_pem_file(certificates).is_ok();
                 let what =
-                    if holds_key { "there is a key in it, and no certificate" } else { "no certificate is in it" };
+                    if holds_key { "it contains a key but no certificate" } else { "it contains no certificate" };
                 return Err(format!("{certificate_file}: {what}"));
             }
             chain => chain.map_err(|error| format!("{certificate_file}: {error}"))?,
         };
         let key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
-            pem::Error::NoItemsFound => format!("{key_file}: no key is in it that is not encrypted"),
+            pem::Error::NoItemsFound => format!("{key_file}: it contains no unencrypted key"),
             other => format!("{key_file}: {other}"),
         })?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -90,8 +90,8 @@ impl Tls {
     }
 }
 
-/// Answers requests until `shutdown` is done. Then no connection is taken any more, streams of events end, and what is
-/// under way is answered, for as long as [`Settings::drain_timeout`](crate::Settings) allows.
+/// Serves requests until `shutdown` completes. Then it accepts no more connections, ends event streams, and finishes
+/// the requests in progress within [`Settings::drain_timeout`](crate::Settings).
 pub async fn serve(
     mut listener: TcpListener,
     tls: Option<Tls>,
@@ -120,7 +120,7 @@ pub async fn serve(
     loop {
         let next = async {
             let slot = slots.next().await;
-            // As axum's own listener does, this waits a moment when there are too many open files.
+            // Like axum's own listener, this pauses briefly after "too many open files".
             (slot, Listener::accept(&mut listener).await)
         };
         let (slot, (stream, peer)) = tokio::select! {
@@ -134,17 +134,17 @@ pub async fn serve(
         let router = Extension(Peer(peer.ip())).layer(if is_own { router.clone() } else { refusing.clone() });
         connections.spawn(async move {
             let (_open, _permit) = (OpenConnection::new(), permit);
-            // What is small is sent at once. A socket that cannot do that is slower, and that is all.
+            // Sends small packets at once. If the socket does not support that, it is only slower.
             let _ = stream.set_nodelay(true);
             let taken = if is_own {
                 handler.take(stream, router, limit).await
             } else {
                 refused_connection();
                 let refused = tokio::time::timeout(REFUSING, handler.take(stream, router, limit)).await;
-                refused.unwrap_or_else(|_| Err("there was no room for it, and it took long to hear of it".into()))
+                refused.unwrap_or_else(|_| Err("too many connections, and refusing this one took too long".into()))
             };
             if let Err(reason) = taken {
-                tracing::debug!(%peer, reason, "a connection ended before its time");
+                tracing::debug!(%peer, reason, "a connection failed");
             }
         });
     }
@@ -156,20 +156,20 @@ pub async fn serve(
     let mut cut = 0;
     if tokio::time::timeout(settings.drain_timeout, all_end).await.is_err() {
         cut = still_open(&mut connections);
-        tracing::warn!(cut, "some connections did not end in time, and are cut");
+        tracing::warn!(cut, "drain_timeout expired; closing the remaining connections");
     }
     connections.shutdown().await;
     tracing::info!(drained = open.saturating_sub(cut), cut, "ended");
     Ok(())
 }
 
-/// Room for so many connections, and for a few who are told that there is none.
+/// Permits for connections, and for a few more that are refused with 503.
 struct ConnectionSlots {
     own: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
 }
 
-/// A place that is free again when this is dropped.
+/// A permit that is returned when this is dropped.
 struct ConnectionSlot {
     is_own: bool,
     permit: Option<OwnedSemaphorePermit>,
@@ -181,9 +181,9 @@ impl ConnectionSlots {
         Self { own: Arc::new(own), refusals: Arc::new(Semaphore::new(REFUSALS)) }
     }
 
-    /// A place for whoever comes next, as soon as there is one.
+    /// Waits for a permit for the next connection.
     async fn next(&self) -> ConnectionSlot {
-        // Neither is ever closed.
+        // The semaphores are never closed.
         tokio::select! {
             biased;
             own = self.own.clone().acquire_owned() => ConnectionSlot { is_own: true, permit: own.ok() },
@@ -191,7 +191,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// The place of whoever came: one of their own if there is one by now.
+    /// Upgrades the permit of an accepted connection to a regular one if one is free by now.
     fn settle(&self, slot: ConnectionSlot) -> ConnectionSlot {
         if slot.is_own {
             return slot;
@@ -203,7 +203,7 @@ impl ConnectionSlots {
     }
 }
 
-/// How many have not ended. Those that have are counted until somebody looks.
+/// Counts the connections that have not ended, after removing finished tasks from the set.
 fn still_open(connections: &mut JoinSet<()>) -> usize {
     while connections.try_join_next().is_some() {}
     connections.len()
@@ -219,13 +219,13 @@ enum Protocol {
 struct ConnectionHandler {
     server: Server,
     acceptor: Option<TlsAcceptor>,
-    /// Told when connections are to end once what is under way is answered.
+    /// Becomes true when connections must close after the requests in progress.
     close: watch::Receiver<bool>,
 }
 
 impl ConnectionHandler {
-    /// Answers a connection's requests until it ends. What only some connections need has a place of its own, so that the
-    /// others, of which there are many, do not keep one free for it.
+    /// Answers a connection's requests until it ends. State that only TLS connections need is boxed, so that the many
+    /// others do not reserve memory for it.
     async fn take(&self, stream: TcpStream, router: Routed, limit: Duration) -> Result<(), String> {
         let Some(acceptor) = &self.acceptor else { return self.answer_http1(stream, router, limit).await };
         let (stream, protocol) = Box::pin(self.agree(acceptor, stream)).await?;
@@ -235,7 +235,7 @@ impl ConnectionHandler {
         }
     }
 
-    /// Agrees on keys. Whoever is slow at that keeps nobody waiting, not even the end.
+    /// Performs the TLS handshake. A slow client delays neither other connections nor the shutdown.
     async fn agree(
         &self,
         acceptor: &TlsAcceptor,
@@ -244,16 +244,16 @@ impl ConnectionHandler {
         let stream = tokio::select! {
             agreed = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)) => match agreed {
                 Ok(agreed) => agreed.map_err(|error| error.to_string())?,
-                Err(_) => return Err("it took too long".into()),
+                Err(_) => return Err("the TLS handshake timed out".into()),
             },
-            () = self.server.ended() => return Err("the server ends".into()),
+            () = self.server.ended() => return Err("the server is shutting down".into()),
         };
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP2);
         Ok((stream, if is_http2 { Protocol::Http2 } else { Protocol::Http1 }))
     }
 
-    /// Answers what is asked on a connection until it ends, or until nothing was asked for so long. To find out which HTTP it
-    /// speaks would mean to wait for the first bytes, however long that takes.
+    /// Answers the requests of a connection until it ends or is idle for too long. The protocol is fixed in advance: to
+    /// detect it, hyper would wait for the first bytes without a time limit.
     async fn answer_http1<S>(&self, stream: S, router: Routed, limit: Duration) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -282,21 +282,21 @@ impl ConnectionHandler {
             () = self.closing() => false,
             () = requests.idle_for(limit) => true,
         };
-        // Whoever never asked is not waited for.
+        // A client that never sent a request is not waited for.
         if requests.is_silent() {
-            return Err("nothing was asked".into());
+            return Err("no request was sent".into());
         }
         connection.as_mut().graceful_shutdown();
         if !is_idle {
             return connection.await.map_err(|error| error.to_string());
         }
-        let late = |_| "nothing was asked any more, and no end agreed on".to_owned();
+        let late = |_| "idle, and the client did not close the connection".to_owned();
         tokio::time::timeout(limit, connection).await.map_err(late)?.map_err(|error| error.to_string())
     }
 
-    /// Done when connections are to end.
+    /// Completes when connections must close.
     async fn closing(&self) {
-        // Whoever closes lives as long as the connections.
+        // The sender lives as long as the connections.
         let _ = self.close.clone().wait_for(|is_closing| *is_closing).await;
     }
 
@@ -305,10 +305,11 @@ impl ConnectionHandler {
     }
 }
 
-/// The answer to those for whom there is no room.
+/// The answer to a connection above the maximum.
 fn no_room(most: usize, settings: &Settings) -> Response {
-    let detail = format!("{most} connections are open, and no more are taken: come back in {COME_BACK} s");
-    let refused = HttpError::new("too_many_connections", ErrorKind::Unavailable, detail).retry_after(COME_BACK);
+    let detail = format!("all {most} connections are in use (connections): retry in {REFUSED_RETRY_AFTER} s");
+    let refused =
+        HttpError::new("too_many_connections", ErrorKind::Unavailable, detail).retry_after(REFUSED_RETRY_AFTER);
     let mut response = refused.into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     protect(&mut response, settings);

@@ -1,4 +1,4 @@
-//! What is counted in this process, in the words of Prometheus.
+//! The metrics of this process, in the format of Prometheus.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use parking_lot::RwLock;
 
-/// The bounds of what is measured in seconds.
+/// Histogram buckets for durations, in seconds.
 const SECONDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-/// How often samples are put into their buckets. Until then each takes room of its own.
+/// How often samples are moved into buckets. Until then, each takes memory.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 enum MetricKind {
@@ -20,8 +20,8 @@ enum MetricKind {
     Histogram,
 }
 
-/// Every metric of the process, and its help. Names of the specification (`agents.memory.working`) stay as they are there;
-/// all others begin with `corkboard`. For Prometheus, dots become underscores.
+/// All metrics with their help texts. Names from the specification (`agents.memory.working`) are kept; all others begin
+/// with `corkboard`. For Prometheus, dots become underscores.
 const METRICS: [(MetricKind, &str, &str); 19] = [
     (MetricKind::Gauge, "agents.memory.working.entries", "Entries of agents' memories that this process has loaded"),
     (MetricKind::Gauge, "agents.memory.working.scopes", "Scopes of agents' memories that this process has loaded"),
@@ -30,7 +30,7 @@ const METRICS: [(MetricKind, &str, &str); 19] = [
     (
         MetricKind::Counter,
         "agents.memory.working.scope_fallback_total",
-        "Reads of an entry that went on to a parent scope",
+        "Reads of an entry that fell back to a parent scope",
     ),
     (MetricKind::Counter, "corkboard.commits_total", "Commands that this process committed, by kind of space"),
     (MetricKind::Gauge, "corkboard.queued_commands", "Commands waiting to be committed"),
@@ -49,15 +49,16 @@ const METRICS: [(MetricKind, &str, &str); 19] = [
     (MetricKind::Gauge, "corkboard.http.event_streams", "Open event streams"),
     (MetricKind::Gauge, "corkboard.http.buffered_bytes", "Bytes in flight: requests and answers held in memory"),
     (MetricKind::Gauge, "corkboard.http.buffered_bytes_peak", "The most bytes in flight at once since the start"),
-    (MetricKind::Gauge, "corkboard.http.buffered_bytes_limit", "The maximum of bytes in flight (buffer_bytes)"),
+    (MetricKind::Gauge, "corkboard.http.buffered_bytes_limit", "The maximum number of bytes in flight (buffer_bytes)"),
 ];
 
-/// All that the process counts: requests, connections, and what the library tells of its stores and spaces.
+/// The metrics of the process: its requests, connections, stores and spaces.
 #[derive(Debug, Clone)]
 pub struct Metrics(PrometheusHandle);
 
 impl Metrics {
-    /// Counts from now on. Once per process, and before a Corkboard is opened: what was opened before is not counted.
+    /// Installs the global recorder. Call this once per process, before opening a Corkboard; earlier activity is not
+    /// counted.
     pub fn install() -> Result<Self, String> {
         let milliseconds = SECONDS.map(|seconds| seconds * 1000.0);
         let recorder = PrometheusBuilder::new()
@@ -82,13 +83,13 @@ impl Metrics {
         Ok(Self(handle))
     }
 
-    /// The metrics as text. What depends on the time is looked at now.
+    /// The metrics as text. Values that depend on the time are computed now.
     pub(crate) fn render(&self, corkboard: &Corkboard) -> String {
         gauge!("corkboard.expired_leases").set(corkboard.expired_leases() as f64);
         self.0.render()
     }
 
-    /// Keeps samples from piling up. Never done.
+    /// Moves samples into buckets periodically. Never returns.
     pub(crate) async fn keep(&self) {
         let mut ticks = tokio::time::interval(UPKEEP);
         loop {
@@ -98,7 +99,7 @@ impl Metrics {
     }
 }
 
-/// What the requests of one route with one status are counted by.
+/// Counts the requests of one route, method and status.
 pub(crate) struct RequestMeter {
     pub(crate) requests: Counter,
     pub(crate) seconds: Histogram,
@@ -107,7 +108,7 @@ pub(crate) struct RequestMeter {
 /// The meters of one route, by method and status.
 type OfRoute = HashMap<(&'static str, u16), Arc<RequestMeter>>;
 
-/// The meters of all routes, made when they are first needed: to name one costs more than to count.
+/// The meters of all routes, created on first use: looking one up by its labels costs more than counting.
 #[derive(Default)]
 pub(crate) struct RequestMeters(RwLock<HashMap<Box<str>, OfRoute>>);
 
@@ -126,12 +127,12 @@ impl RequestMeters {
     }
 }
 
-/// Counts a connection for which there was no room.
+/// Counts a connection that was refused because of the limit.
 pub(crate) fn refused_connection() {
     counter!("corkboard.http.connections_refused_total").increment(1);
 }
 
-/// Something that is open, and counted for as long.
+/// Counts a connection as open until dropped.
 pub(crate) struct OpenConnection(Gauge);
 
 impl OpenConnection {

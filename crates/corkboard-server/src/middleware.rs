@@ -1,5 +1,5 @@
-//! What every request passes on its way to a route: it is observed, limited in size and time, and
-//! guarded. What comes back is compressed if that was asked for.
+//! The steps before every route: logging, limits on size and time, and authentication. The answer is compressed if the
+//! client accepts that.
 
 use axum::extract::{Request, State};
 use axum::http::HeaderValue;
@@ -11,11 +11,11 @@ use tracing::Instrument;
 use crate::observe::RequestLog;
 use crate::{Server, Settings, compress, cross_origin, guard, time_limit};
 
-/// For a year, browsers reach the server by https alone.
+/// Browsers use only https for a year.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 pub(crate) async fn pass(State(server): State<Server>, request: Request, next: Next) -> Response {
-    // Pipelined requests are otherwise answered in one turn, and other connections wait for all of them.
+    // Otherwise pipelined requests are answered in one turn, and other connections wait for all of them.
     tokio::task::yield_now().await;
     let observed = RequestLog::new(&request);
     let (page, accepted) = (cross_origin::page(&request, server.settings()), compress::accepted(&request));
@@ -26,7 +26,7 @@ pub(crate) async fn pass(State(server): State<Server>, request: Request, next: N
     compress::compress(server.budget(), observed.answered(&server, response), accepted).await
 }
 
-/// Says how browsers must treat an answer: as what its content type says, and under TLS as one that comes by https alone.
+/// Adds security headers: browsers must not guess the content type and, with TLS, must use only https.
 pub(crate) fn protect(response: &mut Response, settings: &Settings) {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -1,4 +1,4 @@
-//! What a request was, how it ended and how long it took: in the log and in the metrics.
+//! Logs and counts every request: what it was, how it ended, and how long it took.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,16 +11,16 @@ use tracing::Span;
 use crate::Server;
 use crate::error::ProblemCode;
 
-/// The header that names a request in the log, in what comes and in what is answered.
+/// The header with a request's ID, in requests and answers. The log contains the same ID.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// No longer id is taken from outside.
+/// Maximum length of an ID that the client chose.
 const LONGEST_ID: usize = 128;
 
-/// Methods that are counted under their own names. There are as many others as a caller cares to make up.
+/// Methods that are counted by name. All others are counted together, because clients can invent any number of them.
 static METHODS: [Method; 7] =
     [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::HEAD, Method::OPTIONS];
 
-/// Who was refused, if anybody could be seen behind the request.
+/// Response extension with the refused caller, if the token was valid.
 #[derive(Debug, Clone)]
 pub(crate) struct Principal(pub(crate) Arc<str>);
 
@@ -28,7 +28,7 @@ pub(crate) struct RequestLog {
     began: Instant,
     id: String,
     method: &'static str,
-    /// The route, not the path: paths hold names, and there are as many as there are entries.
+    /// The route, not the path: paths contain names, so there would be as many as there are entries.
     route: Option<MatchedPath>,
     span: Span,
 }
@@ -40,13 +40,13 @@ impl RequestLog {
         let method = known.map_or("other", Method::as_str);
         let route = request.extensions().get::<MatchedPath>().cloned();
         let id = request_id(request);
-        // Of the highest level, so that whatever is logged has it. The rest is told with the outcome: a field of a span is
-        // written for every request, whether anything is logged or not. It is plain, and need not be escaped.
+        // The highest level, so that every log line has the ID. Other fields are logged with the outcome, because a
+        // span's fields are formatted for every request. The ID needs no escaping.
         let span = tracing::error_span!("request", %id);
         Self { began, id, method, route, span }
     }
 
-    /// What is logged within says of which request.
+    /// Log lines within this span carry the request's ID.
     pub(crate) fn span(&self) -> Span {
         self.span.clone()
     }
@@ -73,7 +73,7 @@ impl RequestLog {
     }
 }
 
-/// The caller's name for the request if it can be logged as it is, or one of ours.
+/// The client's ID if it is safe to log, otherwise a new one.
 fn request_id(request: &Request) -> String {
     let given = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let is_plain = |id: &&str| {

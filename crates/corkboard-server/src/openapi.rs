@@ -1,4 +1,4 @@
-//! The description that the server serves, and the problems that every route may answer.
+//! The OpenAPI description that the server serves, and the problems that every route can answer.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -17,7 +17,7 @@ const COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json
 pub(crate) fn description() -> Bytes {
     static JSON: LazyLock<Bytes> = LazyLock::new(|| {
         let mut json = Vec::new();
-        // The build script wrote it; a test reads it.
+        // The build script wrote it, and a test decompresses it.
         let _ = GzDecoder::new(COMPRESSED).read_to_end(&mut json);
         json.into()
     });
@@ -34,7 +34,7 @@ pub(crate) fn has_code(code: &str) -> bool {
     CODES.iter().any(|known| known == code)
 }
 
-/// The types that the description gives the events of a kind of space.
+/// The event types of a kind of space, read from the description.
 pub(crate) fn event_types(kind: SpaceKind) -> &'static [String] {
     static TYPES: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| {
         let described: serde_json::Value = serde_json::from_slice(&description()).unwrap_or_default();
@@ -57,29 +57,29 @@ pub(crate) fn event_types(kind: SpaceKind) -> &'static [String] {
 }
 
 pub(crate) const PROBLEMS: [(&str, &str); 13] = [
-    ("400", "The request makes no sense"),
-    ("401", "No token, or one that is not valid"),
-    ("403", "Not allowed"),
-    ("404", "There is no such thing, or no more"),
-    ("409", "Someone else was first, or it does not fit what is there"),
+    ("400", "The request is invalid"),
+    ("401", "The token is missing or invalid"),
+    ("403", "Permission denied"),
+    ("404", "Not found, or deleted"),
+    ("409", "Conflict with the current state"),
     (
         "412",
-        "`If-Match` or `If-None-Match` does not hold: the item has another version. `current` is what is there now, `ETag` its version",
+        "The version does not match `If-Match` or `If-None-Match`; `current` is the current item, `ETag` its version",
     ),
     ("413", "The body is too large"),
-    ("415", "The body is not JSON"),
-    ("422", "A limit is reached"),
+    ("415", "Unsupported `Content-Type`"),
+    ("422", "A limit is exceeded"),
     ("429", "Too many requests"),
-    ("500", "Something is broken"),
-    ("503", "Trying again later may help"),
-    ("504", "It may or may not have happened"),
+    ("500", "The server or the stored data is defective"),
+    ("503", "Temporarily unavailable; retry later"),
+    ("504", "The outcome is unknown: the request may or may not have taken effect"),
 ];
 
 pub(crate) fn problem_name(status: &str) -> String {
     format!("Problem{status}")
 }
 
-/// What every guarded route may answer instead.
+/// The error responses of every authenticated route.
 pub(crate) struct Problems;
 
 impl IntoResponses for Problems {

@@ -1,5 +1,5 @@
-//! What a route takes, by its description: the names of its query parameters, its conditions, and the ranges of its numbers.
-//! Anything else is refused, so that nothing is ignored or changed silently, and the description is complete.
+//! Checks requests against the API description: query parameters, condition headers, and ranges of numbers. Anything
+//! that the description does not list is refused, so nothing is ignored silently, and the description is complete.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,13 +15,14 @@ use crate::condition::IF_REV;
 use crate::error::HttpError;
 use crate::openapi;
 
-/// The headers that are conditions of a write. One that a route does not take is refused: whoever sends it relies on it.
+/// Headers that are conditions of a write. A route refuses those that it does not support, because the client relies on
+/// them.
 const CONDITIONS: [&str; 5] = ["Idempotency-Key", "If-Match", "If-None-Match", "Cork-Orchestrator", "Cork-Claim"];
 
-/// By path and method. Read from the description when the first request needs it.
+/// By path and method. Parsed from the description on first use.
 static ROUTES: LazyLock<HashMap<String, HashMap<String, RouteParameters>>> = LazyLock::new(described);
 
-/// What a route takes.
+/// The parameters of a route.
 struct RouteParameters {
     query: Vec<(String, NumberRange)>,
     headers: Vec<String>,
@@ -29,7 +30,7 @@ struct RouteParameters {
     body: BodyRanges,
 }
 
-/// The smallest and the largest value of a number, where the description says so.
+/// The minimum and maximum of a number, as far as the description states them.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct NumberRange {
@@ -37,14 +38,14 @@ struct NumberRange {
     maximum: Option<f64>,
 }
 
-/// The numbers of a body that may be out of range.
+/// The ranges of the numeric fields of a body.
 #[derive(Default)]
 pub(crate) struct BodyRanges(HashMap<String, NumberRange>);
 
-/// Refuses a request with a parameter or a condition that its route does not take, or with a number out of range.
+/// Refuses a request with a parameter or condition that its route does not support, or a number out of range.
 pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
     let has_query = request.uri().query().is_some_and(|query| !query.is_empty());
-    // Reads may have any header: clients send the same ones with every request.
+    // Reads may have any condition header: clients send the same headers with every request.
     let has_conditions = !request.method().is_safe() && conditions(request.headers()).next().is_some();
     if !has_query && !has_conditions {
         return Ok(());
@@ -68,12 +69,12 @@ pub(crate) fn body_ranges(request: &Request) -> Option<&'static BodyRanges> {
     RouteParameters::of(request).map(|route| &route.body).filter(|BodyRanges(ranges)| !ranges.is_empty())
 }
 
-/// The paths of all routes, as the description has them: with names in braces.
+/// The paths of all routes as in the description, with parameters in braces.
 pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
     ROUTES.keys().map(String::as_str)
 }
 
-/// The methods that a path takes.
+/// The methods of a path.
 pub(crate) fn methods(path: &str) -> Vec<&'static str> {
     let mut methods: Vec<&str> = ROUTES.get(path).into_iter().flatten().map(|(method, _)| method.as_str()).collect();
     methods.sort_unstable();
@@ -85,11 +86,14 @@ fn conditions(headers: &HeaderMap) -> impl Iterator<Item = &'static str> {
 }
 
 fn not_taken(what: &str) -> HttpError {
-    HttpError::invalid("condition", format!("this route does not take the {what}: nothing was done. Send it without"))
+    HttpError::invalid(
+        "condition",
+        format!("this route does not support the {what}; nothing was changed. Remove it and retry"),
+    )
 }
 
 impl RouteParameters {
-    /// None for pages and files, which are not described and take anything.
+    /// None for pages and files, which are not in the description and accept anything.
     fn of(request: &Request) -> Option<&'static Self> {
         let path = request.extensions().get::<MatchedPath>()?;
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
@@ -103,12 +107,12 @@ impl RouteParameters {
             }
             let taken: Vec<&str> = self.query.iter().map(|(name, _)| name.as_str()).collect();
             let detail = match taken.as_slice() {
-                [] => format!("unknown parameter `{name}`: this route takes none"),
-                taken => format!("unknown parameter `{name}`: this route takes `{}`", taken.join("`, `")),
+                [] => format!("unknown parameter `{name}`: this route has no parameters"),
+                taken => format!("unknown parameter `{name}`: must be one of `{}`", taken.join("`, `")),
             };
             return Err(HttpError::invalid("query", detail));
         };
-        // The route refuses what is not a number.
+        // The route itself refuses values that are not numbers.
         value
             .parse()
             .ok()
@@ -124,7 +128,7 @@ impl NumberRange {
         if is_within {
             return Ok(());
         }
-        let error = HttpError::invalid("out_of_range", format!("{name} is {given}: it must be {self}"));
+        let error = HttpError::invalid("out_of_range", format!("{name} is {given}; it must be {self}"));
         let bound = |bound: Option<f64>| bound.and_then(|bound| serde_json::from_str(&bound.to_string()).ok());
         let error = error.with("parameter", Some(name.into())).with("value", serde_json::from_str(given).ok());
         Err(error.with("minimum", bound(self.minimum)).with("maximum", bound(self.maximum)))
@@ -146,14 +150,14 @@ impl BodyRanges {
     /// Refuses a JSON object with a number out of range.
     pub(crate) fn check(&self, json: &[u8]) -> Result<(), HttpError> {
         let mut wrong = Ok(());
-        // What is not a JSON object is somebody else's to refuse.
+        // The route itself refuses a body that is not a JSON object.
         let _ = BodyNumbers { ranges: self, wrong: &mut wrong }
             .deserialize(&mut serde_json::Deserializer::from_slice(json));
         wrong
     }
 }
 
-/// Reads the numbers of an object that have a range, and passes over the rest.
+/// Checks the numbers of an object that have a range, and skips the rest.
 struct BodyNumbers<'a> {
     ranges: &'a BodyRanges,
     wrong: &'a mut Result<(), HttpError>,
@@ -206,7 +210,7 @@ fn described() -> HashMap<String, HashMap<String, RouteParameters>> {
     paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
 }
 
-/// What is read of the description.
+/// The parts of the description that are used here.
 #[derive(Default, Deserialize)]
 struct Description {
     paths: HashMap<String, HashMap<String, DescribedOperation>>,
@@ -258,7 +262,7 @@ struct DescribedSchema {
 }
 
 impl DescribedComponents {
-    /// The ranges of the fields of a body itself. The library checks what is deeper.
+    /// The ranges of a body's top-level fields. The library checks nested ones.
     fn ranges(&self, schema: &DescribedSchema) -> HashMap<String, NumberRange> {
         let named = schema.reference.as_deref().and_then(|path| path.strip_prefix("#/components/schemas/"));
         let parts = named.and_then(|name| self.schemas.get(name)).into_iter().chain(&schema.parts);

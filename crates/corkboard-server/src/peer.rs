@@ -1,4 +1,4 @@
-//! The address that a request comes from.
+//! The network address that sent a request.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::Extensions;
 use axum::http::request::Parts;
 
-/// The address of the other end of a connection: the client's, or its proxy's.
+/// The remote address of a connection: the client's, or its proxy's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
@@ -16,7 +16,7 @@ impl Peer {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
-    /// What its wrong tokens are counted under. One customer usually has all of an IPv6 /64, so that is one client.
+    /// Key for counting wrong tokens. A customer usually has a whole IPv6 /64, so that counts as one client.
     pub(crate) fn client(self) -> String {
         match self.0.to_canonical() {
             IpAddr::V4(address) => address.to_string(),

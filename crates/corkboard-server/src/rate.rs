@@ -1,4 +1,4 @@
-//! How often somebody may ask, and how much they may write.
+//! Rate limits for requests and written bytes, as token buckets.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use parking_lot::Mutex;
 
-/// How many requests fit into one burst.
+/// The number of requests in a burst.
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
-/// How many of them are left.
+/// How many of them remain.
 const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
-/// In how many seconds all of them are there again.
+/// Seconds until the bucket is full again.
 const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// What each caller may use: so much at once, refilled steadily.
+/// A rate limit per caller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// At once.
+    /// Amount available at once.
     pub burst: f64,
-    /// In a second, for as long as one likes.
+    /// Amount refilled per second.
     pub per_second: f64,
 }
 
-/// What each caller has left.
+/// The buckets of all callers.
 pub(crate) struct Buckets {
     rate: Rate,
     left: Mutex<HashMap<Arc<str>, Bucket>>,
@@ -41,12 +41,13 @@ impl Buckets {
         Self { rate, left: Mutex::default() }
     }
 
-    /// Takes so much from what a caller has left and says how much that is then, or in how many seconds there will be enough.
+    /// Takes an amount from the caller's bucket. Returns the remaining amount, or the seconds to wait until there is
+    /// enough.
     pub(crate) fn take(&self, caller: &str, amount: f64, now: Instant) -> Result<f64, u64> {
         let mut buckets = self.left.lock();
         let Some(bucket) = self.of(&mut buckets, caller, now) else { return Ok(self.rate.burst) };
         let left = bucket.refilled(self.rate, now);
-        // Whoever asks for more than ever fits at once gets it when everything is there.
+        // An amount larger than a burst needs a full bucket.
         let needed = amount.min(self.rate.burst);
         if left < needed {
             return Err(((needed - left) / self.rate.per_second).ceil().max(1.0) as u64);
@@ -55,10 +56,10 @@ impl Buckets {
         Ok(left - amount)
     }
 
-    /// Says in the headers of an answer how much is left to whoever asked.
+    /// Adds the rate limit headers to an answer.
     pub(crate) fn show(&self, left: f64, response: &mut Response) {
         let Rate { burst, per_second } = self.rate;
-        // More than ever fits at once may have been taken.
+        // Negative after an amount larger than a burst.
         let left = left.max(0.0);
         let values = [(LIMIT, burst), (REMAINING, left.floor()), (RESET, ((burst - left) / per_second).ceil())];
         for (name, value) in values {
@@ -66,8 +67,8 @@ impl Buckets {
         }
     }
 
-    /// Takes so much, whether it is there or not: what was used already is paid for by whatever comes next. A negative amount
-    /// is given back.
+    /// Takes an amount unconditionally: for usage that already happened, later requests wait. A negative amount is
+    /// given back.
     pub(crate) fn charge(&self, caller: &str, amount: f64, now: Instant) {
         let mut buckets = self.left.lock();
         if let Some(bucket) = self.of(&mut buckets, caller, now) {
@@ -75,10 +76,10 @@ impl Buckets {
         }
     }
 
-    /// The caller's bucket, which is there.
+    /// The caller's bucket, created if missing. Never none.
     fn of<'b>(&self, buckets: &'b mut HashMap<Arc<str>, Bucket>, caller: &str, now: Instant) -> Option<&'b mut Bucket> {
         if !buckets.contains_key(caller) {
-            // A full bucket says no more than none.
+            // A full bucket equals none, so it can be dropped.
             if buckets.len().is_power_of_two() {
                 buckets.retain(|_, bucket| bucket.refilled(self.rate, now) < self.rate.burst);
             }
@@ -104,20 +105,20 @@ mod tests {
     const RATE: Rate = Rate { burst: 3.0, per_second: 2.0 };
 
     #[test]
-    fn a_burst_is_let_through_and_then_as_much_as_is_refilled() {
+    fn a_burst_is_allowed_and_then_what_was_refilled() {
         let (buckets, start) = (Buckets::new(RATE), Instant::now());
         for _ in 0..3 {
             assert!(buckets.take("ada", 1.0, start).is_ok());
         }
         assert_eq!(buckets.take("ada", 1.0, start), Err(1));
-        assert_eq!(buckets.take("bob", 1.0, start), Ok(2.0), "everybody has a bucket of their own");
+        assert_eq!(buckets.take("bob", 1.0, start), Ok(2.0), "each caller has a bucket");
         let later = start + Duration::from_millis(500);
         assert_eq!(buckets.take("ada", 1.0, later), Ok(0.0));
         assert_eq!(buckets.take("ada", 1.0, later), Err(1));
     }
 
     #[test]
-    fn more_than_ever_fits_is_let_through_once_and_paid_for_later() {
+    fn an_amount_larger_than_a_burst_is_allowed_once_and_delays_later_ones() {
         let (buckets, start) = (Buckets::new(RATE), Instant::now());
         assert_eq!(buckets.take("ada", 9.0, start), Ok(-6.0));
         assert_eq!(buckets.take("ada", 1.0, start), Err(4));
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_stay_away_are_forgotten() {
+    fn full_buckets_are_dropped() {
         let (buckets, start) = (Buckets::new(RATE), Instant::now());
         for name in 0..64 {
             buckets.take(&format!("caller {name}"), 1.0, start).unwrap_or_default();

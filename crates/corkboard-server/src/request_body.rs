@@ -1,4 +1,4 @@
-//! Reads a request's body, and holds what it takes of the server's budget until the request is answered.
+//! Reads a request's body and charges it to the server's memory budget until the request is answered.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::Server;
 use crate::budget::{Charge, SMALL};
 use crate::error::{BODY_TOO_LARGE, HttpError};
 
-/// The memory that one parsed JSON value takes besides its text.
+/// Memory for one parsed JSON value, in addition to its text.
 const VALUE: usize = 32;
 
 /// How the body of one request is read. Clones belong to the same request.
@@ -23,7 +23,7 @@ const VALUE: usize = 32;
 pub(crate) struct RequestBody {
     server: Server,
     principal: Arc<str>,
-    /// Whether the announced length was taken from the principal's byte rate already.
+    /// Whether the announced length was already taken from the principal's byte rate.
     is_paid: bool,
     held: Arc<Mutex<Vec<Charge>>>,
 }
@@ -37,7 +37,7 @@ impl RequestBody {
         &self.principal
     }
 
-    /// Takes more of the budget for what becomes of the body.
+    /// Charges more bytes for data made from the body.
     pub(crate) async fn charge(&self, bytes: usize) -> Result<(), HttpError> {
         let mut charge = self.server.budget().charge(&self.principal);
         charge.grow(bytes).await.map_err(|full| full.for_body())?;
@@ -45,8 +45,9 @@ impl RequestBody {
         Ok(())
     }
 
-    /// The whole body, charged before it is read: up to [`SMALL`] bytes as they arrive, and beyond that the announced length,
-    /// or the most that it can be. Many bodies at once would otherwise take all the room, and none could be read to its end.
+    /// Reads the whole body and charges it first. Up to [`SMALL`] bytes are charged as they arrive. A larger body is
+    /// charged at once, with its announced length or its maximum. Otherwise many bodies together could use up the
+    /// budget, and none could be read to its end.
     pub(crate) async fn read(&self, request: Request) -> Result<Bytes, HttpError> {
         let budget = self.server.budget();
         let announced = request.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
@@ -57,7 +58,7 @@ impl RequestBody {
             let Ok(data) = frame.map_err(broken_off)?.into_data() else { continue };
             if !self.is_paid {
                 let taken = self.server.written().take(&self.principal, data.len() as f64, Instant::now());
-                taken.map_err(|seconds| too_many(&self.principal, "sends too much", seconds))?;
+                taken.map_err(|seconds| too_many(&self.principal, "sent too many bytes", seconds))?;
             }
             let whole = read.len() + data.len();
             if whole > charge.bytes() {
@@ -82,16 +83,16 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestBody {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, HttpError> {
-        // The guard puts it there.
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| HttpError::broken("nobody reads this route's bodies"))
+        // The guard inserted it.
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| HttpError::broken("the route has no request body reader"))
     }
 }
 
 pub(crate) fn too_many(who: &str, what: &str, seconds: u64) -> HttpError {
-    HttpError::too_many(format!("{who} {what}: come back in {seconds} s"), seconds)
+    HttpError::too_many(format!("{who} {what}: retry in {seconds} s"), seconds)
 }
 
-/// The body ended before its end, or is longer than it may be.
+/// The error for a body that was cut off or is too large.
 fn broken_off(error: axum::Error) -> HttpError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(error) = cause {

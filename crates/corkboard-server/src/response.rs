@@ -17,7 +17,7 @@ pub(crate) const REV: HeaderName = HeaderName::from_static("cork-rev");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const USUAL_BYTES: usize = 512;
 
-/// What most handlers return.
+/// The result of most handlers.
 pub(crate) type RevResult<T> = Result<RevResponse<T>, HttpError>;
 
 /// JSON with the revision of the space that it is about, in the body and in a header.
@@ -33,12 +33,12 @@ impl<T> RevResponse<T> {
         Self { status: StatusCode::OK, body, rev, version: None }
     }
 
-    /// With the version of the one thing that it is about, as `ETag`.
+    /// Sets `ETag` to the version of the item.
     pub(crate) fn version(self, version: u64) -> Self {
         Self { version: Some(version), ..self }
     }
 
-    /// The response with its body as it is: a body that has the revision already, or that is not JSON.
+    /// Sends the body unchanged: for a body that already contains the revision, or is not JSON.
     pub(crate) fn whole(self) -> Response
     where
         T: IntoResponse,
@@ -55,7 +55,7 @@ impl<T> RevResponse<T> {
         Self { status: StatusCode::CREATED, ..self }
     }
 
-    /// With "304 Not Modified" and no body, if the caller has that version.
+    /// Answers 304 without a body if the caller has this version.
     pub(crate) fn unless(self, seen: &Seen) -> Self {
         match self.version {
             Some(version) if seen.has(version) => Self { status: StatusCode::NOT_MODIFIED, ..self },
@@ -78,7 +78,7 @@ impl<T> ItemsBody<T> {
         Self { items: items.into_iter().collect(), next: None }
     }
 
-    /// The same page with something else for each item.
+    /// Converts each item.
     pub(crate) fn map<U>(self, show: impl FnMut(T) -> U) -> ItemsBody<U> {
         ItemsBody { items: self.items.into_iter().map(show).collect(), next: self.next }
     }
@@ -122,7 +122,7 @@ pub(crate) struct ClearedBody {
 pub(crate) struct WithRev<T> {
     #[serde(flatten)]
     body: T,
-    /// The revision of the space that it speaks of.
+    /// Current revision of the space.
     rev: u64,
 }
 
@@ -134,7 +134,7 @@ impl<T: Serialize> IntoResponse for RevResponse<T> {
         }
         let mut json = Vec::with_capacity(USUAL_BYTES);
         let written = serde_json::to_writer(&mut json, &body).map_err(|error| error.to_string());
-        // All that does not depend on the type is compiled once.
+        // The rest does not depend on the type and is compiled once.
         match written.and_then(|()| with_rev(json, rev)) {
             Ok(json) => with_headers((status, [(CONTENT_TYPE, JSON)], json).into_response(), rev, version),
             Err(reason) => HttpError::broken(reason).into_response(),
@@ -142,10 +142,10 @@ impl<T: Serialize> IntoResponse for RevResponse<T> {
     }
 }
 
-/// A JSON object with one field more. To have serde flatten the body takes longer than all the rest of the writing.
+/// Adds `rev` to a JSON object. This is much faster than `#[serde(flatten)]`.
 fn with_rev(mut json: Vec<u8>, rev: u64) -> Result<Vec<u8>, String> {
     if json.pop() != Some(b'}') {
-        return Err("only objects have room for a revision".into());
+        return Err("the body of a response with a revision must be an object".into());
     }
     let comma = if json.len() > 1 { "," } else { "" };
     write!(json, "{comma}\"rev\":{rev}}}").map_err(|error| error.to_string())?;

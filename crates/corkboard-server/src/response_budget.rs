@@ -1,4 +1,4 @@
-//! Answers, charged to the server's budget until their last byte is sent.
+//! Charges answers to the server's memory budget until their last byte is sent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 use crate::budget::{Budget, BudgetExceeded, SMALL};
 use crate::error::HttpError;
 
-/// Answers up to this size, about that of a problem, are sent even if there is no room for them: health checks among them.
+/// Answers up to this size, such as problems and health checks, are sent even if the budget is full.
 const TINY: usize = 1024;
 
-/// Charges an answer, or replaces it by a problem if there is no room for it. Streams of events charge each event themselves.
+/// Charges an answer, or replaces it with a problem if the budget is full. Event streams charge each event themselves.
 pub(crate) async fn hold(budget: &Budget, principal: &Arc<str>, is_safe: bool, response: Response) -> Response {
     let bytes = match response.body().size_hint().exact() {
         Some(bytes) if bytes > 0 && response.extensions().get::<Charged>().is_none() => bytes,
@@ -24,7 +24,7 @@ pub(crate) async fn hold(budget: &Budget, principal: &Arc<str>, is_safe: bool, r
     };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut charge = budget.charge(principal);
-    // A large answer takes its memory already, so it must not wait.
+    // A large answer already uses its memory, so it must not wait.
     let charged = if bytes <= SMALL { charge.grow(bytes).await } else { charge.try_grow(bytes) };
     if let Err(full) = charged {
         if bytes <= TINY {
@@ -48,15 +48,15 @@ fn refused(full: BudgetExceeded, bytes: usize, is_safe: bool) -> HttpError {
     HttpError::new("outcome_unknown", ErrorKind::Unknown, detail)
 }
 
-/// Marks an answer whose bytes are charged already.
+/// Marks an answer whose bytes are already charged.
 #[derive(Clone)]
 struct Charged;
 
-/// The states of spaces that are being sent. Those who read the same revision share its bytes.
+/// Space states that are being sent. Requests for the same revision share the bytes.
 #[derive(Default)]
 pub(crate) struct SentStates {
     sent: Mutex<HashMap<SpaceId, SentState>>,
-    /// One state is encoded at a time: until then nobody knows how large it is.
+    /// One state is encoded at a time, because its size is unknown until then.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -66,11 +66,11 @@ struct SentState {
     bytes: Weak<Bytes>,
 }
 
-/// A space's state as it is sent.
+/// A space's state in the form in which it is sent.
 pub(crate) struct StateResponse(Bytes);
 
 impl SentStates {
-    /// The state of a space as JSON, charged to whoever asks first.
+    /// The state of a space as JSON. It is charged to the first principal that requests it.
     pub(crate) async fn of(
         &self,
         log: &SpaceLog,
@@ -81,7 +81,7 @@ impl SentStates {
         if let Some(state) = state {
             return Ok(state);
         }
-        // Wait for room before the work, not with the result of it in memory.
+        // Wait for free budget before the work, not while holding the result in memory.
         budget.charge(principal).grow(size).await.map_err(|full| full.for_answer(size))?;
         let _turn = self.turn.lock().await;
         let (state, size) = self.find(log).await?;
@@ -104,7 +104,7 @@ impl SentStates {
         Ok(StateResponse::new(bytes))
     }
 
-    /// The state if it is being sent at its present revision; otherwise how large it was when it was last sent.
+    /// The state if it is being sent at its current revision; otherwise its size when last sent.
     async fn find(&self, log: &SpaceLog) -> Result<(Option<StateResponse>, usize), HttpError> {
         let head = log.head().await?;
         let sent = self.sent.lock();
@@ -115,7 +115,7 @@ impl SentStates {
 }
 
 fn written(document: &StateDocument) -> Result<Bytes, HttpError> {
-    // The rest of the document is two heads.
+    // Besides the state, the document contains two heads.
     let capacity = document.state.as_ref().map_or(0, |state| state.get().len()) + 512;
     let mut json = Vec::with_capacity(capacity);
     serde_json::to_writer(&mut json, document).map_err(|error| HttpError::broken(error.to_string()))?;
@@ -128,7 +128,7 @@ impl StateResponse {
     }
 }
 
-/// Keeps the bytes findable for as long as somebody is sent them.
+/// Keeps the bytes shareable while they are being sent.
 struct SharedBytes(Arc<Bytes>);
 
 impl AsRef<[u8]> for SharedBytes {

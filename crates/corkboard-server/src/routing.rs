@@ -1,4 +1,5 @@
-//! Routes with their annotations. Tests make the OpenAPI description from them; none of the code for that is in the program.
+//! Routes with their annotations. Tests generate the OpenAPI description from them. The program itself does not contain
+//! that code.
 
 use std::pin::Pin;
 
@@ -16,11 +17,11 @@ use utoipa_axum::PathItemExt;
 
 use crate::Server;
 
-/// Routes, and how to describe them.
+/// Routes with their descriptions.
 #[derive(Default)]
 pub(crate) struct Routes(Vec<Route>);
 
-/// One handler.
+/// A handler with its path and methods.
 pub(crate) struct Route {
     path: String,
     methods: Vec<HttpMethod>,
@@ -32,7 +33,7 @@ pub(crate) struct Route {
     schemas: fn(&mut Vec<(String, RefOr<Schema>)>),
 }
 
-/// A handler as a plain function: axum's routing code is then compiled once, not once per handler.
+/// A handler as a function pointer, so that axum's routing code is compiled once and not for each handler.
 #[derive(Clone, Copy)]
 struct ErasedHandler(fn(Request, Server) -> ResponseFuture);
 
@@ -83,7 +84,7 @@ impl Routes {
         self
     }
 
-    /// Describes all of these routes under a tag.
+    /// Sets the tag of all these routes.
     pub(crate) fn tag(mut self, tag: &'static str) -> Self {
         self.0.iter_mut().for_each(|route| route.tags = vec![tag]);
         self
@@ -95,7 +96,7 @@ impl Routes {
         })
     }
 
-    /// Adds the description of these routes to a description.
+    /// Adds these routes to a description.
     #[cfg(test)]
     pub(crate) fn description(self, mut head: OpenApi) -> OpenApi {
         let mut all = Vec::new();
@@ -110,7 +111,7 @@ impl Routes {
     }
 }
 
-/// Routes of handlers that `utoipa::path` describes.
+/// Creates routes from handlers with a `utoipa::path` annotation.
 macro_rules! routes {
     ($($handler:ident),+ $(,)?) => {
         $crate::routing::Routes::from([$(utoipa_axum::paste! {

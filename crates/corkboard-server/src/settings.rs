@@ -1,4 +1,4 @@
-//! What a server is told when it starts.
+//! The server's settings.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -9,23 +9,23 @@ use secrecy::SecretString;
 use crate::metrics::Metrics;
 use crate::rate::Rate;
 
-/// Who is let in.
+/// How requests are authenticated.
 #[derive(Debug, Clone)]
 pub enum Access {
-    /// Whoever comes with a token: one of the store's, or this one, which may do everything.
+    /// A token is required: one from the store, or the admin token.
     Tokens {
-        /// The token that may do everything, if there is one besides the store's.
+        /// An admin token that is not in the store.
         admin: Option<SecretString>,
     },
-    /// Everybody, as an admin. For servers that only this machine can reach.
+    /// No token is required, and every caller is an admin. For servers that only this machine can reach.
     Open,
 }
 
-/// A setting by which nothing could ever work.
+/// A setting with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongSetting {
     pub setting: &'static str,
-    /// What is wrong, and what is taken.
+    /// Why the value is invalid, and what is expected.
     pub message: String,
 }
 
@@ -39,43 +39,43 @@ impl std::error::Error for WrongSetting {}
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who is let in.
+    /// How requests are authenticated.
     pub access: Access,
-    /// The names by which it may be called, besides `localhost` and loopback addresses: a request with another `Host` is
-    /// refused, so that no web page can reach it by a name of its own.
+    /// Host names of the server, besides `localhost` and loopback addresses. A request with another `Host` is refused,
+    /// so that no web page can reach the server through its own domain (DNS rebinding).
     pub hosts: Vec<String>,
-    /// The web pages that may call it, besides its own.
+    /// Origins of web pages that may call the server, besides its own.
     pub origins: Vec<String>,
-    /// The most connections at a time. Whoever comes when there are as many is told to come back.
+    /// Maximum number of connections. Further ones get 503 and are closed.
     pub connections: usize,
     pub body_bytes: usize,
-    /// The most bytes of requests and answers that are held in memory at a time. A request that does not fit is answered with
-    /// 503 after a short wait. One principal may hold up to 7/16 of it.
+    /// Maximum bytes of requests and answers held in memory. A request that does not fit is answered with 503 after a
+    /// short wait. One principal may hold up to 7/16 of them.
     pub buffer_bytes: usize,
-    /// How long a request may take, waiting for a task aside.
+    /// Time limit for a request, in addition to waiting for an event or a task.
     pub request_timeout: Duration,
-    /// How long a client may take to say what it wants: a request's head, from its first byte or the end of the one before.
+    /// Time limit for receiving a request's head, from its first byte or the end of the previous request.
     pub header_timeout: Duration,
-    /// How long a server that is to end waits for what is under way.
+    /// How long the server waits for requests in progress when it shuts down.
     pub drain_timeout: Duration,
     pub requests: Rate,
     pub written_bytes: Rate,
-    /// How many wrong tokens each client address may send: an IPv4 address, or the first 64 bits of an IPv6 address. Beyond
-    /// that only tokens that the server already knows are accepted from there.
+    /// Rate of wrong tokens per client: an IPv4 address, or the first 64 bits of an IPv6 address. Above it, only tokens
+    /// that the server already knows are accepted from that client.
     pub wrong_tokens: Rate,
-    /// How often a stream of events shows that it is there.
+    /// Interval of heartbeats in event streams.
     pub heartbeat: Duration,
-    /// A connection to which nothing could be written for so long is given up.
+    /// Close a connection if the client reads nothing for this long.
     pub stalled_after: Duration,
-    /// The most events of all spaces that are held for those who follow them all.
+    /// Maximum number of events buffered for streams of all spaces.
     pub events_held: usize,
-    /// For how long they are held when nobody follows.
+    /// How long they are buffered after the last stream ended.
     pub events_linger: Duration,
-    /// Whether connections are encrypted: cookies are then kept from others.
+    /// Whether clients connect with TLS. Cookies are then `Secure`.
     pub is_tls: bool,
-    /// What is counted in this process, for `/metrics`. Nothing: there is no such route.
+    /// The process's metrics, for `/metrics`. Without them, the route does not exist.
     pub metrics: Option<Metrics>,
-    /// Whether `/metrics` is for everybody who reaches the server. Otherwise it needs a token, as everything does.
+    /// Whether `/metrics` needs no token.
     pub are_metrics_public: bool,
 }
 
@@ -85,16 +85,16 @@ impl Settings {
             access,
             hosts: Vec::new(),
             origins: Vec::new(),
-            // A connection is an open file, of which a process may seldom have less than 20,000.
+            // Each connection is an open file; processes can usually open at least 20,000.
             connections: 16_384,
-            // A command may have 4 MiB; JSON escapes take room too.
+            // A command may have 4 MiB; escaping in JSON adds to that.
             body_bytes: 8 * 1024 * 1024,
             buffer_bytes: 256 * 1024 * 1024,
             request_timeout: Duration::from_secs(60),
             header_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(30),
             requests: Rate { burst: 2_000.0, per_second: 1_000.0 },
-            // A gigabyte an hour, and a quarter of that at once.
+            // 1 GiB per hour, and a quarter of that at once.
             written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
             wrong_tokens: Rate { burst: 100.0, per_second: 1.0 },
             heartbeat: Duration::from_secs(15),
@@ -107,7 +107,7 @@ impl Settings {
         }
     }
 
-    /// The same with hosts and origins as browsers write them. What no browser would ever write is refused.
+    /// Normalizes hosts and origins to the form that browsers send. Refuses values that no browser would send.
     pub fn checked(self) -> Result<Self, WrongSetting> {
         let all = |setting, texts: &[String], read: fn(&str) -> Result<String, String>| {
             let read: Result<Vec<_>, _> = texts.iter().map(|text| read(text)).collect();
@@ -119,7 +119,7 @@ impl Settings {
     }
 }
 
-/// A name or an address, as it stands in the header `Host`, its port aside.
+/// Normalizes a host name or address to the form in the `Host` header, without the port.
 fn host(text: &str) -> Result<String, String> {
     let name = text.trim().to_ascii_lowercase();
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(&name);
@@ -131,15 +131,14 @@ fn host(text: &str) -> Result<String, String> {
     if name.split('.').all(is_label) {
         return Ok(name);
     }
-    let taken =
-        "a name or an address alone, without scheme, port or path: memory.example.org, 192.0.2.7, [2001:db8::7]";
-    Err(format!("{text:?} is not what a server is called by: it takes {taken}"))
+    let taken = "a name or an address without scheme, port or path: memory.example.org, 192.0.2.7, [2001:db8::7]";
+    Err(format!("invalid host {text:?}: expected {taken}"))
 }
 
-/// A page's scheme, name and port, as they stand in the header `Origin`.
+/// Normalizes a page's scheme, host and port to the form in the `Origin` header.
 fn origin(text: &str) -> Result<String, String> {
-    let taken = "scheme, name and, if it is not the usual one, port: https://app.example.org, http://localhost:3000";
-    let wrong = || format!("{text:?} is not where a web page comes from: it takes {taken}");
+    let taken = "scheme, host and, unless it is the default, port: https://app.example.org, http://localhost:3000";
+    let wrong = || format!("invalid origin {text:?}: expected {taken}");
     let (scheme, rest) = text.trim().split_once("://").ok_or_else(wrong)?;
     let scheme = scheme.to_ascii_lowercase();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_as_browsers_write_them_or_refused() {
+    fn hosts_are_normalized_or_refused() {
         let taken = [
             ("Memory.Example.ORG", "memory.example.org"),
             ("memory", "memory"),
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_as_browsers_write_them_or_refused() {
+    fn origins_are_normalized_or_refused() {
         let taken = [
             ("https://two.example/", "https://two.example"),
             ("HTTPS://THREE.example", "https://three.example"),

@@ -1,4 +1,4 @@
-//! A person signs in: with a link, whose code works once, or with a token. Either becomes a cookie.
+//! Browser sign-in: with a link, whose code works once, or with a token. Both set a cookie.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,20 +27,20 @@ use crate::peer::Peer;
 use crate::routing::{Routes, routes};
 use crate::sign_in_page::page_or_problem;
 
-/// The cookie that holds a browser's token; the port follows.
+/// Name of the cookie that holds a browser's token; the port is appended.
 const SESSION: &str = "cork_session";
 /// How long a browser stays signed in.
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
-/// For how long a link can be used: it may stand in a log that others read later.
+/// How long a link works. It may be kept in a log that others can read later.
 const LINK_LASTS: Duration = Duration::from_secs(60 * 60);
 
 const FORM_BYTES: usize = 1024;
 
-/// Codes of links that were not used yet.
+/// Codes of links that have not been used yet.
 #[derive(Default)]
 pub(crate) struct Codes(Mutex<HashMap<String, Invitation>>);
 
-/// Whom a link signs in.
+/// Who is signed in by a link, and until when.
 struct Invitation {
     actor: Actor,
     until: Instant,
@@ -53,7 +53,7 @@ impl Invitation {
 }
 
 impl Codes {
-    /// The path of a link that works once, for a while.
+    /// Creates a link that works once, for a limited time, and returns its path.
     pub(crate) fn issue(&self, actor: Actor) -> String {
         let code = uuid::Uuid::new_v4().simple().to_string();
         let path = format!("/sign-in?code={code}");
@@ -76,8 +76,8 @@ pub(crate) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct SignIn {
-    /// The code of a link: of the one that the server printed, or of one that an admin asked for. A browser without one is
-    /// shown where to get it.
+    /// Code from a link: the one that the server printed, or one that an admin requested. Without a code, a browser
+    /// sees a page that explains where to get one.
     code: Option<String>,
 }
 
@@ -87,7 +87,7 @@ struct SignIn {
     path = "/sign-in",
     security(()),
     params(SignIn),
-    responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
+    responses((status = 303, description = "Signed in; redirects to the dashboard"), Problems)
 )]
 async fn open_sign_in_link(
     State(server): State<Server>,
@@ -97,7 +97,7 @@ async fn open_sign_in_link(
     headers: HeaderMap,
     Query(query): Query<SignIn>,
 ) -> Result<Response, HttpError> {
-    // Programs that show a preview of a link send HEAD: the link must still work when its reader opens it.
+    // Link previews send HEAD. The link must still work when its reader opens it.
     if method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
     }
@@ -113,15 +113,15 @@ async fn open_sign_in_link(
     let why = match query.code {
         Some(_) => {
             count_wrong_token(&server, peer)?;
-            "this link was used already, is older than an hour, or is of an earlier start of the server; `cork token link` \
-             makes another, and so does a new start"
+            "this link has been used, has expired, or is from before the server was restarted; `cork token link` \
+             creates a new one, and so does restarting the server"
         }
-        None => "a link that signs in has a code",
+        None => "the sign-in link has no code",
     };
     Ok(page_or_problem(&Method::GET, &headers, HttpError::unauthenticated(why)))
 }
 
-/// What the sign-in page sends.
+/// The form of the sign-in page.
 #[derive(Deserialize, ToSchema)]
 struct TokenForm {
     /// The token to sign in with.
@@ -130,7 +130,7 @@ struct TokenForm {
 
 /// Sign a browser in with a token.
 ///
-/// Taken from the server's own page alone. The cookie is good for as long as the token is, and 12 hours at most.
+/// Accepted only from the server's own page. The cookie lasts as long as the token, at most 12 hours.
 #[utoipa::path(
     post,
     path = "/sign-in",
@@ -140,29 +140,32 @@ struct TokenForm {
         content_type = "application/x-www-form-urlencoded",
         example = json!({"token": "cork_…"})
     ),
-    responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
+    responses((status = 303, description = "Signed in; redirects to the dashboard"), Problems)
 )]
 async fn create_session(State(server): State<Server>, mut request: Request) -> Result<Response, HttpError> {
     let (peer, uri, headers) = (Peer::of(request.extensions()), request.uri().clone(), request.headers().clone());
-    // Otherwise a page elsewhere could sign its reader in as somebody else, and see what they write then.
+    // Otherwise a page of another origin could sign its reader in as someone else, and see what they write.
     if !is_of_own_page(&uri, &headers, server.settings()) {
-        return Err(HttpError::denied("origin", "a form is taken from this server's own page alone (Origin)"));
+        return Err(HttpError::denied(
+            "origin",
+            "the sign-in form is accepted only from this server's own page (Origin)",
+        ));
     }
     DefaultBodyLimit::max(FORM_BYTES).apply(&mut request);
     let Raw(body) = Raw::from_request(request, &server).await?;
-    let no_form = || HttpError::invalid("body", "the body is a form with one field: token=…");
+    let no_form = || HttpError::invalid("body", "invalid body: expected a form with one field: token=…");
     let form = std::str::from_utf8(&body).map_err(|_| no_form())?;
-    // A form is written as a query is.
+    // A form has the syntax of a query.
     let form: Uri = format!("/?{form}").parse().map_err(|_| no_form())?;
     let axum::extract::Query(form) = axum::extract::Query::<TokenForm>::try_from_uri(&form).map_err(|_| no_form())?;
     let secret = SecretString::from(form.token.trim());
     match whose(&server, peer, secret.expose_secret()).await? {
-        // The cookie is the token itself, so that it is revoked with it.
+        // The cookie holds the token itself: revoking the token ends the session.
         Some(caller) if caller.token().is_some() => Ok(signed_in(&server, &uri, &headers, &secret)),
         Some(caller) => Ok(signed_in(&server, &uri, &headers, &begin(&server, caller.actor().clone()).await?)),
         None => {
             let error = HttpError::unauthenticated("this token is unknown, revoked or expired");
-            // Whoever sends a form looks at a page.
+            // A form is sent by a browser, which shows a page.
             Ok(page_or_problem(&Method::GET, &headers, error))
         }
     }
@@ -172,13 +175,13 @@ async fn create_session(State(server): State<Server>, mut request: Request) -> R
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"path": "/sign-in?code=4ZJ3NQ7M2W6K5XRT"}))]
 struct LinkBody {
-    /// Where it leads on this server. It works once, for an hour.
+    /// Path on this server. It works once, within an hour.
     path: String,
 }
 
-/// Make a link that signs a browser in.
+/// Create a link that signs a browser in.
 ///
-/// As the admin who asks for it. It works once, within an hour, at this server. For admins.
+/// The browser is signed in as the calling admin. The link works once, within an hour, on this server. Admins only.
 #[utoipa::path(
     post,
     path = "/v1/sign-in-links",
@@ -191,14 +194,14 @@ async fn create_sign_in_link(
     let actor = caller.actor();
     if actor.role != Role::Admin {
         let Actor { principal, role, .. } = actor;
-        let detail = format!("{principal} is {} {role}: links to sign in are for admins", role.article());
+        let detail = format!("{principal} is {} {role}: only admins can create sign-in links", role.article());
         return Err(HttpError::denied("role_denied", detail));
     }
     let path = server.codes().issue(actor.clone());
     Ok((StatusCode::CREATED, Json(LinkBody { path })))
 }
 
-/// A token for a browser of somebody who may do everything.
+/// Creates a token for the browser of an admin.
 async fn begin(server: &Server, actor: Actor) -> Result<SecretString, HttpError> {
     let request = TokenRequest {
         principal: actor.principal,
@@ -217,7 +220,7 @@ fn signed_in(server: &Server, uri: &Uri, headers: &HeaderMap, secret: &SecretStr
     let cookie = format!("{name}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
     match HeaderValue::from_str(&cookie) {
         Ok(cookie) => ([(SET_COOKIE, cookie)], to_dashboard()).into_response(),
-        Err(_) => HttpError::broken("no cookie could be made").into_response(),
+        Err(_) => HttpError::broken("the session cookie could not be created").into_response(),
     }
 }
 
@@ -228,14 +231,14 @@ fn to_dashboard() -> Response {
 /// The token in a browser's cookie.
 pub(crate) fn session(server: &Server, uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let name = cookie_name(server, uri, headers);
-    // A browser may send one header for each (HTTP/2).
+    // A browser may send one header for each cookie (HTTP/2).
     let cookies = headers.get_all(COOKIE).into_iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
     pairs.find(|(found, _)| *found == name).map(|(_, secret)| secret.to_owned())
 }
 
-/// Browsers keep cookies by name of the host, whatever its port: servers on several ports would sign each other out. An
-/// encrypted server's cookie is set by nobody else (`__Host-`).
+/// Browsers keep cookies by host name, regardless of the port: without the port in the name, servers on several ports
+/// would sign each other out. With TLS, the prefix `__Host-` keeps others from setting the cookie.
 fn cookie_name(server: &Server, uri: &Uri, headers: &HeaderMap) -> String {
     let prefix = if server.settings().is_tls { "__Host-" } else { "" };
     let port = host_of(uri, headers).and_then(|host| host.rsplit_once(':')).map(|(_, port)| port);
@@ -252,7 +255,7 @@ mod tests {
     use super::*;
     use crate::{Access, Settings};
 
-    /// The link that is printed at the start is one like any other.
+    /// Also covers the link that is printed at startup, which is created the same way.
     #[tokio::test(start_paused = true)]
     async fn a_link_works_once_and_for_an_hour() {
         let corkboard = Corkboard::open("memory:").await.unwrap();
@@ -261,9 +264,9 @@ mod tests {
         let (one, other) = (server.sign_in_path(), server.sign_in_path());
         tokio::time::advance(LINK_LASTS - Duration::from_secs(1)).await;
         assert_eq!(redeem(&one).map(|actor| actor.role), Some(Role::Admin));
-        assert_eq!(redeem(&one), None, "it was used");
+        assert_eq!(redeem(&one), None, "already used");
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(redeem(&other), None, "it is too old");
+        assert_eq!(redeem(&other), None, "expired");
         corkboard.close().await.unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! What a person sees who is not signed in: why, and how to get in. One page without scripts, and without anything from
-//! elsewhere.
+//! The page that a browser shows to a person who is not signed in. It has no scripts and loads nothing from other
+//! servers.
 
 use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_FRAME_OPTIONS,
@@ -12,7 +12,7 @@ use crate::guard::NO_TOKEN;
 
 const HTML: &str = "text/html";
 
-/// The page for whoever looks at it in a browser, the problem for everybody else.
+/// The sign-in page for browsers, the problem for other clients.
 pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, error: HttpError) -> Response {
     if *method != Method::GET || !error.is_unauthenticated() || !prefers_html(headers) {
         return error.into_response();
@@ -26,7 +26,7 @@ pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, error: HttpE
             "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         ),
         (X_FRAME_OPTIONS, "DENY"),
-        // A form says from which page it comes only if the page may be told at all.
+        // Browsers send a form's `Origin` only if the referrer policy permits it.
         (REFERRER_POLICY, "same-origin"),
     ];
     let mut response = (StatusCode::UNAUTHORIZED, headers, page(error.detail())).into_response();
@@ -34,7 +34,7 @@ pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, error: HttpE
     response
 }
 
-/// Whether HTML is asked for by name, and nothing of ours more so.
+/// Whether `Accept` names HTML and does not prefer JSON.
 fn prefers_html(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT).into_iter().filter_map(|accept| accept.to_str().ok());
     let (mut html, mut json) = (0.0, 0.0);
@@ -53,7 +53,7 @@ fn prefers_html(headers: &HeaderMap) -> bool {
 
 fn page(why: &str) -> String {
     let why = match why {
-        // The title says it to a person.
+        // The page's heading already says this.
         NO_TOKEN => String::new(),
         why => {
             let why = why.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -80,15 +80,15 @@ input {{ width: 100%; box-sizing: border-box; margin-bottom: .75rem; }}
 <body>
 <main>
 <h1>You are not signed in</h1>
-{why}<p>Open the link that <code>cork serve</code> printed when it started; it works once, within an hour. An admin gets
-another by <code>cork token link</code>, and a new start prints one. Or sign in with a token, as
-<code>cork token create</code> prints it:</p>
+{why}<p>Open the link that <code>cork serve</code> printed when it started; it works once, within an hour. To get
+another, ask an admin to run <code>cork token link</code>, or restart the server. Or sign in with a token from
+<code>cork token create</code>:</p>
 <form method="post" action="/sign-in">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" required autofocus>
 <button type="submit">Sign in</button>
 </form>
-<p>Signed in just now? <a href="/">Go on</a>.</p>
+<p>Just signed in? <a href="/">Continue</a>.</p>
 </main>
 </body>
 </html>
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn html_is_for_those_who_ask_for_it_by_name() {
+    fn the_page_is_sent_only_if_accept_names_html() {
         let asks =
             |accept: &'static str| prefers_html(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]));
         let browsers = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_text() {
+    fn the_message_is_escaped() {
         assert!(page("<script>&").contains("says: &lt;script&gt;&amp;."));
         assert!(!page(NO_TOKEN).contains("says"));
     }

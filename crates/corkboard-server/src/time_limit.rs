@@ -1,4 +1,4 @@
-//! No request is worked on for ever, and none is begun that brings more than is allowed.
+//! Limits the time and the body size of every request.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use corkboard::ErrorKind;
 use crate::Server;
 use crate::error::{BODY_TOO_LARGE, HttpError};
 
-/// What somebody who waits for news or for a task may take besides: no route waits longer.
+/// Extra time for requests that wait for an event or a task. No route waits longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// Lets a request through for as long as it may take. An answer that goes on and on, as events do, has begun by then.
+/// Runs a request with its time limit. The limit ends when the answer begins, so event streams are not cut off.
 pub(crate) async fn limit<A: Future<Output = Response>>(
     server: &Server,
     mut request: Request,
@@ -23,10 +23,10 @@ pub(crate) async fn limit<A: Future<Output = Response>>(
     let settings = server.settings();
     let (bytes, allowed) = (request.body().size_hint().lower(), settings.body_bytes);
     if bytes > allowed as u64 {
-        let detail = format!("the body has {bytes} bytes, and {allowed} are allowed");
+        let detail = format!("the body has {bytes} bytes; the maximum is {allowed} (body_bytes)");
         return HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE).into_response();
     }
-    // Whoever does not say how much it will be is stopped when it is too much.
+    // A body without an announced length is cut off when it exceeds the limit.
     DefaultBodyLimit::max(allowed).apply(&mut request);
     let waits = if is_meant_to_wait(&request) { LONGEST_WAIT } else { Duration::ZERO };
     let method = request.method().clone();
@@ -36,7 +36,7 @@ pub(crate) async fn limit<A: Future<Output = Response>>(
     }
 }
 
-/// Whether somebody asked to be kept waiting: for a log to grow, or for a task.
+/// Whether the request may wait for the log to grow (`wait_s`) or for a task (`claim`).
 fn is_meant_to_wait(request: &Request) -> bool {
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let asks = |query: &str| query.split('&').any(|pair| pair.starts_with("wait_s="));
@@ -44,10 +44,10 @@ fn is_meant_to_wait(request: &Request) -> bool {
 }
 
 fn late(method: &Method, limit: Duration) -> HttpError {
-    let took = format!("this took longer than {} s", limit.as_secs_f64());
+    let took = format!("the request took longer than {} s", limit.as_secs_f64());
     if method.is_safe() {
         return HttpError::new("timeout", ErrorKind::Unavailable, took);
     }
-    // What was begun goes on.
-    HttpError::new("outcome_unknown", ErrorKind::Unknown, format!("{took}: it may or may not happen yet"))
+    // The command still runs to its end.
+    HttpError::new("outcome_unknown", ErrorKind::Unknown, format!("{took}; it may still take effect"))
 }

@@ -1,4 +1,4 @@
-//! Connections whose other end takes nothing are given up, so that whoever vanished without a word holds nothing for ever.
+//! Closes connections whose client reads nothing, so that a vanished client does not hold resources forever.
 
 use std::io;
 use std::pin::Pin;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A connection that is given up once nothing could be written for so long.
+/// A connection whose writes fail if the client reads nothing for longer than `limit`.
 pub(crate) struct WriteTimeout<C> {
     connection: C,
     limit: Duration,
-    /// Runs while something waits to be written.
+    /// Runs while bytes wait to be written.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -23,7 +23,7 @@ impl<C> WriteTimeout<C> {
 }
 
 impl<C: AsyncWrite + Unpin> WriteTimeout<C> {
-    /// Writes, or fails if that was tried in vain for too long.
+    /// Writes, or fails if no write succeeded within the limit.
     fn write<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -36,7 +36,7 @@ impl<C: AsyncWrite + Unpin> WriteTimeout<C> {
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(self.limit)));
         ready!(stalled.as_mut().poll(context));
         self.stalled = None;
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other end takes nothing")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")))
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_takes_something_is_waited_for_and_whoever_does_not_is_given_up() {
+    async fn a_write_fails_only_if_the_client_reads_nothing_within_the_limit() {
         let (near, mut far) = tokio::io::duplex(8);
         let mut connection = WriteTimeout::new(near, Duration::from_millis(20));
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! Answers to requests that meet no route: what is wrong with the path or the method, and what would be right.
+//! Answers requests that match no route, with advice on the path or the method.
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
@@ -7,20 +7,20 @@ use corkboard::ErrorKind;
 use crate::error::HttpError;
 use crate::parameters::{methods, paths};
 
-/// What every path of the API begins with.
+/// The prefix of every API path.
 const VERSION: &str = "/v1";
-/// Parameters that may hold a slash.
+/// Path parameters whose value may contain a slash.
 const WITH_SLASH: [&str; 3] = ["{key}", "{name}", "{conversation}"];
 
-/// No route has the path.
+/// 404 for a path that no route has.
 pub(crate) async fn unknown_path(request: Request) -> HttpError {
     let path = request.uri().path();
     let advice = advice(path, &|path| paths().any(|route| matches(route, path)));
-    let detail = format!("no route has the path {path}: {}", advice.unwrap_or_else(|| "/docs shows all routes".into()));
+    let detail = format!("unknown path {path}: {}", advice.unwrap_or_else(|| "see /docs for all routes".into()));
     HttpError::new("unknown_route", ErrorKind::Gone, detail)
 }
 
-/// A route has the path, but not the method. `Allow` names those that it has; axum adds it.
+/// 405 for a method that the path does not support. axum adds the `Allow` header.
 pub(crate) async fn unknown_method(request: Request) -> HttpError {
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let methods = methods(path).join(", ");
@@ -32,7 +32,7 @@ pub(crate) async fn unknown_method(request: Request) -> HttpError {
     HttpError::invalid("method", detail).status(StatusCode::METHOD_NOT_ALLOWED)
 }
 
-/// What to do about a path that no route has.
+/// Suggests a correct path.
 fn advice(path: &str, is_route: &impl Fn(&str) -> bool) -> Option<String> {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let single = format!("/{}", segments.join("/"));
@@ -46,7 +46,7 @@ fn advice(path: &str, is_route: &impl Fn(&str) -> bool) -> Option<String> {
     }
     let versioned = format!("{VERSION}{single}");
     if is_route(&versioned) {
-        return Some(format!("the path begins with {VERSION}: {versioned}"));
+        return Some(format!("start the path with {VERSION}: {versioned}"));
     }
     let encoded = paths().filter_map(|route| encoded(route, &segments)).max_by_key(|(literals, _)| *literals);
     encoded.map(|(_, encoded)| format!("percent-encode the slashes in a name (%2F): {encoded}"))
@@ -59,7 +59,8 @@ fn matches(route: &str, path: &str) -> bool {
         && route.zip(path).all(|(of_route, given)| of_route.starts_with('{') && !given.is_empty() || of_route == given)
 }
 
-/// A path that a route would have if one of its names were percent-encoded, and how many segments of the route are words.
+/// The path that matches a route if one of its names is percent-encoded, and the number of literal segments in the
+/// route.
 fn encoded(route: &str, given: &[&str]) -> Option<(usize, String)> {
     let route: Vec<&str> = route.split('/').skip(1).collect();
     let at = route.iter().rposition(|segment| WITH_SLASH.contains(segment))?;
@@ -77,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_is_nearly_right_is_answered_with_the_right_one() {
+    fn an_almost_correct_path_gets_a_suggestion() {
         let is_route = |path: &str| paths().any(|route| matches(route, path));
         for (wrong, right) in [
             ("/v1/agents/ada/entries/", Some("remove the slash at the end: /v1/agents/ada/entries")),
             ("/v1//agents///ada/entries", Some("use single slashes: /v1/agents/ada/entries")),
-            ("/agents/ada/entries", Some("the path begins with /v1: /v1/agents/ada/entries")),
-            ("/boards/", Some("the path begins with /v1: /v1/boards")),
+            ("/agents/ada/entries", Some("start the path with /v1: /v1/agents/ada/entries")),
+            ("/boards/", Some("start the path with /v1: /v1/boards")),
             ("/v1/v1/boards/b/tasks", Some("write /v1 once: /v1/boards/b/tasks")),
             (
                 "/v1/agents/ada/entries/a/b",

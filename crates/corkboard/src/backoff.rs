@@ -36,7 +36,8 @@ impl Backoff {
     }
 }
 
-/// From half of a pause to the whole, as `random` goes from 1 to 0: clients that failed together must not return together.
+/// Shortens a pause by up to a half, for `random` from 0 to 1, so that clients that failed together do not retry
+/// together.
 #[cfg(any(feature = "postgres", feature = "redis", feature = "model"))]
 pub(crate) fn jitter(pause: Duration, random: f64) -> Duration {
     pause.mul_f64(1.0 - random.clamp(0.0, 1.0) / 2.0)
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_the_maximum_and_begin_anew_after_a_reset() {
+    fn pauses_double_up_to_the_maximum_and_restart_after_a_reset() {
         let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(18));
         let pauses = |backoff: &mut Backoff| [(); 4].map(|()| backoff.next_pause().as_millis());
         assert_eq!(pauses(&mut backoff), [5, 10, 18, 18]);

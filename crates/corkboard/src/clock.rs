@@ -1,4 +1,4 @@
-//! Where time comes from: one door, so that tests need not sleep.
+//! The source of time, replaceable so that tests need not sleep.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -13,14 +13,14 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
 
-    /// The time since some fixed moment in this process, by a clock that nobody sets: it never runs backwards and never
-    /// jumps.
+    /// The time since a fixed moment in this process. It never runs backwards or jumps, even if the machine's clock is
+    /// set.
     fn monotonic(&self) -> Duration {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         START.elapsed()
     }
 
-    /// Whether a store that has a clock of its own is asked instead, so that all who share it agree.
+    /// Whether a store's clock is used instead, if it has one, so that all processes on the store agree.
     fn yields_to_store(&self) -> bool {
         false
     }
@@ -33,7 +33,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        // Every read asks for the time, so this is spelled out: `as_millis` divides 128 bits.
+        // Every read needs the time, so this avoids `as_millis`, which divides 128 bits.
         let (second, nanosecond) = (i64::try_from(since.as_secs()), since.subsec_millis() as i32 * 1_000_000);
         Timestamp::new(second.unwrap_or(i64::MAX), nanosecond).unwrap_or(Timestamp::MAX)
     }
@@ -43,7 +43,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that only moves when told to, for tests.
 #[derive(Debug)]
 pub struct ManualClock {
     millisecond: AtomicI64,
@@ -56,13 +56,14 @@ impl ManualClock {
         Self { millisecond: AtomicI64::new(start.as_millisecond()), monotonic_millisecond: AtomicU64::new(0) }
     }
 
-    /// Moves it forward: time passes.
+    /// Moves the clock forward, and [`Clock::monotonic`] with it.
     pub fn advance(&self, by: Duration) {
         self.millisecond.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
         self.monotonic_millisecond.fetch_add(by.as_millis() as u64, Ordering::SeqCst);
     }
 
-    /// Sets it to any time, the past included, as somebody sets a machine's clock. No time passes: [`Clock::monotonic`] stays.
+    /// Sets the clock to any time, even a past one, like a person who sets a machine's clock. [`Clock::monotonic`] is
+    /// unaffected.
     pub fn set(&self, to: Timestamp) {
         self.millisecond.store(to.as_millisecond(), Ordering::SeqCst);
     }
@@ -82,10 +83,10 @@ fn from_millisecond(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::MAX)
 }
 
-/// The time in one space. That is the time of the clock, unless the space's last event lies ahead of it: a process whose
-/// clock was wrong wrote it, or the clock was set back. Then it is the time of the last event plus the time that has passed
-/// since this process first saw that event, so that leases and entries expire there, too. It never runs backwards, and goes
-/// by the clock again once that is ahead.
+/// The time in one space: usually the clock's. If the space's last event is ahead of the clock, because the clock of
+/// its writer was wrong or this clock was set back, the time is that of the last event plus the time since this process
+/// first saw it. So leases and entries still expire. It never runs backwards, and follows the clock again once the
+/// clock is ahead.
 #[derive(Debug, Default)]
 pub(crate) struct SpaceClock {
     is_ahead: AtomicBool,
@@ -95,7 +96,7 @@ pub(crate) struct SpaceClock {
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     at: Timestamp,
-    /// The monotonic time at which it was `at`.
+    /// The monotonic time at which the space's time was `at`.
     since: Duration,
 }
 
@@ -107,7 +108,7 @@ impl Ahead {
 }
 
 impl SpaceClock {
-    /// The time in the space when the clock shows `time` and the last event was at `last_at`.
+    /// The time in the space, given the clock's `time` and the time of the last event.
     pub(crate) fn now(&self, time: Timestamp, last_at: Timestamp, clock: &dyn Clock) -> Timestamp {
         if time >= last_at && !self.is_ahead() {
             return time;
@@ -125,7 +126,7 @@ impl SpaceClock {
         least.max(time)
     }
 
-    /// Whether the space was ahead of the clock when somebody last asked.
+    /// Whether the space was ahead of the clock at the last call of [`Self::now`].
     pub(crate) fn is_ahead(&self) -> bool {
         self.is_ahead.load(Ordering::Acquire)
     }
@@ -149,22 +150,22 @@ mod tests {
         let space = SpaceClock::default();
         let now = |last_at: i64| space.now(clock.now(), second(last_at), &clock).as_second();
         assert_eq!((now(900), space.is_ahead()), (1_000, false));
-        // Somebody wrote by a clock that was 9,000 s ahead.
+        // The writer's clock was 9,000 s ahead.
         assert_eq!((now(10_000), space.is_ahead()), (10_000, true));
         assert_eq!(space.lead(clock.now(), &clock), Some(Duration::from_secs(9_000)));
         clock.advance(Duration::from_secs(5));
         assert_eq!(now(10_000), 10_005);
-        // Setting the clock, back or a little ahead, makes no difference there.
+        // Setting the clock back or a little ahead changes nothing.
         clock.set(second(10));
         assert_eq!(now(10_000), 10_005);
         clock.set(second(10_003));
         assert_eq!((now(10_000), space.is_ahead()), (10_005, true));
-        // A later event moves it, an earlier one does not.
+        // Only a later event moves the time.
         assert_eq!(now(10_002), 10_005);
         assert_eq!(now(10_020), 10_020);
         clock.advance(Duration::from_secs(1));
         assert_eq!(now(10_020), 10_021);
-        // Once the clock is ahead, it is by the clock again.
+        // Once the clock is ahead, the space follows it again.
         clock.set(second(10_021));
         assert_eq!((now(10_020), space.is_ahead()), (10_021, false));
         assert_eq!(space.lead(clock.now(), &clock), None);

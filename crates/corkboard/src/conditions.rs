@@ -18,10 +18,10 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The request for a command. A command that compares a version has taken `if_version` before.
+    /// Creates the request for a command. Commands that compare versions have already taken `if_version`.
     pub(crate) fn request<C: Serialize>(self, command: C, limits: &Limits) -> Result<Request<C>> {
         if self.if_version.is_some() {
-            return Err(Error::Command { message: "it changes no single entry and takes no if_version".into() });
+            return Err(Error::Command { message: "if_version is only supported for a single entry".into() });
         }
         let idempotency = self.idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
         Ok(Request { command, if_rev: self.if_rev, idempotency })
@@ -51,8 +51,8 @@ macro_rules! condition_methods {
         }
     };
     (idempotency_key) => {
-        /// Sets the idempotency key: a repeat within 24 hours gets the same answer and has no further effect. A request that
-        /// changed nothing is not remembered, and a repeat of it is decided again.
+        /// Sets the idempotency key: a repeat within 24 hours gets the same answer and has no further effect. A request
+        /// that changed nothing is not remembered, and a repeat of it is decided again.
         pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
             self.conditions.idempotency_key = Some(key.into());
             self

@@ -1,4 +1,4 @@
-//! The entry point: a store, and everything remembered in it.
+//! The entry point: an open store with its agents, boards and cores.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -25,9 +25,9 @@ use crate::options::{Consistency, Conversations, Options, Retention, SavePolicy,
 use crate::store::{self, ListedSpace, MemoryStore, MonitoredStore, Store, StoreInfo};
 use crate::{Error, Result};
 
-/// Events that a subscriber may fall behind before it misses some.
+/// How many events a subscriber may fall behind before it misses some.
 const EVENT_BUFFER: usize = 1024;
-/// Due spaces looked at in one go.
+/// Number of due spaces fetched at a time.
 const DUE_PAGE: usize = 256;
 
 /// An open Corkboard. Clones share it.
@@ -50,20 +50,20 @@ struct Engines {
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Engine<AgentState>>,
     events: broadcast::Sender<MemoryEvent>,
-    /// What agents' memories are measured by. One for all: to look them up takes longer than a read.
+    /// Meters of agents' memories, shared by all: looking them up takes longer than a read.
     meters: Arc<Meters>,
     background: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// An agent that has something in its memory, or once had.
+/// An agent that has, or once had, a memory.
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentSummary {
-    /// The agent's name.
+    /// The agent's ID.
     pub id: AgentId,
-    /// The revision its memory is at.
+    /// Current revision of its memory.
     pub rev: u64,
-    /// A few counts.
+    /// Counts of its content.
     pub summary: serde_json::Value,
 }
 
@@ -71,51 +71,51 @@ pub struct AgentSummary {
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardSummary {
-    /// The board's id.
+    /// The board's ID.
     pub id: BoardId,
-    /// The revision it is at.
+    /// Current revision of the board.
     pub rev: u64,
-    /// Its name, goal, status, when it last changed, and a few counts.
+    /// Name, goal, status, time of the last change, and counts.
     #[cfg_attr(feature = "openapi", schema(value_type = BoardFacts))]
     pub summary: serde_json::Value,
-    /// Since when nothing has happened on it, if it is active and that is longer than [`Options::idle_after`].
+    /// Time since which nothing has happened, for an active board that is idle for longer than [`Options::idle_after`].
     pub idle_since: Option<Timestamp>,
 }
 
-/// What the summary of a board says. One that was never made says nothing.
+/// The summary of a board. All fields are missing for a board that was never created.
 #[cfg(feature = "openapi")]
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "it is only described")]
 struct BoardFacts {
-    /// What it is called; the beginning of it, if that is long.
+    /// The name, shortened if it is long.
     name: Option<String>,
-    /// What is to be accomplished; the beginning of it, if that is long.
+    /// The goal, shortened if it is long.
     goal: Option<String>,
-    /// Where it is in its life.
+    /// The status.
     status: Option<corkboard_core::board::BoardStatus>,
-    /// When it last changed.
+    /// Time of the last change.
     updated_at: Option<Timestamp>,
-    /// Until when it is kept at least, once it is archived.
+    /// End of the retention time, once archived.
     retain_until: Option<Timestamp>,
-    /// What became of what it taught; missing: nobody looked for it.
+    /// Progress of the board's learnings; missing if they were not extracted.
     learnings: Option<corkboard_core::board::Learnings>,
-    /// How many of its learnings nobody has decided about.
+    /// Number of undecided learnings.
     undecided: Option<u64>,
-    /// Whether a learning is on its way into a memory core.
+    /// Whether a promotion to a memory core is in progress.
     promotion_open: Option<bool>,
-    /// How it ended.
+    /// How the board ended.
     outcome: Option<corkboard_core::board::BoardOutcome>,
-    /// Whether it is paused.
+    /// Whether the board is paused.
     paused: Option<bool>,
-    /// When it was made.
+    /// When the board was created.
     created_at: Option<Timestamp>,
-    /// How many tasks it has.
+    /// Number of tasks.
     tasks: Option<u64>,
-    /// How many of them are in which state.
+    /// Number of tasks by status.
     by_status: Option<std::collections::BTreeMap<String, u64>>,
-    /// How many of them may be claimed.
+    /// Number of tasks that can be claimed.
     ready: Option<u64>,
-    /// How large it is.
+    /// Size in bytes.
     bytes: Option<u64>,
 }
 
@@ -125,18 +125,18 @@ impl Corkboard {
         Self::open_with(url, Options::default()).await
     }
 
-    /// Opens a store by its URL, with settings.
+    /// Opens a store by its URL, with options.
     pub async fn open_with(url: &str, options: Options) -> Result<Self> {
         let store = store::open(url, &options).await?;
         Ok(Self::with_store(store, options))
     }
 
-    /// A Corkboard on a store that is open already. Must be called in a tokio runtime, which then does its work.
+    /// Creates a Corkboard on an open store. Must be called in a tokio runtime, which runs its background tasks.
     pub fn with_store(store: Arc<dyn Store>, options: Options) -> Self {
         Self::with(store, None, options)
     }
 
-    /// A Corkboard whose commands are decided elsewhere.
+    /// Creates a Corkboard whose commands are decided by a server.
     #[cfg(feature = "client")]
     pub(crate) fn with_remote_store(store: Arc<dyn Store>, remote: Arc<dyn RemoteEngine>, options: Options) -> Self {
         Self::with(store, Some(remote), options)
@@ -154,7 +154,7 @@ impl Corkboard {
         let cores = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone());
         let conversations = match (&remote, options.conversations) {
             (None, Conversations::Process) => {
-                // Nobody reads these logs: the state is enough.
+                // Nobody reads these logs, so only the state is kept.
                 let snapshots = SnapshotPolicy { events: 256, bytes: 1024 * 1024 };
                 let (save, retention) = (SavePolicy::OnChange, Some(Retention::Revisions(0)));
                 let options = Arc::new(Options { snapshots, save, retention, ..(*options).clone() });
@@ -163,7 +163,7 @@ impl Corkboard {
             }
             (Some(_), _) | (None, Conversations::Shared) => agents.clone(),
         };
-        // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
+        // Every external request checks its token. A revocation may take this long to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
         let tokens = Engine::new(store, Arc::new(cached), Observer::new(), &budget, remote);
         let inner = Engines {
@@ -188,13 +188,13 @@ impl Corkboard {
         };
         let ticker = repeat(&corkboard, options.tick_interval, |corkboard| async move {
             if let Err(error) = corkboard.tick().await {
-                tracing::warn!(%error, "what is due could not be expired yet");
+                tracing::warn!(%error, "cannot expire items yet");
             }
         });
         let mut background = vec![ticker];
         if let SavePolicy::Interval(interval) = options.save {
             background.push(repeat(&corkboard, interval, |corkboard| async move {
-                // The engine says what went wrong, and tries again the next time.
+                // The engine logs errors, and the next run retries.
                 let _ = corkboard.inner.agents.flush().await;
                 let _ = corkboard.inner.boards.flush().await;
                 let _ = corkboard.inner.cores.flush().await;
@@ -205,12 +205,12 @@ impl Corkboard {
         corkboard
     }
 
-    /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
+    /// The same Corkboard, acting as another actor: the author of all changes made through it and its handles.
     pub fn acting_as(&self, actor: Actor) -> Self {
         self.with_authenticated_actor(self.actor.by_same_token(actor))
     }
 
-    /// In whose name its handles act.
+    /// The actor of its handles.
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
@@ -236,7 +236,7 @@ impl Corkboard {
         Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone(), self.allowed_spaces.clone()))
     }
 
-    /// A board. Nothing is read until it is used, and it need not be there.
+    /// A board, which need not exist. Nothing is read until it is used.
     pub fn board(&self, board_id: &str) -> Result<Board> {
         let id = BoardId::new(board_id, &self.inner.options.limits)?;
         self.allowed_spaces.check(&self.actor, SpaceKind::Board, id.as_str())?;
@@ -255,7 +255,7 @@ impl Corkboard {
         )
     }
 
-    /// The boards in this store, in the order of their ids, after the given one.
+    /// The boards in this store after the given ID, sorted by ID.
     pub async fn boards(&self, after: Option<&BoardId>, limit: usize) -> Result<Vec<BoardSummary>> {
         let after = after.map(SpaceId::board);
         let (listed, now) = (self.list(SpaceKind::Board, after.as_ref(), limit).await?, self.time());
@@ -281,7 +281,7 @@ impl Corkboard {
         (log::logged((agents, conversations), boards, cores, tokens, id, kind), self.inner.clone())
     }
 
-    /// The spaces of a kind, in the order of their ids, after the given one.
+    /// The spaces of a kind after the given ID, sorted by ID.
     pub(crate) async fn list(
         &self,
         kind: SpaceKind,
@@ -316,7 +316,7 @@ impl Corkboard {
         Ok(runtime)
     }
 
-    /// The agents in this store, in the order of their ids, after the given one.
+    /// The agents in this store after the given ID, sorted by ID.
     pub async fn agents(&self, after: Option<&AgentId>, limit: usize) -> Result<Vec<AgentSummary>> {
         let after = after.map(SpaceId::agent);
         let listed = self.list(SpaceKind::Agent, after.as_ref(), limit).await?;
@@ -327,14 +327,14 @@ impl Corkboard {
         Ok(agents.collect())
     }
 
-    /// Deletes an agent's memory with its log, and its long-term memory, whatever the tier. Returns whether there was one.
-    /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
-    /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
+    /// Deletes an agent's working and long-term memory with their logs, in every tier. Returns whether there was any.
+    /// The two are separate spaces: if an error leaves one of them, deleting again removes it. Only the agent itself,
+    /// people and admins may delete long-term memory; for others, deleting an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
         self.delete_agent_if(agent_id, None, Deletion::WithLog).await
     }
 
-    /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, if its working memory is at that revision.
+    /// Like [`Corkboard::delete_agent`], but only if the agent's working memory is at this revision.
     pub async fn delete_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
         self.delete_agent_if(agent_id, Some(rev), Deletion::WithLog).await
     }
@@ -344,13 +344,13 @@ impl Corkboard {
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
         if let Some(remote) = self.inner.agents.remote() {
-            // The server deletes all of it, whatever the tier.
+            // The server deletes all of it, in every tier.
             let deleted = remote.delete_agent(id, Actor::clone(&self.actor), if_rev, deletion).await?;
             runtime.dispose_ephemeral_scopes();
             return Ok(deleted);
         }
         let long_term = self.core_of(CoreId::of_agent(&id));
-        // Refused before anything is deleted, unless there is nothing to refuse.
+        // Refuse before deleting anything, unless there is no long-term memory to protect.
         let may = long_term.check_may(CoreAction::Delete);
         if may.is_err() && long_term.current().await?.0.state.last() != CoreEntryId::default() {
             return may.map(|()| false);
@@ -364,40 +364,41 @@ impl Corkboard {
             Some(rev) => agents.delete_at_rev(&slot, rev).await?,
             None => agents.delete(&slot).await?,
         };
-        // Under a condition not before it holds.
+        // With a condition, only after it was checked.
         let beside = runtime.dispose_beside_log().await? > 0;
         let long_term = may.is_ok() && long_term.delete().await?;
         if deletion == Deletion::ForGood {
-            // Even if there was none: it may have been deleted before, without this.
+            // Even if nothing was deleted now: it may have been deleted earlier, without scrubbing.
             self.inner.store.scrub().await?;
         }
         Ok(working || long_term || beside)
     }
 
-    /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
-    /// store's files, tables and keys. See [`Corkboard::scrub`].
+    /// Like [`Corkboard::delete_agent`], and also removes all traces from the store's files, tables and keys. See
+    /// [`Corkboard::scrub`].
     pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
         self.delete_agent_if(agent_id, None, Deletion::ForGood).await
     }
 
-    /// Deletes an agent's memory as [`Corkboard::forget_agent`] does, if its working memory is at that revision.
+    /// Like [`Corkboard::forget_agent`], but only if the agent's working memory is at this revision.
     pub async fn forget_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
         self.delete_agent_if(agent_id, Some(rev), Deletion::ForGood).await
     }
 
-    /// What this process does to memories, as it happens. For what other processes do, watch an agent.
+    /// Events of the changes that this process makes to memories. To see changes by other processes, watch an agent.
     pub fn subscribe(&self) -> broadcast::Receiver<MemoryEvent> {
         self.inner.events.subscribe()
     }
 
-    /// Which spaces move, whoever moves them: other processes and servers on the same store too. See
-    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised. As lists are, it is not limited to what
-    /// somebody was granted.
+    /// Notifications of changed spaces, including changes by other processes and servers on the same store. See
+    /// [`Store::all_changes`](crate::store::Store::all_changes) for the guarantees. Like lists, this is not limited to
+    /// granted spaces.
     pub fn changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         self.inner.store.all_changes()
     }
 
-    /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
+    /// Expires items that are due. Returns how many spaces were due. This also runs automatically every
+    /// [`Options::tick_interval`].
     pub async fn tick(&self) -> Result<usize> {
         self.check_open()?;
         let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
@@ -408,7 +409,7 @@ impl Corkboard {
         self.finish_learnings(boards.iter().filter_map(SpaceId::as_board)).await;
         let cores = self.tick_kind(&self.inner.cores, CoreCommand::Tick).await?;
         let tokens = self.tick_kind(&self.inner.tokens, TokensCommand::Tick).await?;
-        // Those in the store expire even if this process keeps its own in memory.
+        // Shared conversations expire even if this process keeps its own in memory.
         let mut conversations = self.tick_conversations(&self.inner.agents).await?;
         if !Arc::ptr_eq(&self.inner.agents, &self.inner.conversations) {
             conversations.extend(self.tick_conversations(&self.inner.conversations).await?);
@@ -416,7 +417,7 @@ impl Corkboard {
         Ok(agents.len() + boards.len() + cores.len() + tokens.len() + conversations.len())
     }
 
-    /// Lets happen what is due in the spaces of a kind. Returns those that were due.
+    /// Expires items in the due spaces of a kind. Returns those spaces.
     async fn tick_kind<S: Space>(&self, engine: &Arc<Engine<S>>, tick: S::Command) -> Result<HashSet<SpaceId>> {
         let mut seen = HashSet::new();
         loop {
@@ -430,7 +431,7 @@ impl Corkboard {
         }
     }
 
-    /// Ends the conversations whose idle time is over, and expires entries of the others. Returns those that were due.
+    /// Ends conversations that were idle too long, and expires entries of the others. Returns the due spaces.
     async fn tick_conversations(&self, conversations: &Arc<Engine<AgentState>>) -> Result<HashSet<SpaceId>> {
         let events = &self.inner.events;
         let mut seen = HashSet::new();
@@ -444,14 +445,14 @@ impl Corkboard {
                     Ok(true) => tracing::debug!(space = %slot.id, "conversation expired"),
                     Ok(false) => self.tick_space(conversations, &slot, &AgentCommand::Tick).await,
                     Err(error) => {
-                        tracing::warn!(space = %slot.id, %error, "an idle conversation could not be ended yet");
+                        tracing::warn!(space = %slot.id, %error, "cannot end an idle conversation yet");
                     }
                 }
             }
         }
     }
 
-    /// Some of the spaces of a kind in which something is due, and that were not seen before. Empty: those were all.
+    /// Due spaces of a kind that were not seen before; empty if there are no more.
     async fn newly_due<S: Space>(
         &self,
         engine: &Arc<Engine<S>>,
@@ -461,14 +462,14 @@ impl Corkboard {
         if engine.check_usable().is_err() {
             return Ok(Vec::new());
         }
-        // What stays due after its turn, because of an error, must not hide the rest.
+        // Spaces that stay due because of an error must not hide the rest.
         let due = engine.store.due(kind, engine.time(), DUE_PAGE + seen.len()).await?;
         let due = due.into_iter().filter(|space| seen.insert(space.clone()));
         let due: Vec<_> = due.map(|space| engine.slot(&space)).collect();
         if !due.is_empty() {
             return Ok(due);
         }
-        // A store compares with the clock. Where a space is ahead of that, its own time counts.
+        // The store compares with the clock. Spaces ahead of the clock use their own time.
         let is_due = |slot: &Arc<Slot<S>>| {
             let next_due = slot.peek().and_then(|state| state.state.next_due());
             next_due.is_some_and(|due| due <= engine.now_in(slot))
@@ -481,12 +482,12 @@ impl Corkboard {
     async fn tick_space<S: Space>(&self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>, tick: &S::Command) {
         let tick = RequestSource::Request(Request::new(tick.clone()));
         if let Err(error) = engine.ask(slot, Actor::system(), Usage::default(), tick).await {
-            tracing::warn!(space = %slot.id, %error, "what is due in this space could not be expired yet");
+            tracing::warn!(space = %slot.id, %error, "cannot expire items in this space yet");
         }
     }
 
-    /// The loaded spaces whose last event is ahead of the clock by more than a minute, with the time they are ahead, the
-    /// furthest first. A process with a wrong clock wrote there. Time passes in such a space, but by its own clock.
+    /// The loaded spaces whose last event is more than a minute ahead of the clock, with the difference, largest first.
+    /// A process with a wrong clock wrote there. Time still passes in these spaces.
     pub fn spaces_ahead(&self) -> Vec<(SpaceId, Duration)> {
         const TOLERATED: Duration = Duration::from_secs(60);
         let Engines { agents, boards, cores, tokens, .. } = &*self.inner;
@@ -509,37 +510,37 @@ impl Corkboard {
         }
     }
 
-    /// The settings in force.
+    /// The options.
     pub fn options(&self) -> &Options {
         &self.inner.options
     }
 
-    /// What the store says of itself.
+    /// Information about the store.
     pub fn store_info(&self) -> StoreInfo {
         self.inner.store.info()
     }
 
-    /// Looks for damage in the store. An empty list is good news.
+    /// Checks the store for damage. Returns what was found; an empty list means no damage.
     pub async fn check(&self) -> Result<Vec<String>> {
         self.check_open()?;
         Ok(self.inner.store.check().await?)
     }
 
-    /// Whether the last write to the store succeeded. If it failed, a small write is tried, at most once a second, so that a
-    /// disk with space again is noticed without other writes.
+    /// Succeeds if the last write to the store did. Otherwise tries a small write, at most once a second, to notice
+    /// when a full disk has space again.
     pub async fn check_writes(&self) -> Result<()> {
         self.check_open()?;
         Ok(self.inner.store.check_writes().await?)
     }
 
-    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted. It may take long; readers
-    /// and writers do not wait for it. See [`Store::scrub`] for PostgreSQL.
+    /// Removes all traces of deleted data from the store's files, tables and keys. This can take long, but does not
+    /// block readers and writers. See [`Store::scrub`] for PostgreSQL.
     pub async fn scrub(&self) -> Result<()> {
         self.check_open()?;
         Ok(self.inner.store.scrub().await?)
     }
 
-    /// The time in the store, by which boards are judged.
+    /// The current time in the store, which decides about boards.
     pub fn time(&self) -> Timestamp {
         self.inner.boards.time()
     }
@@ -548,7 +549,7 @@ impl Corkboard {
         if self.inner.agents.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// How many leases of tasks on loaded boards are over and not yet released. Boards that are not loaded do not count.
+    /// The number of expired but unreleased task leases on loaded boards.
     pub fn expired_leases(&self) -> usize {
         let now = self.inner.boards.time();
         let of_board = |board: &BoardState| {
@@ -558,15 +559,14 @@ impl Corkboard {
         self.inner.boards.loaded_states().iter().map(|board| of_board(&board.state)).sum()
     }
 
-    /// How many memories, boards and cores are loaded, and about how many bytes they take.
+    /// The number of loaded memories, boards and cores, and their approximate size in bytes.
     pub fn resident(&self) -> (usize, u64) {
         let Engines { agents, boards, cores, budget, .. } = &*self.inner;
         let loaded = agents.loaded_spaces() + boards.loaded_spaces() + cores.loaded_spaces();
         (loaded, budget.resident_bytes())
     }
 
-    /// Answers what waits, writes what is not yet written, and lets go of the store. Later calls answer
-    /// [`Error::Closed`].
+    /// Finishes waiting commands, writes unsaved changes, and closes the store. Later calls return [`Error::Closed`].
     pub async fn close(&self) -> Result<()> {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
@@ -575,7 +575,7 @@ impl Corkboard {
         let (cores, tokens) = (cores.close().await, tokens.close().await);
         let flushed = agents.and(boards).and(cores).and(tokens).and(conversations.close().await);
         if flushed.as_ref().is_err_and(Error::is_retryable) {
-            // The store stays open, so that closing can be tried again.
+            // The store stays open, so that closing can be retried.
             return flushed;
         }
         let closed = self.inner.store.close().await;
@@ -590,7 +590,7 @@ impl Drop for Engines {
     }
 }
 
-/// Does something again and again for as long as the Corkboard is in use.
+/// Runs a task periodically while the Corkboard is in use.
 fn repeat<F>(
     corkboard: &Corkboard,
     interval: std::time::Duration,
@@ -620,7 +620,7 @@ impl std::fmt::Debug for Corkboard {
     }
 }
 
-/// Refuses a space that the tier does not have: an agent's long-term memory.
+/// Refuses a space that needs a higher tier: an agent's long-term memory.
 pub(crate) fn check_space_tier(options: &Options, space: &SpaceId) -> Result<()> {
     match space.as_core().and_then(|core| core.agent()) {
         Some(_) => check_tier(options, "long-term memory", crate::Tier::WriterPro),
@@ -628,7 +628,7 @@ pub(crate) fn check_space_tier(options: &Options, space: &SpaceId) -> Result<()>
     }
 }
 
-/// Refuses a feature that the tier does not have.
+/// Refuses a feature that needs a higher tier.
 pub(crate) fn check_tier(options: &Options, feature: &'static str, needed: crate::Tier) -> Result<()> {
     if options.tier >= needed {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What can go wrong, with what a caller needs to do better.
+//! The library's errors, with the details that a caller needs to react.
 
 use corkboard_core::board::CoreRef;
 use corkboard_core::notebook::NotebookProblem;
@@ -22,13 +22,13 @@ pub enum Error {
     /// The scope was disposed. Nothing was written.
     #[error("scope {name:?} ({id}) was disposed")]
     ScopeDisposed { id: ScopeId, name: String },
-    /// A durable scope cannot have an ephemeral parent: it would outlive it.
+    /// A durable scope cannot have an ephemeral parent, because it would outlive it.
     #[error("a durable scope cannot be a child of the ephemeral scope {parent:?}")]
     DurableUnderEphemeral { parent: String },
-    /// The value cannot be written as JSON.
+    /// The value cannot be serialized as JSON.
     #[error("failed to serialize value for key {key}: {message}")]
     Serialize { key: String, message: String },
-    /// The value is not what was asked for.
+    /// The value does not have the requested type.
     #[error("the value of {key:?} is not a {expected}: {message}")]
     Deserialize { key: String, expected: &'static str, message: String },
     /// The factory of `get_or_set` failed. Nothing was written.
@@ -43,69 +43,69 @@ pub enum Error {
     /// The feature is not part of the tier.
     #[error("{feature} needs tier {needed}; this is {tier}")]
     LicenseRestriction { feature: &'static str, needed: Tier, tier: Tier },
-    /// The space was written by a newer Corkboard. It is left as it is.
+    /// The space was written by a newer Corkboard. It was not changed.
     #[error("space {space} was written in format {found}; this Corkboard is too old to read it")]
     NewerFormat { space: String, found: u32 },
     /// The space's log or snapshot cannot be read. Other spaces are not affected.
     #[error("space {space} is damaged: {message}")]
     Damaged { space: String, message: String },
-    /// A snapshot file that is none.
+    /// The file is not a snapshot.
     #[error("not a memory snapshot: {0}")]
     NotASnapshot(String),
     /// A snapshot's bytes cannot be used. Nothing was changed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// A watcher fell too far behind. Watch again from there.
+    /// A watcher fell too far behind. Watch again from this revision.
     #[error("the watcher fell behind; resume from revision {resume_from}")]
     Lagged { resume_from: u64 },
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
-    /// Logs could not be moved.
+    /// An export, import or migration failed.
     #[error(transparent)]
     Transfer(#[from] TransferError),
-    /// A model did not answer.
+    /// A request to a model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A context window cannot be that small.
-    #[error("a context window of {budget} tokens is too small; the least is {least}")]
+    /// The token budget of a context window is too small.
+    #[error("a context window of {budget} tokens is too small; the minimum is {least}")]
     ContextBudget { budget: u64, least: u64 },
     /// A text for a notebook has errors. Nothing was applied.
     #[error("{}", first_of(problems))]
     NotebookProblems {
-        /// What is wrong, in the order of the lines. There may be warnings among them.
+        /// The problems in the order of the lines, including warnings.
         problems: Vec<NotebookProblem>,
     },
-    /// What was said of an artifact is not what its bytes tell. Nothing was recorded.
-    #[error("{path:?} has another {what} than was given: {found}, not {given}")]
+    /// The stated size or checksum of an artifact does not match its file. Nothing was recorded.
+    #[error("the {what} of {path:?} is {found}, not {given}")]
     ArtifactDiffers { path: String, what: &'static str, given: String, found: String },
-    /// An artifact's file is there and cannot be read. Nothing was recorded.
-    #[error("{path:?} cannot be read: {message}")]
+    /// An artifact's file exists but cannot be read. Nothing was recorded.
+    #[error("cannot read {path:?}: {message}")]
     ArtifactUnreadable { path: String, message: String },
-    /// A new board's first tasks cannot be made from an entry. Nothing was made.
-    #[error("{pattern} is no task pattern: {}{reason}", at_line(*line))]
+    /// A core entry cannot be used as a task pattern for a new board. Nothing was created.
+    #[error("{pattern} is not a task pattern: {}{reason}", at_line(*line))]
     TaskPattern {
         pattern: CoreRef,
-        /// The line that is wrong, counted from 1; none: the entry as a whole.
+        /// The faulty line, counted from 1; none for the entry as a whole.
         line: Option<usize>,
         reason: String,
     },
-    /// A task pattern that came from outside: nobody here vouches for it. Nothing was made.
-    #[error("{pattern} came from outside: tasks are made of it once somebody vouches for it")]
+    /// The task pattern comes from an untrusted source, and nobody here has vouched for it. Nothing was created.
+    #[error("{pattern} comes from outside and cannot create tasks until someone vouches for it")]
     PatternFromOutside { pattern: CoreRef },
-    /// A difference was asked for between a revision and an earlier one.
+    /// A diff must go from an earlier revision to a later one.
     #[error("revision {from} is later than revision {to}")]
     Backwards { from: u64, to: u64 },
-    /// The handle does not open that. Nothing was read or written.
-    #[error("the token of {principal} does not open the {kind} {name:?}")]
+    /// The token does not grant this space. Nothing was read or written.
+    #[error("the token of {principal} does not grant the {kind} {name:?}")]
     NotGranted { principal: String, kind: &'static str, name: String },
-    /// The token that the handle came with was revoked or has expired. Nothing was written.
+    /// The handle's token was revoked or has expired. Nothing was written.
     #[error("the token is revoked or expired")]
     TokenEnded,
-    /// A command that came as text cannot be read. Nothing was written.
-    #[error("that is no command: {message}")]
+    /// A command document is invalid. Nothing was written.
+    #[error("invalid command: {message}")]
     Command { message: String },
-    /// A server that was asked found a problem of its own: with the token, with what it opens, with how often is asked.
+    /// A server reported a problem of the server itself, such as an invalid token or too many requests.
     #[error("{}", problem.detail)]
     Server { problem: Box<crate::Problem> },
     /// The Corkboard was closed.
@@ -137,7 +137,7 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
-    /// Data in a space that this version cannot read or write.
+    /// The error for data in a space that cannot be decoded or encoded.
     pub(crate) fn format(space: &SpaceId, error: FormatError) -> Self {
         match error {
             FormatError::Newer { found } => Self::NewerFormat { space: space.to_string(), found },
@@ -147,12 +147,12 @@ impl Error {
         }
     }
 
-    /// A short name that never changes.
+    /// Stable error code.
     pub fn code(&self) -> &'static str {
         self.classify().0
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.classify().1
     }
@@ -162,7 +162,7 @@ impl Error {
         self.kind() == ErrorKind::Unavailable
     }
 
-    /// Whether one space cannot be read, here or where a server keeps it, and others perhaps can.
+    /// Whether a single space is unreadable, here or on a server, while others may still be readable.
     pub fn is_unreadable_space(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::NewerFormat { .. } => true,
@@ -171,7 +171,7 @@ impl Error {
         }
     }
 
-    /// The one table: error, code, kind.
+    /// The table of all errors with code and kind.
     fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {
@@ -294,7 +294,7 @@ impl Error {
 }
 
 impl StoreError {
-    /// The part of the table that is about stores.
+    /// The part of the table for stores.
     pub(crate) fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {

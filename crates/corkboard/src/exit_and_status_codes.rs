@@ -1,34 +1,33 @@
-//! The one table of what each kind of error means outside: its name, the exit code of a command, the status of an HTTP
-//! answer.
+//! The table of error kinds: name, title, exit code of a command, and HTTP status.
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing went wrong. Every edge (exit codes, HTTP, MCP) maps from this.
+/// The kind of an error. Exit codes and HTTP statuses follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// The request makes no sense.
+    /// The request is invalid.
     Invalid,
-    /// What was asked for is not there, or no more.
+    /// Not found, or deleted.
     Gone,
-    /// Someone else was first.
+    /// Conflict with the current state.
     Conflict,
-    /// A limit is reached.
+    /// A limit is exceeded.
     Limit,
-    /// Not allowed.
+    /// Permission denied.
     Denied,
-    /// Trying again later may help.
+    /// Temporarily unavailable; retry later.
     Unavailable,
-    /// It may or may not have happened.
+    /// The outcome is unknown: the request may or may not have taken effect.
     Unknown,
-    /// Stored data is damaged or too new, or the store has ended.
+    /// Stored data is damaged or too new, or the store has stopped.
     Damaged,
     /// The caller's own code failed.
     Caller,
 }
 
-/// What every edge makes of a kind of error.
+/// How a kind of error is presented.
 struct Edge {
     name: &'static str,
     title: &'static str,
@@ -37,7 +36,7 @@ struct Edge {
 }
 
 impl ErrorKind {
-    /// Every kind there is.
+    /// All kinds.
     pub const ALL: [Self; 9] = [
         Self::Invalid,
         Self::Gone,
@@ -50,38 +49,38 @@ impl ErrorKind {
         Self::Caller,
     ];
 
-    /// The one table: its name, its title, the exit code of a command, the status of an HTTP answer.
+    /// The table of all kinds.
     fn edge(self) -> Edge {
         let (name, title, exit_code, http_status) = match self {
-            Self::Invalid => ("invalid", "The request makes no sense", 2, 400),
-            Self::Gone => ("gone", "There is no such thing, or no more", 3, 404),
-            Self::Conflict => ("conflict", "Someone else was first, or it does not fit what is there", 4, 409),
-            Self::Limit => ("limit", "A limit is reached", 5, 422),
-            Self::Denied => ("denied", "Not allowed", 6, 403),
-            Self::Unavailable => ("unavailable", "Trying again later may help", 7, 503),
-            Self::Unknown => ("unknown", "It may or may not have happened", 8, 504),
-            Self::Damaged => ("damaged", "Something is broken", 1, 500),
+            Self::Invalid => ("invalid", "The request is invalid", 2, 400),
+            Self::Gone => ("gone", "Not found, or deleted", 3, 404),
+            Self::Conflict => ("conflict", "Conflict with the current state", 4, 409),
+            Self::Limit => ("limit", "A limit is exceeded", 5, 422),
+            Self::Denied => ("denied", "Permission denied", 6, 403),
+            Self::Unavailable => ("unavailable", "Temporarily unavailable; retry later", 7, 503),
+            Self::Unknown => ("unknown", "The outcome is unknown", 8, 504),
+            Self::Damaged => ("damaged", "The server or the stored data is defective", 1, 500),
             Self::Caller => ("caller", "The caller's own code failed", 1, 500),
         };
         Edge { name, title, exit_code, http_status }
     }
 
-    /// Its name in JSON.
+    /// The kind's name in JSON.
     pub fn as_str(self) -> &'static str {
         self.edge().name
     }
 
-    /// In words, whatever the error is.
+    /// The kind's title, the same for all its errors.
     pub fn title(self) -> &'static str {
         self.edge().title
     }
 
-    /// The exit code of a command that ends so.
+    /// The exit code of a command that fails with this kind.
     pub fn exit_code(self) -> u8 {
         self.edge().exit_code
     }
 
-    /// The status of an HTTP answer that says so.
+    /// The HTTP status of this kind.
     pub fn http_status(self) -> u16 {
         self.edge().http_status
     }

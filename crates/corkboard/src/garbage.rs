@@ -1,4 +1,5 @@
-//! What of a store can go: boards that have ended, were kept for a while, and taught what they had to teach.
+//! Finds and purges boards that are no longer needed: archived, past their retention time, and with their learnings
+//! dealt with.
 
 use corkboard_core::board::{BoardAction, BoardStatus, KeptBy, Lifetime};
 use corkboard_core::{BoardId, SpaceId, SpaceKind};
@@ -9,63 +10,63 @@ use crate::{Corkboard, Error, Refusal, Result};
 
 const PAGE: usize = 1000;
 
-/// What is garbage, and what is not, and why. Nothing changes by it.
+/// The boards of a store that have ended or are idle, and whether each can be purged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Garbage {
-    /// The boards that something is to be said of, in the order of their ids.
+    /// Boards that have ended or are idle, by ID.
     pub boards: Vec<GarbageBoard>,
-    /// How many more there are, on which work goes on.
+    /// Number of other boards, which are in use.
     pub active: u64,
 }
 
-/// A board that may be purged, or may not yet.
+/// A board that has ended or is idle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GarbageBoard {
-    /// The board's id.
+    /// The board's ID.
     pub id: BoardId,
-    /// What it is called; the beginning of it, if that is long.
+    /// The board's name, shortened if it is long.
     pub name: String,
-    /// What becomes of it.
+    /// What cleaning up does with the board.
     pub fate: GarbageFate,
-    /// Where it is in its life.
+    /// The board's status.
     pub status: BoardStatus,
-    /// All that keeps it.
+    /// Every reason why the board cannot be purged.
     pub kept_by: Vec<KeptBy>,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Option<Timestamp>,
 }
 
-/// What was deleted, and what was found before that.
+/// The boards that were purged, and the state before.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PurgedGarbage {
-    /// What was found.
+    /// The boards found before purging.
     #[serde(flatten)]
     pub garbage: Garbage,
-    /// The boards that are gone.
+    /// The purged boards.
     pub purged: Vec<BoardId>,
-    /// Those that should be, and cannot be read.
+    /// Boards that should be purged but cannot be read.
     pub unreadable: Vec<BoardId>,
 }
 
-/// What becomes of a board when a store is cleaned up.
+/// What cleaning up a store does with a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GarbageFate {
-    /// It is purged.
+    /// Archived, and nothing keeps it: it is purged.
     Purge,
-    /// It is archived, and something keeps it.
+    /// Archived, and something still keeps it.
     Keep,
-    /// It has ended, and nobody archived it.
+    /// Completed or cancelled, and not archived yet.
     Ended,
-    /// It is active, and nothing has happened on it for long. It is never purged.
+    /// Active, without changes for a long time. It is never purged.
     Idle,
 }
 
-/// What a board's summary says that concerns its life.
+/// The facts of a board's summary that decide about purging.
 #[derive(Deserialize)]
 struct Facts {
     #[serde(default)]
@@ -75,21 +76,20 @@ struct Facts {
 }
 
 impl Corkboard {
-    /// What of this store can go: every board that has ended or is idle, what becomes of it, and why. It follows from the
-    /// boards' summaries alone, no board is read. What may go, [`Corkboard::purge`] deletes. Memory cores and agents'
-    /// memories are never garbage.
+    /// Lists every board that has ended or is idle, with whether it can be purged and why. This reads only the boards'
+    /// summaries. [`Corkboard::purge`] deletes a board. Memory cores and agents' memories are never garbage.
     pub async fn garbage(&self) -> Result<Garbage> {
         self.garbage_among(|_| true).await
     }
 
-    /// The same of some of the boards: of the others nothing is said, and none of them is counted.
+    /// Like [`Corkboard::garbage`], for selected boards only. Other boards are neither listed nor counted.
     pub async fn garbage_among(&self, is_meant: impl Fn(&BoardId) -> bool) -> Result<Garbage> {
         let now = self.time();
         let (mut garbage, mut after) = (Garbage::default(), None::<SpaceId>);
         loop {
             let page = self.list(SpaceKind::Board, after.as_ref(), PAGE).await?;
             for listed in &page {
-                // What is being copied has no summary yet, and what a newer Corkboard wrote may not be understood.
+                // A board that is being copied has no summary yet, and a newer Corkboard's may not parse.
                 let Ok(facts) = serde_json::from_slice::<Facts>(&listed.summary) else { continue };
                 let Some(board) = listed.space.as_board().filter(&is_meant) else { continue };
                 match self.fate(&facts.lifetime, now) {
@@ -124,7 +124,7 @@ impl Corkboard {
     /// board.discard(Some("nothing to learn from it".into())).await?;
     /// for garbage in corkboard.garbage().await?.boards {
     ///     assert_eq!(garbage.fate, GarbageFate::Purge);
-    ///     corkboard.purge(garbage.board.as_str()).await?;
+    ///     corkboard.purge(garbage.id.as_str()).await?;
     /// }
     /// assert!(corkboard.boards(None, 10).await?.is_empty());
     /// # Ok(()) }
@@ -133,21 +133,21 @@ impl Corkboard {
         self.board(board_id)?.purge().await
     }
 
-    /// Deletes all boards that nothing keeps, of some. What a crash leaves, doing it again finishes.
+    /// Purges all selected boards that nothing keeps. After a crash, calling this again finishes the work.
     pub async fn purge_garbage_among(&self, is_meant: impl Fn(&BoardId) -> bool) -> Result<PurgedGarbage> {
         BoardAction::Purge.check(self.actor())?;
         let garbage = self.garbage_among(is_meant).await?;
         let mut done = PurgedGarbage { garbage, ..PurgedGarbage::default() };
         for board in &done.garbage.boards {
-            // What is on its way into a core is finished by purging, and then keeps the board no longer.
+            // Purging completes open promotions, which then keep the board no longer.
             if board.fate != GarbageFate::Purge && board.kept_by != [KeptBy::Promotion] {
                 continue;
             }
             match self.purge(board.id.as_str()).await {
                 Ok(()) => done.purged.push(board.id.clone()),
-                // Somebody else was faster, or thought better of it meanwhile.
+                // Another process purged the board first, or it is kept after all.
                 Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
-                // One that cannot be read does not keep the others.
+                // An unreadable board must not stop the others.
                 Err(error) if error.is_unreadable_space() => done.unreadable.push(board.id.clone()),
                 Err(error) => return Err(error),
             }
@@ -155,7 +155,7 @@ impl Corkboard {
         Ok(done)
     }
 
-    /// What becomes of a board; none if work goes on.
+    /// The board's fate; none if it is in use.
     fn fate(&self, lifetime: &Lifetime, now: Timestamp) -> Option<GarbageFate> {
         match lifetime.status {
             BoardStatus::Active => self.idle_since(lifetime, now).map(|_| GarbageFate::Idle),
@@ -165,7 +165,7 @@ impl Corkboard {
         }
     }
 
-    /// Since when a board is idle, if it is.
+    /// The time since which a board is idle, if it is.
     pub(crate) fn idle_since(&self, lifetime: &Lifetime, now: Timestamp) -> Option<Timestamp> {
         let idle_after = self.options().idle_after.try_into().unwrap_or(jiff::SignedDuration::MAX);
         lifetime.idle_since(now, idle_after)

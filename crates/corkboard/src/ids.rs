@@ -1,4 +1,4 @@
-//! Fresh ids: the one place where randomness enters.
+//! Creates IDs. All randomness comes from here.
 
 use corkboard_core::CommitId;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ pub(crate) fn commit() -> CommitId {
     CommitId(Uuid::new_v4())
 }
 
-/// An id that sorts by time (UUID version 7).
+/// An ID that sorts by time (UUID version 7).
 pub(crate) fn at(now: Timestamp) -> Uuid {
     let mut random = [0; 10];
     random.iter_mut().zip(Uuid::new_v4().into_bytes()).for_each(|(to, from)| *to = from);
@@ -16,7 +16,7 @@ pub(crate) fn at(now: Timestamp) -> Uuid {
     Builder::from_unix_timestamp_millis(millisecond, &random).into_uuid()
 }
 
-/// Bytes that nobody can guess and that do not come twice, for salts and nonces.
+/// Cryptographically random bytes, for salts and nonces.
 pub(crate) fn unguessable<const N: usize>() -> Result<[u8; N], getrandom::Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;

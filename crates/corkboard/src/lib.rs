@@ -13,7 +13,7 @@
 //! let name: Option<String> = memory.get("user_name").await?;
 //! assert_eq!(name.as_deref(), Some("Ada"));
 //!
-//! // A scope sees its parent's values and keeps its own to itself.
+//! // A scope sees its parent's values; its own stay local.
 //! let task = memory.create_scope("task-1").await?;
 //! task.set("user_name", "Grace").await?;
 //! assert_eq!(task.get::<String>("user_name").await?.as_deref(), Some("Grace"));
@@ -78,13 +78,13 @@ pub use corkboard_core::agent::{
     Activity, ActivityKind, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, EntryChange, Forget,
     MemorySnapshot, Separator,
 };
-/// Tasks, decisions, discoveries, artifacts and choices: what a board holds, and what can happen to it.
+/// Boards: tasks, decisions, discoveries, artifacts and choices, with their commands and events.
 pub use corkboard_core::board as boards;
-/// What a memory core holds, and what can happen to it.
+/// Memory cores: entries, with their commands and events.
 pub use corkboard_core::knowledge as cores;
 /// The notebook's language and state.
 pub use corkboard_core::notebook;
-/// Tokens by which a store is reached from outside.
+/// Access tokens of a store.
 pub use corkboard_core::tokens;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
@@ -140,5 +140,5 @@ pub struct BoardWorkersGuide;
 #[doc = include_str!("../../../docs/cores.md")]
 pub struct CoresDocument;
 
-/// What the library's calls give.
+/// The result of the library's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! A space as its log: what a server hands to programs that keep a copy of it, and how they send commands.
+//! A space as its log: what a server sends to clients that keep a copy, and how they send commands.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -25,80 +25,80 @@ use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
 use crate::typed_event::{parse_events, typed_events};
 use crate::{AgentMemory, Board, Conversation, Corkboard, Error, Result, Strict};
 
-/// Logs of up to this many revisions are measured exactly.
+/// The size of logs up to this many revisions is exact.
 const READ: usize = 1000;
 
-/// A command as text, with its conditions.
+/// A command as JSON, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandDocument<C> {
     /// The command.
     pub command: C,
-    /// The revision that the space must be at.
+    /// Required revision of the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_rev: Option<u64>,
-    /// The caller's name for this request.
+    /// Idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// What is named by it, as a hash of 32 hexadecimal digits, where that is not all of the command: a client looks some of
-    /// it up, and may find something else the next time.
+    /// Hash of the request's body, 32 hexadecimal digits, if it differs from the command: a client looks up part of the
+    /// command, and may find something else in a repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_body: Option<String>,
 }
 
-/// The answer to a command, as text.
+/// The answer to a command.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerDocument {
-    /// What is answered.
+    /// The command's result.
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub reply: Box<RawValue>,
-    /// The revision that the answer speaks of.
+    /// Revision of the space after the command.
     pub rev: u64,
-    /// That revision's id, if it was made for this command; null where there was nothing to be done, or it was done before.
+    /// Commit ID of that revision if this command created it; null if the command changed nothing or was a repeat.
     #[serde(default)]
     pub commit: Option<CommitId>,
-    /// The limits that are nearly reached by it.
+    /// Limits that are nearly reached.
     #[serde(default)]
     pub warnings: Vec<LimitWarning>,
 }
 
-/// A space's state at one revision, as text.
+/// The state of a space at one revision.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StateDocument {
-    /// The revision it shows.
+    /// The revision of the state.
     pub head: Head,
-    /// Where this life of the space began.
+    /// First revision of the space since it was last created.
     pub born: Head,
-    /// The state as snapshots hold it; none where nothing was ever written.
+    /// The state in the form of snapshots; null if nothing was ever written.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub state: Option<Box<RawValue>>,
 }
 
-/// Where a log is, and what time it is there.
+/// The head of a log, and the store's time.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeadDocument {
-    /// Its end.
+    /// The newest revision.
     pub head: Head,
-    /// The time.
+    /// The current time in the store.
     pub now: Timestamp,
 }
 
-/// A part of a log.
+/// A page of a log.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageDocument {
     /// The revisions, oldest first.
     pub items: Vec<RecordDocument>,
-    /// The last revision of the page, to continue after; null on the last page.
+    /// Cursor of the next page: the last revision of this one. Null on the last page.
     pub next: Option<String>,
-    /// Where the log ended when they were read.
+    /// The head of the log when the page was read.
     pub head: Head,
 }
 
-/// One revision.
+/// A revision of a log.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordDocument {
@@ -106,34 +106,34 @@ pub struct RecordDocument {
     pub rev: u64,
     /// Its random id.
     pub commit: CommitId,
-    /// When it was decided.
+    /// When the command was decided.
     pub at: Timestamp,
-    /// Who asked, and what happened.
+    /// The actor and the events.
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub body: Box<RawValue>,
 }
 
-/// One revision of any space: what happened, when, and who asked.
+/// A revision of any space: the events, the time and the actor.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RevisionDocument {
-    /// Which space: its kind, a slash, its name.
+    /// The space: its kind, a slash, its name.
     #[cfg_attr(feature = "openapi", schema(example = "agent/ada"))]
     pub space: String,
     /// Its number.
     pub rev: u64,
     /// Its random id.
     pub commit: CommitId,
-    /// When it was decided.
+    /// When the command was decided.
     pub at: Timestamp,
-    /// Who asked.
+    /// The actor who sent the command.
     pub actor: Actor,
-    /// What happened, in order.
+    /// The events in order.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<SpaceEvent>))]
     pub events: Box<RawValue>,
 }
 
-/// An event of a space of any kind, as it is described.
+/// An event of any kind of space, for the API description.
 #[cfg(feature = "openapi")]
 struct SpaceEvent;
 
@@ -153,9 +153,9 @@ mod described {
 
     impl PartialSchema for SpaceEvent {
         fn schema() -> RefOr<Schema> {
-            // Not one of: kinds may have events of the same name.
+            // Not `oneOf`: different kinds can have events with the same name.
             AnyOfBuilder::new()
-                .description(Some("Something that happened: `type` names it"))
+                .description(Some("An event; `type` is its name"))
                 .item(Ref::from_schema_name(AgentEvent::name()))
                 .item(Ref::from_schema_name(BoardEvent::name()))
                 .item(Ref::from_schema_name(CoreEvent::name()))
@@ -202,7 +202,7 @@ mod described {
 }
 
 impl RevisionDocument {
-    /// A record of that space.
+    /// Decodes a record of the space.
     pub fn new(space: &SpaceId, record: &Record) -> Result<Self> {
         match space.kind() {
             Some(SpaceKind::Agent | SpaceKind::Conversation) => Self::decode::<AgentState>(space, record),
@@ -223,7 +223,7 @@ impl RevisionDocument {
         parse_events(&self.events)
     }
 
-    /// A revision that was watched.
+    /// The document of a revision from a watch.
     pub fn of_commit<S: Space>(
         space: &SpaceId,
         rev: u64,
@@ -248,13 +248,13 @@ impl RevisionDocument {
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SpaceDocument {
-    /// Its name.
+    /// The space's name.
     pub name: String,
-    /// The end of its log.
+    /// The head of its log.
     pub head: Head,
-    /// When something in it expires next.
+    /// When the next item expires.
     pub next_due: Option<Timestamp>,
-    /// A few facts.
+    /// A summary of its content.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub summary: Option<Box<RawValue>>,
 }
@@ -271,13 +271,13 @@ impl TryFrom<Record> for RecordDocument {
 
     fn try_from(record: Record) -> Result<Self> {
         let Record { rev, commit, at, body } = record;
-        let damaged = || Error::Damaged { space: "log".into(), message: format!("revision {rev} is no JSON") };
+        let damaged = || Error::Damaged { space: "log".into(), message: format!("revision {rev} is not valid JSON") };
         Ok(Self { rev, commit, at, body: raw(body).ok_or_else(damaged)? })
     }
 }
 
-/// A command with its conditions. What a caller says and nobody knows is refused, not passed over: a condition that is misspelt
-/// would not hold, and a command of a newer version would do something else here than it says.
+/// Parses a command with its conditions. Unknown fields are refused: a misspelled condition would not apply, and a
+/// command of a newer version would do something else than intended.
 fn read_command<C: DeserializeOwned>(json: &[u8]) -> Result<CommandDocument<C>> {
     serde_json::from_slice(json).map(|Strict(asked)| asked).map_err(no_command)
 }
@@ -286,7 +286,7 @@ fn no_command(error: serde_json::Error) -> Error {
     Error::Command { message: error.to_string() }
 }
 
-/// What is said of a conversation's name without a slash.
+/// The refusal of a conversation's name without a slash.
 fn no_conversation() -> Refusal {
     Refusal::Blank { what: "conversation id".into() }
 }
@@ -299,18 +299,18 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
     String::from_utf8(bytes).ok().and_then(|text| RawValue::from_string(text).ok())
 }
 
-/// The log of one space. Whoever has it sees all that is in the space, and what is written by it is decided as everything
-/// else is, in the name of the handle's actor.
+/// The log of one space. It shows all of the space's content. Its commands are decided like any others, as the handle's
+/// actor.
 pub struct SpaceLog {
     id: SpaceId,
     actor: AuthenticatedActor,
     board: Option<Board>,
     agent: Option<AgentMemory>,
     conversation: Option<Conversation>,
-    /// Where the boards are that promote into it, if it is a memory core.
+    /// For a memory core: where to find the boards that promote into it.
     promoting: Option<(Corkboard, CoreId)>,
     log: Box<dyn Logged>,
-    /// What ticks and flushes goes on for as long as there are handles.
+    /// Keeps the background tasks running while there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
 
@@ -344,7 +344,7 @@ impl Corkboard {
         Ok(SpaceLog { id, actor, board, agent, conversation, promoting, log, _corkboard: corkboard })
     }
 
-    /// The spaces of a kind, in the order of their names, after the given one.
+    /// The spaces of a kind after the given name, sorted by name.
     pub async fn logs(&self, kind: SpaceKind, after: Option<&str>, limit: usize) -> Result<Vec<ListedSpace>> {
         let after = after.map(|name| SpaceId::of(kind, name));
         self.list(kind, after.as_ref(), limit).await
@@ -352,12 +352,12 @@ impl Corkboard {
 }
 
 impl SpaceLog {
-    /// Which space.
+    /// The space.
     pub fn id(&self) -> &SpaceId {
         &self.id
     }
 
-    /// Where the log is.
+    /// The head of the log.
     pub async fn head(&self) -> Result<Head> {
         self.renew().await?;
         self.log.head().await
@@ -371,7 +371,7 @@ impl SpaceLog {
         }
     }
 
-    /// Where the log is, once it is past that revision, or after that time.
+    /// The head of the log, once it is past `rev`, or after waiting for `wait`.
     pub async fn head_after(&self, rev: u64, wait: Duration) -> Result<Head> {
         let mut changes = self.log.changes();
         let until = tokio::time::Instant::now() + wait;
@@ -384,24 +384,23 @@ impl SpaceLog {
         }
     }
 
-    /// The state as it is now.
+    /// The current state.
     pub async fn state(&self) -> Result<StateDocument> {
         self.renew().await?;
         self.log.state().await
     }
 
-    /// The revisions after that one, oldest first, as many as fit a page.
+    /// The revisions after the cursor, oldest first, up to a page.
     pub async fn after(&self, cursor: Cursor, limit: usize) -> Result<Page> {
         self.log.after(cursor, limit).await
     }
 
-    /// Follows the log from the last revision that the caller has seen; 0 stands for the beginning, none for what comes from
-    /// now on.
+    /// Follows the log after a revision; 0 means from the beginning, none means only new revisions.
     pub async fn watch(&self, from_rev: Option<u64>) -> Result<LogWatch> {
         Ok(LogWatch { follow: self.log.follow(from_rev).await?, _corkboard: self._corkboard.clone() })
     }
 
-    /// Has a command decided: a [`CommandDocument`] as JSON.
+    /// Sends a command: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
         if let Some(board) = &self.board {
             let mut asked: CommandDocument<BoardCommand> = read_command(json)?;
@@ -418,12 +417,12 @@ impl SpaceLog {
             let asked: CommandDocument<CoreCommand> = read_command(json)?;
             corkboard.check_promotion(core, &asked.command).await?;
         }
-        // An agent's ephemeral scopes are in no log, and count.
+        // An agent's ephemeral scopes are not in the log, but count towards its limits.
         let outside = self.agent.as_ref().map(AgentMemory::ephemeral_usage).unwrap_or_default();
         self.log.command(&self.actor, outside, json).await
     }
 
-    /// Deletes the space as it is at that head. Returns whether it was there, and there still.
+    /// Deletes the space if it is still at this head. Returns whether it was deleted.
     pub async fn delete(&self, at: Head) -> Result<bool> {
         match self.id.kind() {
             Some(SpaceKind::Board) => BoardAction::Delete.check(&self.actor)?,
@@ -442,7 +441,7 @@ impl SpaceLog {
         self.log.delete(at).await
     }
 
-    /// How large the log is: exactly if it is short, otherwise estimated from samples, so that it costs little.
+    /// The size of the log: exact if it is short, otherwise estimated from samples to limit the cost.
     pub async fn size(&self) -> Result<LogSize> {
         let first = self.page(0, READ).await?;
         let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(LogSize::default()) };
@@ -454,15 +453,15 @@ impl SpaceLog {
         Ok(LogSize { oldest, revisions, bytes, estimated })
     }
 
-    /// What [`SpaceLog::trim`] would remove.
+    /// Computes what [`SpaceLog::trim`] would remove.
     pub async fn trimmable(&self, trim: Trim) -> Result<Trimmed> {
         let first = self.page(0, 1).await?;
         let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(Trimmed::default()) };
-        // The newest revision always stays. Those that go lie before `kept`.
+        // The newest revision always stays. Revisions before `kept` are removed.
         let mut kept = trim.up_to.saturating_add(1).min(first.head.rev);
         if let Some(time) = trim.older_than {
             let mut from = oldest;
-            // Times only grow in a log.
+            // Times in a log never decrease.
             while from < kept {
                 let middle = from + (kept - from) / 2;
                 match self.page(middle.saturating_sub(1), 1).await?.records.first() {
@@ -476,8 +475,8 @@ impl SpaceLog {
         Ok(Trimmed { revisions: kept - oldest, bytes, estimated, oldest: kept })
     }
 
-    /// Removes old revisions from the log, for good; the state stays as it is, and a snapshot is written that covers them.
-    /// Only an admin may. Whoever asks for one of them later is told that it is `compacted`.
+    /// Removes old revisions from the log permanently. The state does not change, and a snapshot that covers them is
+    /// written. Only admins may do this. Reading a removed revision later fails with `compacted`.
     pub async fn trim(&self, trim: Trim) -> Result<Trimmed> {
         let Actor { principal, role, .. } = Actor::clone(&self.actor);
         if role != Role::Admin {
@@ -493,7 +492,7 @@ impl SpaceLog {
         Ok(Trimmed { revisions, oldest, ..planned })
     }
 
-    /// The bytes of these revisions, and whether that is an estimate.
+    /// The size of these revisions in bytes, and whether it is an estimate.
     async fn bytes_of(&self, first: u64, last: u64) -> Result<(u64, bool)> {
         const SAMPLES: u64 = 8;
         let revisions = (last + 1).saturating_sub(first);
@@ -512,7 +511,7 @@ impl SpaceLog {
         Ok(if is_estimate { ((per_revision * revisions as f64) as u64, true) } else { (bytes, false) })
     }
 
-    /// The revisions after that one, or after those that are held no longer.
+    /// The revisions after `after`, or the oldest ones left.
     async fn page(&self, after: u64, limit: usize) -> Result<Page> {
         match self.log.after(Cursor { rev: after, commit: None }, limit).await {
             Err(Error::Store(StoreError::Compacted { oldest })) => {
@@ -522,18 +521,18 @@ impl SpaceLog {
         }
     }
 
-    /// The time in the store.
+    /// The current time in the store.
     pub fn time(&self) -> Timestamp {
         self.log.time()
     }
 }
 
-/// How large a log is.
+/// The size of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LogSize {
-    /// The oldest revision held; 0 if there is none.
+    /// The oldest revision left; 0 if there is none.
     pub oldest: u64,
-    /// How many revisions are held.
+    /// Number of revisions.
     pub revisions: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -541,33 +540,33 @@ pub struct LogSize {
     pub estimated: bool,
 }
 
-/// What trimming a log removed, or would remove.
+/// What trimming a log removed or would remove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Trimmed {
-    /// How many revisions.
+    /// Number of revisions.
     pub revisions: u64,
     /// Their bytes.
     pub bytes: u64,
     /// Whether the bytes are an estimate.
     pub estimated: bool,
-    /// The oldest revision held afterwards.
+    /// The oldest revision left afterwards.
     pub oldest: u64,
 }
 
-/// A reader of a space's log, as [`Watch`](crate::Watch) is, for those who want it as it is stored.
+/// A watch on a space's log, like [`Watch`](crate::Watch), that returns the stored form.
 pub struct LogWatch {
     follow: Box<dyn Following>,
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
 
 impl LogWatch {
-    /// The next revision, or a bookmark if there is none for a while. Dropping the future loses nothing.
+    /// The next revision, or a bookmark if there is none for a while. The future is cancel-safe.
     pub async fn next(&mut self) -> Result<Followed> {
         self.follow.next().await
     }
 
-    /// The last revision that was returned.
+    /// The last revision returned.
     pub fn rev(&self) -> u64 {
         self.follow.rev()
     }
@@ -611,7 +610,7 @@ impl<S: Space> InEngine<S> {
     }
 }
 
-/// A command that came as text, checked, with its conditions.
+/// Validates a command document and converts it to a request.
 fn request_of<S: Space>(
     limits: &Limits,
     actor: &Actor,
@@ -624,7 +623,7 @@ fn request_of<S: Space>(
     let idempotency = match (idempotency, idempotency_body) {
         (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
         (_, Some(_)) => {
-            let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
+            let message = "idempotency_body needs idempotency_key, and must be 32 hexadecimal digits";
             return Err(Error::Command { message: message.into() });
         }
         (idempotency, None) => idempotency,

@@ -1,4 +1,4 @@
-//! What every client of an HTTP server needs.
+//! Shared code of the HTTP clients.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// TLS by ring, with the system's authorities.
+/// TLS with ring and the system's certificate authorities.
 pub(crate) fn tls(url: &Url) -> Result<rustls::ClientConfig, String> {
     let mut roots = rustls::RootCertStore::empty();
     if url.scheme() == "https" {
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
-            return Err("this system has no authority to check a server's certificate by".into());
+            return Err("cannot verify the server's certificate: this system has no trusted authorities".into());
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,4 @@
-//! How a Corkboard behaves.
+//! The settings of a Corkboard.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,46 +10,45 @@ use crate::clock::{Clock, SystemClock};
 /// The settings of a [`Corkboard`](crate::Corkboard). Start from the default and change what you need.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What may be used of everything.
+    /// Limits on sizes and counts.
     pub limits: Limits,
     /// Which features are on.
     pub tier: Tier,
-    /// Features that can be disabled, whatever the tier.
+    /// Features that can be disabled in every tier.
     pub features: Features,
     /// When a change is acknowledged.
     pub save: SavePolicy,
     /// How current a read is where others write to the store too.
     pub consistency: Consistency,
-    /// When a space's state is written down whole, so that it loads without its whole log.
+    /// How often a snapshot of a space's state is written, so that it loads without its whole log.
     pub snapshots: SnapshotPolicy,
-    /// How much of the old log is kept. Nothing said: what the store takes for right, which is a day on Redis and everything
-    /// elsewhere.
+    /// How much of the old log to keep. By default, the store decides: a day on Redis, everything elsewhere.
     pub retention: Option<Retention>,
-    /// About how many bytes of states are held in memory. What was least recently used goes first.
+    /// Approximate maximum of bytes of loaded states. The least recently used are unloaded first.
     pub memory_budget: u64,
     /// What may be created when a store in a file or folder is opened.
     pub creation: Creation,
-    /// How long to wait for a store that others hold.
+    /// How long to wait for a store that another process has locked.
     pub busy_timeout: Duration,
-    /// How often it is looked for what is due.
+    /// How often to check for expired items.
     pub tick_interval: Duration,
-    /// Where the scratchpads of conversations are kept. A client of a server passes this over: the server decides.
+    /// Where to keep the scratchpads of conversations. Clients of a server ignore this, because the server decides.
     pub conversations: Conversations,
     /// An unused conversation's scratchpad expires after this time.
     pub conversation_idle: Duration,
-    /// For how long an archived board is kept at least, unless it is said otherwise.
+    /// Default retention time of an archived board.
     pub board_retention: Duration,
-    /// An active board on which nothing has happened for so long is idle. That is shown, and nothing else follows.
+    /// An active board without changes for this long is shown as idle. This has no other effect.
     pub idle_after: Duration,
-    /// How long a watcher hears nothing before it gets a bookmark.
+    /// Interval after which an idle watcher gets a bookmark.
     pub bookmark_interval: Duration,
-    /// How far a live watcher may fall behind before it is cut off.
+    /// How many revisions a live watcher may fall behind before it gets `lagged`.
     pub max_watch_lag: u64,
-    /// How many tokens a context window may have unless its request says otherwise. Less than 64 counts as 64.
+    /// Default token budget of a context window. Values below 64 count as 64.
     pub context_tokens: u64,
-    /// In whose name handles act unless they are told otherwise.
+    /// Default actor of handles: the author of their changes.
     pub actor: Actor,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -80,11 +79,11 @@ impl Default for Options {
     }
 }
 
-/// Features that can be disabled, whatever the tier.
+/// Features that can be disabled in every tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
-    /// Agents' memories: entries, notes, scopes, notebooks, conversations and context windows. While it is off, every call
-    /// returns [`Error::FeatureDisabled`](crate::Error::FeatureDisabled), except those that delete an agent. Boards and shared
+    /// Agents' memories: entries, notes, scopes, notebooks, conversations and context windows. If disabled, every call
+    /// except deleting an agent returns [`Error::FeatureDisabled`](crate::Error::FeatureDisabled). Boards and shared
     /// memory cores are not affected.
     pub working_memory: bool,
 }
@@ -95,14 +94,14 @@ impl Default for Features {
     }
 }
 
-/// Which features are on. Each tier has all of the one before.
+/// Which features are available. Each tier includes the previous one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Working memory.
     Core,
-    /// Long-term memory and embeddings too.
+    /// Also long-term memory and embeddings.
     WriterPro,
     /// Everything.
     #[default]
@@ -122,7 +121,7 @@ impl std::fmt::Display for Tier {
 /// Where the scratchpads of conversations are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Conversations {
-    /// In the memory of this process: they end with it.
+    /// In the memory of this process. They are lost when it ends.
     #[default]
     Process,
     /// In the store, for all processes and servers that share it.
@@ -147,8 +146,9 @@ pub enum SavePolicy {
     /// When it is durable (`save_on_change`).
     #[default]
     OnChange,
-    /// At once; it is written at least that often, and at [`Corkboard::close`](crate::Corkboard::close)
-    /// (`save_interval`). A crash may lose what was not written yet. The store is opened for this process alone.
+    /// At once, before it is durable (`save_interval`). Changes are written at this interval, and at
+    /// [`Corkboard::close`](crate::Corkboard::close). A crash can lose changes that were not written yet. The process
+    /// opens the store exclusively.
     Interval(Duration),
 }
 
@@ -158,19 +158,21 @@ impl SavePolicy {
     }
 }
 
-/// How current a read is where others write to the store too. On a store that is this process's alone, every read is.
+/// How current reads are if other processes write to the store too. On a store that only this process uses, every read
+/// is current.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Consistency {
-    /// A read asks the store for the log's head first: it sees all that was acknowledged to anyone before it began.
+    /// Each read first asks the store for the log's head. It sees everything that was acknowledged to anyone before it
+    /// began.
     #[default]
     Current,
-    /// A read takes what is in memory, if that was current no longer ago than this; own writes are seen at once. Writes,
-    /// and what they are decided on, are always current.
+    /// A read uses the loaded state if that was current within this time. The process's own writes are visible at once.
+    /// Writes are always decided on the current state.
     Cached(Duration),
 }
 
 impl Consistency {
-    /// How old a cached read may be unless it is said otherwise.
+    /// Default maximum age of a cached read.
     pub const CACHED_AGE: Duration = Duration::from_secs(1);
 }
 
@@ -181,17 +183,17 @@ impl std::str::FromStr for Consistency {
         match text {
             "current" => Ok(Self::Current),
             "cached" => Ok(Self::Cached(Self::CACHED_AGE)),
-            other => Err(format!("{other:?} is no consistency: current or cached")),
+            other => Err(format!("invalid consistency {other:?}: must be one of current, cached")),
         }
     }
 }
 
-/// When a snapshot is due: whichever comes first.
+/// When to write a snapshot: at whichever limit is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotPolicy {
-    /// Events since the last one.
+    /// Events since the last snapshot.
     pub events: u64,
-    /// Bytes of log since the last one.
+    /// Bytes of log since the last snapshot.
     pub bytes: u64,
 }
 
@@ -201,13 +203,13 @@ impl Default for SnapshotPolicy {
     }
 }
 
-/// How much of the old log is kept once a snapshot covers it.
+/// How much of the old log to keep once a snapshot covers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
     /// All of it.
     Everything,
-    /// The last so many revisions.
+    /// The last revisions, up to this number.
     Revisions(u64),
-    /// What is not older than this.
+    /// Revisions not older than this.
     Age(Duration),
 }

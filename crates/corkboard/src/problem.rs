@@ -1,4 +1,4 @@
-//! Errors and entries as other programs see them: what leaves the process by the command line or by HTTP has this form.
+//! Errors and entries in the form that other programs get, on the command line and over HTTP.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,35 +14,35 @@ use crate::store::StoreError;
 use crate::tools::ToolError;
 use crate::{Error, ErrorKind};
 
-/// So many codes of other programs are kept.
+/// Maximum number of error codes kept from other programs.
 const CODES: usize = 256;
 
-/// An error as a document: a problem by RFC 9457, with what the caller needs to do better.
+/// An error as a problem document (RFC 9457), with the details that the caller needs to react.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
-    /// The problem's name as a URI: `urn:corkboard:problem:` and the code.
+    /// The error code as a URI: `urn:corkboard:problem:` and the code.
     #[serde(rename = "type")]
     pub problem_type: String,
-    /// What kind of thing went wrong, in words.
+    /// The title of the kind of error.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What went wrong, in a sentence.
+    /// What failed and why.
     pub detail: String,
-    /// A short name that never changes.
+    /// Stable error code.
     pub code: String,
-    /// What kind of thing went wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// Whether the same request may succeed later.
     pub retryable: bool,
-    /// More about it, by code: what is there now, which limit, which moves are allowed.
+    /// Details that depend on the code, such as the current version, the limit, or the allowed moves.
     #[serde(flatten)]
     pub details: Map<String, Value>,
 }
 
 impl Problem {
-    /// A problem that the edge itself found.
+    /// A problem without an underlying [`Error`].
     pub fn new(code: &str, kind: ErrorKind, detail: impl Into<String>) -> Self {
         Self {
             problem_type: format!("urn:corkboard:problem:{code}"),
@@ -56,8 +56,8 @@ impl Problem {
         }
     }
 
-    /// The code, for as long as the process lives. Another program's codes are few; beyond [`CODES`] of them, they are not
-    /// told apart.
+    /// The code with a static lifetime. Codes from other programs are kept, up to [`CODES`] of them; all further ones
+    /// become `server`.
     pub(crate) fn lasting_code(&self) -> &'static str {
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut known = KNOWN.lock();
@@ -72,7 +72,7 @@ impl Problem {
         code
     }
 
-    /// The same with another HTTP status of its kind.
+    /// Replaces the HTTP status.
     pub fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
     }
@@ -86,7 +86,7 @@ impl From<&Error> for Problem {
             Error::Store(StoreError::Compacted { oldest }) => json!({ "oldest": oldest }),
             Error::Store(StoreError::Future { asked, head }) => json!({ "asked": asked, "head": head }),
             Error::Lagged { resume_from } => json!({ "resume_from": resume_from }),
-            // What another server said is passed on as it is.
+            // A problem from another server is passed on unchanged.
             Error::Server { problem } => return (**problem).clone(),
             Error::NotebookProblems { problems } => json!({ "problems": problems }),
             _ => Value::Null,
@@ -157,56 +157,56 @@ fn of_refusal(refusal: &Refusal) -> Value {
     }
 }
 
-/// An entry as programs see it: the value and the metadata as they are given to `set`, and nothing left out.
+/// An entry as other programs see it, with the value and metadata that were given to `set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryDocument {
-    /// Its key.
+    /// The entry's key.
     pub key: Key,
     /// The value.
     pub value: Content,
-    /// The revision that last changed it; it never repeats.
+    /// Revision of the last change; it never repeats.
     pub version: u64,
-    /// Kept while the value changes.
+    /// Stable ID; a change of the value keeps it.
     pub id: EntryId,
-    /// The type that it was written from, or the kind of tool that wrote it.
+    /// Name of the type of the value, or the kind of tool that wrote it.
     pub type_name: Arc<str>,
-    /// What is known about it.
+    /// The entry's metadata.
     pub metadata: MetadataDocument,
-    /// How often the process that answers has read it; approximate, and not stored.
+    /// How often the answering process has read the entry; approximate, not stored.
     #[serde(default)]
     pub access_count: u64,
-    /// When the process that answers last read it; approximate, and not stored.
+    /// When the answering process last read the entry; approximate, not stored.
     #[serde(default)]
     pub last_accessed_at: Option<Timestamp>,
 }
 
-/// What is known about an entry.
+/// The metadata of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MetadataDocument {
-    /// From 0 to 1.
+    /// Importance from 0 to 1.
     pub importance: f32,
-    /// Words to find and filter by.
+    /// Words for search and filters.
     pub tags: Vec<Arc<str>>,
-    /// What kind of memory it is.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// When it stops being returned.
+    /// When the entry expires.
     pub expires_at: Option<Timestamp>,
-    /// Whatever else its writer keeps with it.
+    /// Further data of the writer.
     pub custom: Option<Arc<Map<String, Value>>>,
-    /// Who wrote or said it.
+    /// Who wrote the entry, or said its content.
     pub author: Arc<str>,
-    /// In which session it was said.
+    /// The session it comes from.
     pub session: Option<Arc<str>>,
-    /// When it was written or said.
+    /// When it was written, or its content was said.
     pub at: Timestamp,
-    /// How far it may be trusted, where that is said.
+    /// Trust in the source, if stated.
     pub trust: Option<Trust>,
 }
 
 impl EntryDocument {
-    /// The entry under that key.
+    /// The document of the entry with this key.
     pub fn new(key: &Key, entry: &Entry) -> Self {
         let metadata = MetadataDocument {
             importance: entry.importance,

@@ -1,4 +1,4 @@
-//! Whether a request was answered with the answer that a space remembers for its idempotency key.
+//! Detects whether a request was answered with the stored answer for its idempotency key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +14,8 @@ tokio::task_local! {
     static OBSERVED: ObservedKey;
 }
 
-/// Runs `request`, and tells whether a command with this idempotency key was answered from memory meanwhile. Commands that
-/// other tasks send do not count.
+/// Runs `request`, and returns whether a command with this idempotency key got a stored answer. Commands of other tasks
+/// do not count.
 pub async fn observe_replay<T>(key: String, request: impl Future<Output = T>) -> (T, bool) {
     let is_replayed = Arc::new(AtomicBool::new(false));
     let observed = ObservedKey { key, is_replayed: is_replayed.clone() };
@@ -23,9 +23,9 @@ pub async fn observe_replay<T>(key: String, request: impl Future<Output = T>) ->
     (answer, is_replayed.load(Ordering::Relaxed))
 }
 
-/// Tells whoever observes the key.
+/// Reports a stored answer to the observer of the key.
 pub(crate) fn replayed(key: &str) {
-    // Nobody observes: then nobody is told.
+    // Fails without an observer, which is fine.
     let _ = OBSERVED.try_with(|observed| {
         if observed.key == key {
             observed.is_replayed.store(true, Ordering::Relaxed);

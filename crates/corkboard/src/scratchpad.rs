@@ -1,10 +1,10 @@
-//! Seed 000's scratchpad as a plain value: what a conversation holds, in the form that goes into a prompt.
+//! The scratchpad of a conversation as a plain value, in the form that goes into a prompt.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Facts by key, and notes. It serialises to the same JSON for the same content.
+/// Facts by key, and notes. The same content always serializes to the same JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WorkingMemory))]
 #[serde(default, deny_unknown_fields)]
@@ -16,7 +16,7 @@ pub struct ScratchpadContents {
 }
 
 impl ScratchpadContents {
-    /// Stores a fact, overwriting what is there.
+    /// Stores a fact, overwriting an existing one.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<String>) {
         self.entries.insert(key.into(), value.into());
     }
@@ -26,7 +26,7 @@ impl ScratchpadContents {
         self.entries.get(key).map(String::as_str)
     }
 
-    /// Removes a fact; answers whether there was one.
+    /// Removes a fact. Returns whether it existed.
     pub fn delete(&mut self, key: &str) -> bool {
         self.entries.remove(key).is_some()
     }
@@ -51,7 +51,7 @@ impl ScratchpadContents {
         *self = Self::default();
     }
 
-    /// Whether there is nothing in it.
+    /// Whether there are no facts and no notes.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.notes.is_empty()
     }

@@ -1,7 +1,7 @@
-//! JSON from outside, in which nothing may be unknown, at any depth. A field that is misspelt would otherwise be passed over,
-//! for the types are those of the log, too, and there they pass over what a newer version wrote: so they cannot refuse it
-//! themselves (`deny_unknown_fields`), and whoever reads from outside must. Nor is an array an object here: serde would take
-//! its items for the fields in their order, and an empty one for an object in which everything was left out.
+//! Strict parsing of JSON from outside: unknown fields are errors at any depth. The types cannot refuse them themselves
+//! (`deny_unknown_fields`): they are also the types of the log, where fields of newer versions must be ignored. Arrays
+//! are not accepted in place of objects either: serde would assign their items to the fields in order, and accept an
+//! empty one for an object of optional fields.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -11,11 +11,11 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 
-/// A value that is read so that a field that nobody knows is an error, and an array where an object belongs, and that every
-/// error says where it is: `tasks[0].title: invalid type: …`.
+/// A value parsed strictly: unknown fields are errors, and so are arrays in place of objects. Every error names its
+/// position: `tasks[0].title: invalid type: …`.
 ///
-/// What serde reads twice is beyond it, as it is for `deny_unknown_fields`: the insides of flattened fields, and of enums whose
-/// variants are told by a tag inside.
+/// Like `deny_unknown_fields`, it cannot check what serde buffers: the content of flattened fields and of internally
+/// tagged enums.
 ///
 /// ```
 /// # use corkboard::{Strict, boards::NewTask};
@@ -38,12 +38,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
     }
 }
 
-/// Where the reader is.
+/// The current position of the parser.
 #[derive(Default)]
 struct Trail {
-    /// The way to what is wrong, the end of it first: it is told while the error makes its way out.
+    /// The path to the error, innermost step first, because it is collected while the error propagates outwards.
     steps: RefCell<Vec<PathStep>>,
-    /// Whether the next text is a name.
+    /// Whether the next string is a name.
     is_name: Cell<bool>,
     /// The last name.
     name: RefCell<String>,
@@ -62,7 +62,7 @@ impl Trail {
         }
     }
 
-    fn hear(&self, text: &str) {
+    fn note_name(&self, text: &str) {
         if self.is_name.take() {
             let mut name = self.name.borrow_mut();
             name.clear();
@@ -70,7 +70,7 @@ impl Trail {
         }
     }
 
-    /// Reads a name, and keeps it in place of another.
+    /// Reads a name and stores it in `name`.
     fn read_name<T>(&self, name: &mut String, read: impl FnOnce() -> T) -> T {
         self.is_name.set(true);
         let read = read();
@@ -92,7 +92,7 @@ impl Trail {
     }
 }
 
-/// Part of a reader, with where it is.
+/// A part of the parser, with its position.
 struct Watched<'t, I> {
     inner: I,
     trail: &'t Trail,
@@ -131,7 +131,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
         self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail })
     }
 
-    /// Who ignores a value does not know its field.
+    /// serde ignores exactly the values of unknown fields.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
         Err(D::Error::custom("unknown field"))
     }
@@ -149,11 +149,11 @@ macro_rules! pass {
     };
 }
 
-/// Reads of a text, which may be the name of a field or of a variant.
-macro_rules! hear {
+/// Methods that read a string, which may be the name of a field or variant.
+macro_rules! note_name {
     ($($method:ident($type:ty))*) => {
         $(fn $method<E: Error>(self, text: $type) -> Result<V::Value, E> {
-            self.trail.hear(&text);
+            self.trail.note_name(&text);
             self.inner.$method(text)
         })*
     };
@@ -174,7 +174,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Watched<'_, V> {
         visit_none() visit_unit()
     }
 
-    hear! { visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) }
+    note_name! { visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
         self.inner.visit_some(Watched { inner: deserializer, trail: self.trail })
@@ -205,7 +205,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Watched<'_, S> {
     }
 }
 
-/// Whoever takes an object, and nothing else.
+/// A visitor that accepts only an object.
 struct Fields<'t, V> {
     inner: V,
     trail: &'t Trail,
@@ -214,7 +214,7 @@ struct Fields<'t, V> {
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     type Value = V::Value;
 
-    /// Not the name of a type, which says nothing to whoever sent it.
+    /// Does not name the Rust type, which means nothing to the sender.
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON object")
     }
@@ -228,7 +228,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     }
 }
 
-/// A list, with the place in it.
+/// The items of a list, with the current index.
 struct Items<'t, I> {
     inner: I,
     trail: &'t Trail,
@@ -250,7 +250,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
     }
 }
 
-/// Fields, or the content of an enum's variant, with the last name that was read.
+/// The fields of an object, or the content of an enum's variant, with the last name read.
 struct Named<'t, I> {
     inner: I,
     trail: &'t Trail,
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_read_as_ever() {
+    fn known_fields_are_parsed_as_by_serde() {
         let json = r#"{"name":"A","books":[{"title":"B","bound":"cloth"},{"title":"C","bound":{"leather":{"color":"red"}}},
             {"title":"D","bound":{"of":{"title":"E","bound":{"two":[1,2]}}}},{"title":"F","bound":null}],
             "by_year":{"1999":{"title":"G"}},"note":{"any":[{"thing":1}]}}"#;
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_found_where_it_is() {
+    fn errors_name_their_position() {
         for (json, expected) in [
             (r#"{"name":"A","nme":1}"#, "nme: unknown field at"),
             (r#"{"name":"A","books":[{"title":"B"},{"title":"C","colour":{}}]}"#, "books[1].colour: unknown field at"),

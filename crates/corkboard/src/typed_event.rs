@@ -11,7 +11,7 @@ pub(crate) fn typed_events<E: Serialize>(events: &[E]) -> serde_json::Result<Box
     RawValue::from_string(format!("[{}]", events.join(",")))
 }
 
-/// Reads what [`typed_events`] wrote.
+/// Parses the output of [`typed_events`].
 pub(crate) fn parse_events<E: DeserializeOwned>(events: &RawValue) -> serde_json::Result<Vec<E>> {
     let events: Vec<Map<String, Value>> = serde_json::from_str(events.get())?;
     let parse = |mut fields: Map<String, Value>| {

@@ -48,8 +48,8 @@ fn the_documentations_certificate_is_trusted_and_others_are_told_of() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?} {ran:?}");
     }
     let others = [
-        (&good, "elsewhere.pem", "nobody whom this machine trusts has signed its certificate"),
-        (&serving(&sandbox, "signing"), "signing.pem", "one for signing others (CA:TRUE)"),
+        (&good, "elsewhere.pem", "its certificate is not signed by an authority that this machine trusts"),
+        (&serving(&sandbox, "signing"), "signing.pem", "its certificate is a CA certificate (CA:TRUE)"),
         (&serving(&sandbox, "elsewhere"), "elsewhere.pem", "its certificate is for other names (subjectAltName)"),
     ];
     for (server, trusted, why) in others {
@@ -106,10 +106,9 @@ fn the_wrong_scheme_is_told_of() {
     let (encrypted, plain) = (serving(&sandbox, "good"), Serving::start(&sandbox, &[]));
     let http = encrypted.url.replace("https://", "http://");
     let https = plain.url.replace("http://", "https://");
-    for (url, why, hint) in [
-        (&http, "what answers there does not speak HTTP", "by https://"),
-        (&https, "it does not speak TLS", "try http://"),
-    ] {
+    for (url, why, hint) in
+        [(&http, "the server does not speak HTTP", "by https://"), (&https, "it does not speak TLS", "try http://")]
+    {
         for arguments in [&["memory", "list"][..], &["memory", "set", "a", "1"], &["doctor"], &["doctor", "--quick"]] {
             let ran = through(&sandbox, url, "good.pem", arguments);
             assert_eq!(ran.code, 7, "{arguments:?} {ran:?}");
@@ -145,10 +144,10 @@ fn files_that_do_not_fit_are_named() {
     certificate(&sandbox, "two", &[]);
     std::fs::write(sandbox.path().join("empty.pem"), "").unwrap();
     for (cert, key, said) in [
-        ("one-key.pem", "one.pem", "one-key.pem: there is a key in it, and no certificate"),
-        ("one.pem", "one.pem", "one.pem: no key is in it"),
+        ("one-key.pem", "one.pem", "one-key.pem: it contains a key but no certificate"),
+        ("one.pem", "one.pem", "one.pem: it contains no unencrypted key"),
         ("one.pem", "two-key.pem", "two-key.pem: this is not the key of the certificate in one.pem"),
-        ("empty.pem", "one-key.pem", "empty.pem: no certificate is in it"),
+        ("empty.pem", "one-key.pem", "empty.pem: it contains no certificate"),
         ("missing.pem", "one-key.pem", "missing.pem: "),
     ] {
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];

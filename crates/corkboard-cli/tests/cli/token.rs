@@ -106,9 +106,12 @@ fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
     let said = "hint: your token opens agents ada and bob; add --agent ada";
     assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let refused = cork(secret, &["token", "list"]);
-    assert!(refused.code == 6 && refused.stderr.contains("ada is a worker: tokens are for admins"), "{refused:?}");
+    assert!(
+        refused.code == 6 && refused.stderr.contains("ada is a worker: only admins can open tokens"),
+        "{refused:?}"
+    );
     let refused = cork(secret, &["--agent", "ada", "--role", "admin", "memory", "set", "k", "w"]);
-    let said = "ada's token is for a worker: it cannot be used in the role of an admin";
+    let said = "ada's token is for a worker; it cannot be used as an admin";
     assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let listed = cork(ADMIN, &["token", "list", "--json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();

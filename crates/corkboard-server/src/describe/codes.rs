@@ -1,16 +1,16 @@
-//! The codes of problems, found where they are written: in the library's tables of errors and in this crate's refusals.
+//! Collects the error codes from the sources: from the library's error tables and this crate's refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The tables of the library: `("code", Kind)`, and for tools `=> "code"`.
+/// The library's tables: `("code", Kind)`, and for tools `=> "code"`.
 const TABLES: [&str; 4] = ["error.rs", "transfer/error.rs", "model/error.rs", "tools/error.rs"];
-/// The calls that make a problem, up to its code.
+/// Calls that create a problem, up to the code argument.
 const MAKERS: [&str; 6] =
     ["HttpError::new(", "HttpError::invalid(", "HttpError::denied(", "Self::new(", "Self::invalid(", "Self::denied("];
 
-/// Every code that a server may answer with.
+/// All codes that a server can answer with.
 pub(super) fn codes() -> BTreeSet<String> {
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let library = server.join("../../corkboard/src");
@@ -25,7 +25,7 @@ pub(super) fn codes() -> BTreeSet<String> {
     all.into_iter().map(str::to_owned).collect()
 }
 
-/// The words in quotes that a table gives as codes.
+/// The quoted codes of a table.
 fn table_codes(table: &str) -> impl Iterator<Item = &str> {
     let rows = table.split('"').collect::<Vec<_>>();
     let words = (1..rows.len()).step_by(2).filter_map(move |at| {
@@ -38,7 +38,7 @@ fn table_codes(table: &str) -> impl Iterator<Item = &str> {
     words.collect::<Vec<_>>().into_iter()
 }
 
-/// The code that a call gives, unless it passes on the code of an error.
+/// The code argument of a call, unless it passes on an error's code.
 fn made_code<'a>(call: &'a str, constants: &BTreeMap<&str, &'a str>) -> Option<&'a str> {
     let given = call.split([',', '\n']).next().unwrap_or_default();
     if let Some(code) = given.strip_prefix('"').and_then(|given| given.strip_suffix('"')) {
@@ -55,7 +55,7 @@ fn constants(sources: &str) -> BTreeMap<&str, &str> {
     named.filter_map(|(name, rest)| Some((name, rest.split('"').next()?))).collect()
 }
 
-/// All of this crate's sources but those that describe it.
+/// Reads all sources of this crate except this module.
 fn read(folder: &Path, sources: &mut String) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

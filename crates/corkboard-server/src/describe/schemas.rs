@@ -1,5 +1,5 @@
-//! Gives the schemas of the description the form and the names that clients are generated from: flat objects instead of
-//! `allOf`, a named schema for each variant, and no name that only this crate understands.
+//! Adapts the schemas for client generators: flat objects instead of `allOf`, a named schema for each variant, and
+//! names that are clear outside this crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 type Fields = Map<String, Value>;
 
 const PREFIX: &str = "#/components/schemas/";
-/// What utoipa calls a body with the revision of its space.
+/// utoipa's prefix for a body with the revision of its space.
 const WITH_REV: &str = "WithRev_";
-/// What utoipa calls a page of a list.
+/// utoipa's prefix for a page of a list.
 const PAGE: &str = "ItemsBody_";
-/// What utoipa calls the ID of what was created.
+/// utoipa's prefix for the ID of a created item.
 const CREATED: &str = "IdBody_";
 /// Parts of the description that are data and not schemas.
 const DATA: [&str; 5] = ["example", "examples", "enum", "const", "default"];
 
-/// Names that say enough in their module, but not among all schemas.
+/// Names that are clear within their module, but not among all schemas.
 const RENAMED: [(&str, &str); 33] = [
     ("AddedHow", "CoreEntryOutcome"),
     ("AnswerDocument", "CommandAnswer"),
@@ -62,7 +62,7 @@ pub(super) fn simplify(description: &mut Value) {
     };
     for (name, schema) in &mut schemas {
         if name.starts_with(WITH_REV) {
-            // It describes the wrapper; what is in it has a description of its own.
+            // This describes the wrapper; the content has its own description.
             schema.as_object_mut().expect("a schema").remove("description");
         }
         each(schema, &mut without_tuples);
@@ -85,7 +85,7 @@ pub(super) fn simplify(description: &mut Value) {
     description["components"]["schemas"] = Value::Object(renamed);
 }
 
-/// Calls a function for every object of a document that is not data, the innermost first.
+/// Calls a function for every object of a document that is not data, innermost first.
 fn each(part: &mut Value, change: &mut impl FnMut(&mut Fields)) {
     match part {
         Value::Object(fields) => {
@@ -98,7 +98,7 @@ fn each(part: &mut Value, change: &mut impl FnMut(&mut Fields)) {
     }
 }
 
-/// A tuple as an array of fixed length: generators take `"items": false` for a mistake.
+/// Makes tuples arrays of fixed length: generators do not understand `"items": false`.
 fn without_tuples(fields: &mut Fields) {
     if fields.get("items") == Some(&Value::Bool(false)) {
         let length = fields.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
@@ -107,7 +107,7 @@ fn without_tuples(fields: &mut Fields) {
     }
 }
 
-/// Tells a property's default in words: a generator takes a property with a default for one that is always there.
+/// Moves a property's default into its description: generators treat a property with a default as always present.
 fn without_defaults(fields: &mut Fields) {
     let Some(Value::Object(properties)) = fields.get_mut("properties") else { return };
     for property in properties.values_mut().filter_map(Value::as_object_mut) {
@@ -125,7 +125,7 @@ fn without_defaults(fields: &mut Fields) {
     }
 }
 
-/// Moves the description of a property that may be null to the property.
+/// Moves the description of a nullable property to the property.
 fn describe_the_property(fields: &mut Fields) {
     let Some(Value::Array(variants)) = fields.get_mut("oneOf") else { return };
     if let [one, null] = variants.as_mut_slice()
@@ -137,7 +137,7 @@ fn describe_the_property(fields: &mut Fields) {
     }
 }
 
-/// Bytes are not a list of numbers, and generators send what is not JSON as bytes.
+/// Marks bodies that are not JSON as binary: bytes are not an array of numbers, and generators send them as bytes.
 fn bytes_as_binary(fields: &mut Fields) {
     let binary = json!({ "type": "string", "format": "binary" });
     if let Some(content) = fields.get_mut("application/octet-stream") {
@@ -150,7 +150,7 @@ fn bytes_as_binary(fields: &mut Fields) {
     }
 }
 
-/// Merges the parts of an `allOf`. If a part has variants, so has the whole.
+/// Merges the parts of an `allOf`. If a part has variants, the result has them too.
 fn flatten(fields: &mut Fields, known: &Fields) {
     if !fields.contains_key("allOf") {
         return;
@@ -194,7 +194,7 @@ fn alternatives(schema: &Value, known: &Fields) -> Vec<Fields> {
     merged
 }
 
-/// Removes the example of a part that is not one of the whole.
+/// Removes an example that lacks required fields of the merged object.
 fn without_partial_examples(fields: &mut Fields) {
     let required = fields.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let is_whole =
@@ -206,13 +206,13 @@ fn without_partial_examples(fields: &mut Fields) {
     });
 }
 
-/// An object with the properties of two.
+/// Merges two object schemas.
 fn merge(mut one: Fields, other: &Fields) -> Fields {
     for (name, value) in other {
         match (one.get_mut(name), value) {
             (Some(Value::Object(mine)), Value::Object(theirs)) => mine.extend(theirs.clone()),
             (Some(Value::Array(mine)), Value::Array(theirs)) => mine.extend(theirs.clone()),
-            // The first says what it is.
+            // The first one's value wins.
             (Some(_), _) => {}
             (None, value) => _ = one.insert(name.clone(), value.clone()),
         }
@@ -220,7 +220,7 @@ fn merge(mut one: Fields, other: &Fields) -> Fields {
     one
 }
 
-/// Makes a schema of every object that is a variant, or a property, of another.
+/// Gives a name to every object schema that is a variant or a property of another.
 fn name_variants(schemas: &mut Fields) {
     let mut pending: Vec<String> = schemas.keys().cloned().collect();
     while let Some(name) = pending.pop() {
@@ -255,7 +255,7 @@ fn is_object(schema: &Value) -> bool {
     schema.get("properties").is_some()
 }
 
-/// Puts a reference where a schema is.
+/// Replaces a schema with a reference.
 fn named(schema: &mut Value, name: String) -> (String, Value) {
     (name.clone(), std::mem::replace(schema, json!({ "$ref": format!("{PREFIX}{name}") })))
 }
@@ -274,7 +274,7 @@ fn variant_name(variant: &Value) -> String {
     tag.or_else(only).unwrap_or_else(|| panic!("a variant needs a title: {variant}"))
 }
 
-/// `task_started` is `TaskStarted`.
+/// Turns `task_started` into `TaskStarted`.
 fn pascal(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     name.split(['_', ' ']).filter(|word| !word.is_empty()).map(capital).collect()
@@ -290,7 +290,7 @@ fn drop_unused(description: &Value, schemas: &mut Fields) {
     schemas.retain(|name, _| used.contains(name));
 }
 
-/// The schemas that a part of the description refers to.
+/// The schemas that a part of the description references.
 fn references(part: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut collect = |fields: &mut Fields| {
@@ -306,7 +306,7 @@ fn name_of(reference: &Value) -> &str {
     reference.as_str().and_then(|at| at.strip_prefix(PREFIX)).expect("a reference to a schema")
 }
 
-/// The name that each schema gets: a body's is that of its operation.
+/// The final name of each schema. Bodies are named after their operation.
 fn names(description: &Value, schemas: &Fields) -> BTreeMap<String, String> {
     let (requests, responses) = (users(description, "requestBody"), users(description, "responses"));
     let name = |utoipas: &String| {
@@ -344,7 +344,7 @@ fn without_suffix(name: &str) -> &str {
     ["Document", "Summary", "Info"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
-/// The operations whose request, or response, is a schema.
+/// Maps each schema to the operations that use it in their request or response.
 fn users(description: &Value, part: &str) -> BTreeMap<String, Vec<String>> {
     let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let paths = description["paths"].as_object().expect("paths");

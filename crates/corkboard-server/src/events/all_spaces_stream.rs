@@ -1,4 +1,4 @@
-//! The events of all spaces that a token opens.
+//! The event stream of all spaces that a token grants.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,12 +19,12 @@ use super::{EventSource, StreamEvent, compacted, event, written};
 use crate::Server;
 use crate::caller::Caller;
 
-/// A commit may be told so long after the time that it bears: the longest that an append is tried, that word of it takes, and
-/// what the clocks of servers on one machine or network may differ by.
+/// A commit can arrive this long after its own timestamp: the longest append, plus the delay of its notification, plus
+/// the clock difference between servers on one machine or network.
 const SLACK: SignedDuration = SignedDuration::from_secs(60);
 
-/// Where somebody was in the events of all spaces: exactly, as long as the hub that told them is there and holds what came
-/// since; and by the time, for any other.
+/// A stream's position in the events of all spaces. It is exact as long as the same hub runs and still buffers the next
+/// event. Any other hub resumes from the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     instance: u64,
@@ -52,7 +52,7 @@ impl FromStr for Position {
     }
 }
 
-/// What happens in all spaces that a caller sees.
+/// The stream of a caller.
 pub(crate) struct AllSpacesStream {
     caller: Caller,
     hub: Arc<Hub>,
@@ -61,13 +61,13 @@ pub(crate) struct AllSpacesStream {
     next: u64,
     at: Timestamp,
     resuming: Option<Resuming>,
-    /// What was told while resuming: it is not told again.
+    /// The revisions sent while catching up, so that the hub's copy is not sent again.
     told: HashMap<SpaceId, u64>,
     bookmark_interval: Duration,
     told_at: Instant,
 }
 
-/// While what was missed is looked for, whoever is cut off again resumes from where they did.
+/// State while the stream catches up. A client that disconnects meanwhile resumes from the original position.
 struct Resuming {
     from: Position,
     began: Timestamp,
@@ -75,7 +75,7 @@ struct Resuming {
 }
 
 impl AllSpacesStream {
-    /// From a position, or from now on.
+    /// Starts at a position, or with the next event.
     pub(crate) async fn begin(server: &Server, caller: Caller, from: Option<Position>) -> Result<Self, Error> {
         let (hub, news) = Hub::join(server).await?;
         let (next, at) = (hub.next(), server.corkboard().time());
@@ -90,7 +90,7 @@ impl AllSpacesStream {
         Ok(all)
     }
 
-    /// Looks for what happened since that time, before what comes.
+    /// Catches up on events since that time before new ones are sent.
     fn resume(&mut self, from: Position, since: Timestamp) {
         self.next = self.hub.next();
         let since = since.saturating_sub(SLACK).unwrap_or(Timestamp::MIN);
@@ -102,7 +102,7 @@ impl AllSpacesStream {
         Position { instance: self.hub.instance, next: self.next, at: self.at }
     }
 
-    /// What was missed; none when that is all.
+    /// The next missed event; none when the stream has caught up.
     async fn catch_up(&mut self) -> Option<Result<StreamEvent, Error>> {
         loop {
             let Resuming { from, began, catch_up } = self.resuming.as_mut()?;
@@ -129,7 +129,7 @@ impl AllSpacesStream {
                     self.resuming = None;
                     return Some(Ok(self.bookmark()));
                 }
-                // It took so long that what came meanwhile is not held any more.
+                // Catching up took so long that the hub dropped newer events: catch up on those.
                 None => {
                     let (from, began) = (*from, *began);
                     self.resume(from, began);

@@ -1,4 +1,4 @@
-//! Streams and pages with events of some types only.
+//! Filters streams and pages by event type.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::{EventSource, StreamEvent};
 use crate::error::HttpError;
 use crate::openapi;
 
-/// The types of events that a reader asked for; none: all.
+/// The event types that a reader asked for; none means all.
 #[derive(Debug, Default)]
 pub(crate) struct EventTypes(Option<Vec<String>>);
 
@@ -23,7 +23,7 @@ struct TypedEvent<'a> {
 }
 
 impl EventTypes {
-    /// Reads `type=task_started,task_completed`. A type that spaces of these kinds do not have is refused.
+    /// Parses `type=task_started,task_completed`. Refuses a type that spaces of these kinds do not have.
     pub(crate) fn parse(given: Option<&str>, kinds: &[SpaceKind]) -> Result<Self, HttpError> {
         let Some(given) = given else { return Ok(Self::default()) };
         let names: Vec<String> = given.split(',').map(|name| name.trim().to_owned()).collect();
@@ -37,7 +37,7 @@ impl EventTypes {
         }
     }
 
-    /// The revision with only the events that were asked for; none if it has none of them.
+    /// Reduces a revision to the selected events; none if it has none of them.
     pub(crate) fn select(&self, mut revision: RevisionDocument) -> Result<Option<RevisionDocument>, Error> {
         let Some(names) = &self.0 else { return Ok(Some(revision)) };
         let damaged = |error: serde_json::Error| Error::Damaged {
@@ -59,7 +59,7 @@ impl EventTypes {
         Ok(Some(revision))
     }
 
-    /// An event as it is sent, if it is no revision or has events that were asked for.
+    /// Filters an encoded event. Events other than `revision` pass unchanged.
     fn select_sent(&self, sent: Bytes) -> Result<Option<Bytes>, Error> {
         let text = std::str::from_utf8(&sent).unwrap_or_default();
         let Some((head, data)) = text.split_once("event: revision\ndata: ").filter(|_| self.0.is_some()) else {
@@ -73,13 +73,13 @@ impl EventTypes {
     }
 }
 
-/// A source of which only events of some types are sent. Bookmarks tell how far it was read, so that a reader who resumes does
-/// not begin before the revisions that were left out.
+/// A source filtered by event type. Bookmarks report how far it was read, so that a resumed stream does not start
+/// before the revisions that were left out.
 pub(crate) struct FilteredStream<S> {
     source: S,
     types: EventTypes,
     bookmark_interval: Duration,
-    /// When to tell how far it was read; none: the reader knows.
+    /// When to send a bookmark; none if the reader's position is current.
     bookmark_at: Option<Instant>,
 }
 

@@ -1,7 +1,7 @@
-//! What happens in all spaces, read once for everybody who follows them all.
+//! The events of all spaces, read once for all streams that follow them.
 //!
-//! The hub hears which spaces move, reads what they did since, and holds the newest of it in the order in which it was read.
-//! Whoever follows has a place in that order and holds nothing else, so that ten thousand who follow cost little more than one.
+//! The hub watches which spaces change, reads their new revisions, and buffers the newest in the order in which it read
+//! them. A stream only holds its position in that order, so ten thousand streams cost little more than one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use tokio::sync::{Semaphore, watch};
 use super::ended;
 use crate::Server;
 
-/// The kinds of spaces whose events are told.
+/// The kinds of spaces whose events are sent.
 pub(super) const KINDS: [SpaceKind; 3] = [SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core];
-/// Revisions, or spaces, read at a time.
+/// Revisions or spaces read at a time.
 pub(super) const PAGE: usize = 512;
-/// What is held at most, except that the newest is held in any case.
+/// Maximum size of the buffer. The newest event is kept even if it is larger.
 const HELD_BYTES: usize = 8 * 1024 * 1024;
-/// How often it is looked whether anybody follows, and tried again what failed.
+/// How often the hub checks for followers and retries failed reads.
 const TICK: Duration = Duration::from_secs(1);
-/// So many look for where to resume at a time.
+/// How many streams may search for their resume position at a time.
 const LOOKING: usize = 8;
 
-/// Where a server keeps its hub, while it has one.
+/// The server's hub, while one runs.
 pub(crate) type SharedHub = Arc<tokio::sync::Mutex<Option<Arc<Hub>>>>;
 
-/// What happened in all spaces, newest last.
+/// Buffer of the events of all spaces, newest last.
 pub(crate) struct Hub {
-    /// Tells this hub's places from those of any other, here or elsewhere.
+    /// Random ID: positions of one hub are meaningless to any other.
     pub(super) instance: u64,
     buffer: Mutex<EventBuffer>,
-    /// The place of what comes next. Whoever follows listens to it, and is counted by it.
+    /// The position of the next event. Streams subscribe to it, and its receivers are counted as followers.
     next: watch::Sender<u64>,
     most: usize,
-    /// When spaces reached a revision, for those who resume.
+    /// When each space reached its newest revision, for streams that resume.
     pub(super) times: Mutex<HashMap<SpaceId, (u64, Timestamp)>>,
-    /// Looking for where to resume reads much; not everybody does it at once.
+    /// Searching for a resume position reads much, so few streams may do it at once.
     pub(super) looking: Semaphore,
 }
 
 struct EventBuffer {
-    /// The place of the oldest.
+    /// The position of the oldest event.
     first: u64,
     events: VecDeque<Arc<HubEvent>>,
     bytes: usize,
@@ -55,7 +55,7 @@ struct EventBuffer {
 pub(super) struct HubEvent {
     pub(super) space: SpaceId,
     pub(super) kind: SpaceKind,
-    /// When it was read: all that was committed long before is before it.
+    /// When the hub read it. Anything committed long before this time is earlier in the buffer.
     pub(super) at: Timestamp,
     pub(super) body: HubEventBody,
 }
@@ -72,7 +72,7 @@ pub(super) enum HubLookup {
 }
 
 impl Hub {
-    /// The server's hub, and word of what comes. It is begun if there is none.
+    /// Subscribes to the server's hub, and starts the hub if none runs.
     pub(super) async fn join(server: &Server) -> Result<(Arc<Self>, watch::Receiver<u64>), Error> {
         let mut place = server.hub().lock().await;
         let hub = match &*place {
@@ -85,7 +85,7 @@ impl Hub {
 
     async fn begin(server: &Server) -> Result<Arc<Self>, Error> {
         let corkboard = server.corkboard().clone();
-        // First: what moves while the spaces are listed is heard of.
+        // Subscribe first, so that changes during the listing are not missed.
         let moved = corkboard.changes();
         let mut known = HashMap::new();
         let listed = for_each_space(&corkboard, |space, rev| {
@@ -106,12 +106,12 @@ impl Hub {
         Ok(hub)
     }
 
-    /// The place of what comes next.
+    /// The position of the next event.
     pub(super) fn next(&self) -> u64 {
         *self.next.borrow()
     }
 
-    /// Whether everything from a place on is held.
+    /// Whether all events from a position on are buffered.
     pub(super) fn holds(&self, place: u64) -> bool {
         let buffer = self.buffer.lock();
         (buffer.first..=buffer.first + buffer.events.len() as u64).contains(&place)
@@ -145,7 +145,7 @@ impl Hub {
     }
 }
 
-/// Every space whose events are told, and where it is.
+/// Calls `each` with every space whose events are sent, and its revision.
 async fn for_each_space(corkboard: &Corkboard, mut each: impl FnMut(SpaceId, u64)) -> Result<(), Error> {
     for kind in KINDS {
         let mut after: Option<String> = None;
@@ -166,11 +166,11 @@ struct HubTask {
     hub: Arc<Hub>,
     place: SharedHub,
     corkboard: Corkboard,
-    /// What was told of each space.
+    /// The last revision read of each space.
     known: HashMap<SpaceId, u64>,
-    /// What could not be read.
+    /// Spaces whose read failed, to be retried.
     again: HashSet<SpaceId>,
-    /// How long it goes on when nobody follows: whoever was cut off finds what they missed.
+    /// How long the hub runs without followers, so that a client that lost its connection finds the events it missed.
     linger: Duration,
 }
 
@@ -199,7 +199,7 @@ impl HubTask {
                         deserted_since = None;
                     } else if deserted_since.get_or_insert_with(Instant::now).elapsed() >= self.linger {
                         let mut place = self.place.lock().await;
-                        // Whoever joins does so while they hold the place.
+                        // `join` holds the same lock.
                         if self.hub.next.receiver_count() == 0 {
                             *place = None;
                             return;
@@ -217,7 +217,7 @@ impl HubTask {
         }
     }
 
-    /// Looks at everything. Returns whether that was possible.
+    /// Reads all spaces that are behind. Returns whether the listing succeeded.
     async fn look(&mut self) -> bool {
         let mut behind = Vec::new();
         let known = &self.known;
@@ -226,23 +226,24 @@ impl HubTask {
                 behind.push(space);
             }
         });
-        let is_done = listed.await.inspect_err(|error| tracing::warn!(%error, "events are late")).is_ok();
+        let is_done =
+            listed.await.inspect_err(|error| tracing::warn!(%error, "cannot list the spaces; events are late")).is_ok();
         for space in behind {
             self.read(space).await;
         }
         is_done
     }
 
-    /// Tells what a space did since it was last told of.
+    /// Reads the new revisions of a space into the buffer.
     async fn read(&mut self, space: SpaceId) {
         let Some(kind) = space.kind().filter(|kind| KINDS.contains(kind)) else { return };
         match self.read_on(&space, kind).await {
             Ok(()) => {}
             Err(error) if error.is_retryable() => {
-                tracing::debug!(%space, %error, "events are late");
+                tracing::debug!(%space, %error, "cannot read a space; its events are late");
                 self.again.insert(space);
             }
-            Err(error) => tracing::error!(%space, %error, "events cannot be told"),
+            Err(error) => tracing::error!(%space, %error, "cannot read the events of a space"),
         }
     }
 
@@ -259,14 +260,14 @@ impl HubTask {
                     }
                 }
                 Err(Error::Store(StoreError::Compacted { oldest })) => {
-                    // To those who never heard of the space, its oldest revision is where it begins.
+                    // For a space that is new to the hub, its oldest revision is the beginning.
                     if known.is_some() {
                         let (space, at) = (space.clone(), self.corkboard.time());
                         self.hub.tell(HubEvent { space, kind, at, body: HubEventBody::Compacted { oldest } });
                     }
                     self.known.insert(space.clone(), oldest.saturating_sub(1));
                 }
-                // The store lost what it had acknowledged.
+                // The store lost acknowledged revisions.
                 Err(Error::Store(StoreError::Future { head, .. })) => {
                     self.known.insert(space.clone(), head);
                     return Ok(());
@@ -285,8 +286,8 @@ impl HubTask {
                 let body = HubEventBody::Revision { rev, json };
                 self.hub.tell(HubEvent { space: space.clone(), kind, at: self.corkboard.time(), body });
             }
-            Ok(Err(error)) => tracing::error!(%space, rev, %error, "a revision cannot be told"),
-            Err(error) => tracing::error!(%space, rev, %error, "a revision cannot be told"),
+            Ok(Err(error)) => tracing::error!(%space, rev, %error, "cannot encode a revision"),
+            Err(error) => tracing::error!(%space, rev, %error, "cannot encode a revision"),
         }
         if let Some(time) = self.hub.times.lock().get_mut(space) {
             *time = (rev, decided_at);

@@ -1,4 +1,4 @@
-//! Streams of server-sent events: they beat while nothing happens, and end with the server and with their token.
+//! Streams of server-sent events. They send heartbeats while idle, and end with the server or the token.
 
 mod all_spaces_stream;
 mod event_types;
@@ -35,52 +35,52 @@ pub(crate) use space_stream::SpaceStream;
 pub(crate) use stream_status::{StreamStatus, StreamStatuses};
 pub(crate) use tail::Tails;
 
-/// Proxies that collect an answer before they pass it on are asked not to.
+/// Asks proxies not to buffer the stream.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Events up to this size are not charged: a connection has as much in its buffers anyway.
+/// Events up to this size are not charged to the budget: the buffers of a connection are as large anyway.
 const UNCHARGED: usize = 4 * 1024;
 
-/// What shows that a stream is there.
+/// The heartbeat: a comment in the event stream.
 const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
 
 pub(crate) trait EventSource: Send + 'static {
-    /// What comes next; none: nothing more. Dropping the future loses nothing.
+    /// The next event; none at the end. The future is cancel-safe.
     fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send;
 
-    /// An event that says how far the source was read.
+    /// An event that reports how far the source was read.
     fn bookmark(&mut self) -> StreamEvent;
 }
 
 pub(crate) enum StreamEvent {
     Event(Bytes),
-    /// An event, and nothing after it.
+    /// The last event: the stream ends after it.
     Last(Bytes),
 }
 
 impl StreamEvent {
-    /// Something is wrong: it is said, and the stream ends.
+    /// Reports an error as the stream's last event.
     fn problem(error: &Error) -> Self {
         Self::Last(event("problem", None, &Problem::from(error)))
     }
 }
 
-/// An event with its name, the place to resume from, and what it says.
+/// Encodes an event. `id` is the position to resume from.
 fn event(name: &str, id: Option<&dyn std::fmt::Display>, data: &impl Serialize) -> Bytes {
-    // What cannot be written as JSON is not among what is sent.
+    // All data sent here can be serialized.
     let data = serde_json::to_string(data).unwrap_or_else(|_| "{}".into());
     written(name, id, &data)
 }
 
-/// An event as it is sent, with what it says as JSON.
+/// Encodes an event whose data is already JSON.
 fn written(name: &str, id: Option<&dyn std::fmt::Display>, data: &str) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
-    // An event ends with its line. Between the parts of a JSON document a space does as well; within them there is no line end.
+    // A line break would end the data. JSON allows a space in its place, and has no line breaks inside strings.
     let data = data.replace(['\n', '\r'], " ");
     Bytes::from(format!("{id}event: {name}\ndata: {data}\n\n"))
 }
 
-/// The answer to whoever wants to follow a source.
+/// The response that streams a source.
 pub(crate) fn stream(server: &Server, caller: &Caller, source: impl EventSource) -> Response {
     let every = server.settings().heartbeat;
     let mut beats = interval_at(Instant::now() + every, every);
@@ -99,8 +99,8 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl EventSource)
     (headers, Body::from_stream(events)).into_response()
 }
 
-/// A stream that somebody reads. It is asked for the next event only when the last one is on its way, so whoever reads slowly
-/// holds nothing but what the source holds.
+/// A stream with a reader. It fetches the next event only after the last one was passed to the connection, so a slow
+/// reader holds no memory besides the source's.
 struct EventStream<S> {
     source: S,
     beats: Interval,
@@ -108,13 +108,14 @@ struct EventStream<S> {
     status: watch::Receiver<StreamStatus>,
     is_over: bool,
     budget: Budget,
-    /// Who is charged for events that are not read.
+    /// The principal charged for events until they are sent.
     principal: Arc<str>,
     _open: OpenStream,
 }
 
 impl<S: EventSource> EventStream<S> {
-    /// The event, charged until it is sent. Without room for it the stream ends; the reader resumes where it was.
+    /// Charges the event to the budget until it is sent. If the budget is full, the stream ends, and the reader resumes
+    /// later.
     async fn charged(&mut self, event: Bytes) -> Option<Bytes> {
         if event.len() <= UNCHARGED {
             return Some(event);
@@ -137,7 +138,7 @@ impl<S: EventSource> EventStream<S> {
             _ = self.beats.tick() => StreamEvent::Event(BEAT),
             step = self.source.next() => step?,
         };
-        // Word of a revocation may still be on its way here.
+        // The notification of a revocation may not have arrived here yet.
         let step = match self.caller.corkboard().check_token_in_memory() {
             Ok(()) => step,
             Err(ended) => StreamEvent::problem(&ended),
@@ -152,17 +153,17 @@ impl<S: EventSource> EventStream<S> {
     }
 }
 
-/// Waits until those who follow do not stand well any more.
+/// Waits until the stream must close.
 async fn closed(status: &mut watch::Receiver<StreamStatus>) -> StreamStatus {
     status.wait_for(|status| *status != StreamStatus::Open).await.map_or(StreamStatus::ServerEnding, |status| *status)
 }
 
-/// Waits until streams are to end, or the server is gone.
+/// Waits until the server shuts down or is dropped.
 async fn ended(ending: &mut watch::Receiver<bool>) {
     let _ = ending.wait_for(|is_ending| *is_ending).await;
 }
 
-/// Counts a stream for as long as it is there.
+/// Counts an open stream.
 struct OpenStream(Arc<AtomicUsize>);
 
 impl OpenStream {
@@ -180,7 +181,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// That revisions are held no longer, and which is the oldest that is.
+/// An event that says that older revisions were deleted, with the oldest one left.
 fn compacted(space: &corkboard::SpaceId, id: &dyn std::fmt::Display, oldest: u64) -> Bytes {
     event("compacted", Some(id), &json!({ "space": space.to_string(), "oldest": oldest }))
 }

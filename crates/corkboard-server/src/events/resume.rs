@@ -1,5 +1,5 @@
-//! What happened since a time, in all spaces that a caller sees. Within a space time does not run backwards, so that each log is
-//! searched by halves.
+//! Finds what happened since a time in all spaces that a caller sees. Times within a space never decrease, so each log
+//! is searched by bisection.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use super::hub::{Hub, KINDS, PAGE};
 use crate::caller::Caller;
 
-/// Goes through all spaces, and through each from where it was at a time. It holds a page of spaces and a page of one log.
+/// Iterates over all spaces, and over each log from a time on. It holds one page of spaces and one page of a log.
 pub(super) struct CatchUp {
     since: Timestamp,
-    /// Which of the kinds it is at; and after which name, if not at the first.
+    /// Index of the current kind, and the last name of its previous page.
     kind: usize,
     after: Option<String>,
     listed: VecDeque<ListedSpace>,
@@ -25,13 +25,13 @@ struct Reading {
     log: SpaceLog,
     rev: u64,
     head: u64,
-    /// To be told first.
+    /// The oldest revision left, to be reported first.
     compacted: Option<u64>,
 }
 
 pub(super) enum MissedEvent {
     Record(SpaceId, Record),
-    /// Revisions are held no longer: this is the oldest that is.
+    /// Older revisions were deleted; this is the oldest one left.
     Compacted(SpaceId, u64),
 }
 
@@ -41,7 +41,7 @@ impl CatchUp {
         Self { since, kind: 0, after: None, listed, reading: None, records }
     }
 
-    /// What was missed next; none: nothing more. Dropping the future loses nothing.
+    /// The next missed event; none at the end. The future is cancel-safe.
     pub(super) async fn next(&mut self, hub: &Hub, caller: &Caller) -> Result<Option<MissedEvent>, Error> {
         loop {
             if let Some(reading) = &mut self.reading {
@@ -58,7 +58,7 @@ impl CatchUp {
                 }
                 match reading.log.after(Cursor { rev: reading.rev, commit: None }, PAGE).await {
                     Ok(page) => {
-                        // An empty page: it is all gone.
+                        // An empty page: the rest was deleted.
                         reading.rev = page.records.last().map_or(u64::MAX, |last| last.rev);
                         self.records = page.records.into();
                     }
@@ -84,7 +84,7 @@ impl CatchUp {
     }
 }
 
-/// Where to read a space from, if the caller sees it and something happened in it since.
+/// Finds where to start reading a space, if the caller sees it and it changed since then.
 async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestamp) -> Result<Option<Reading>, Error> {
     let ListedSpace { space, head, .. } = listed;
     let Some(kind) = space.kind().filter(|kind| caller.sees(*kind, space.name())) else { return Ok(None) };
@@ -95,14 +95,14 @@ async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestam
     let _turn = hub.looking.acquire().await.map_err(|_| Error::Closed)?;
     let log = caller.corkboard().log(kind, space.name())?;
     let At::Held(at) = time_of(&log, head.rev).await? else {
-        // It moved on meanwhile, or is deleted: reading tells.
+        // The space was changed or deleted meanwhile. Reading it will tell.
         return Ok(Some(Reading { log, rev: head.rev.saturating_sub(1), head: head.rev, compacted: None }));
     };
     hub.times.lock().insert(space.clone(), (head.rev, at));
     if at < since {
         return Ok(None);
     }
-    // Everything up to `before` is older, `found` is not.
+    // Invariant: everything up to `before` is older than `since`, and `found` is not.
     let (mut before, mut found, mut compacted) = (0, head.rev, None);
     while before + 1 < found {
         let middle = before + (found - before) / 2;
@@ -116,7 +116,7 @@ async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestam
             }
         }
     }
-    // Only if what is held begins later than asked for is something missing.
+    // Revisions are missing only if the first one wanted is also the oldest one left.
     let compacted = compacted.filter(|oldest| *oldest == found);
     Ok(Some(Reading { log, rev: found - 1, head: head.rev, compacted }))
 }

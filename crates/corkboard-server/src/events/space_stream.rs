@@ -1,4 +1,4 @@
-//! The events of one space.
+//! The event stream of one space.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use super::tail::{EncodedRevision, Tail, TailLookup};
 use super::{EventSource, StreamEvent, compacted, event};
 use crate::Server;
 
-/// What happens in one space. The place to resume from is the revision.
+/// A stream of one space. The position to resume from is the revision.
 pub(crate) struct SpaceStream {
     server: Server,
     kind: SpaceKind,
     log: SpaceLog,
-    /// The last revision that was told.
+    /// The last revision sent.
     rev: u64,
-    /// What all who follow the space share.
+    /// The buffer shared by all streams of the space.
     tail: Option<(Arc<Tail>, watch::Receiver<u64>)>,
-    /// Reads what is not held there any more.
+    /// Reads revisions that the tail no longer buffers.
     own: Option<LogWatch>,
-    /// Whether everything was told once.
+    /// Whether the stream has caught up once.
     is_live: bool,
-    /// To be told before anything else.
+    /// The oldest revision left, to be reported first.
     compacted: Option<u64>,
     told_at: Instant,
 }
 
 impl SpaceStream {
-    /// From the last revision that was seen; 0 stands for the beginning, none for what comes from now on.
+    /// Starts after a revision: 0 means from the beginning, none means with the next revision.
     pub(crate) async fn begin(
         server: &Server,
         kind: SpaceKind,
@@ -42,12 +42,12 @@ impl SpaceStream {
         let (server, told_at) = (server.clone(), Instant::now());
         let (rev, tail, own, compacted) = (0, None, None, None);
         let mut one = Self { server, kind, log, rev, tail, own, is_live: false, compacted, told_at };
-        // An impossible revision is refused now.
+        // Refuse an invalid revision now.
         one.read_from(from_rev).await?;
         Ok(one)
     }
 
-    /// Reads for itself, from the oldest revision that is held if those asked for are not.
+    /// Starts its own watch, at the oldest revision left if those wanted were deleted.
     async fn read_from(&mut self, mut from_rev: Option<u64>) -> Result<(), Error> {
         loop {
             match self.log.watch(from_rev).await {
@@ -71,7 +71,7 @@ impl SpaceStream {
         self.compacted = Some(oldest);
     }
 
-    /// What it read for itself; none: there is something else to be told first.
+    /// The next event from its own watch; none if there is something else to send first.
     async fn read(&mut self) -> Result<Option<StreamEvent>, Error> {
         let Some(own) = &mut self.own else {
             self.read_from(Some(self.rev)).await?;
@@ -134,7 +134,7 @@ impl SpaceStream {
             }
         }
         tokio::select! {
-            // The sender is in the tail, so that this does not fail.
+            // `self.tail` holds the sender, so this does not fail.
             _ = news.changed() => Ok(None),
             () = tokio::time::sleep_until(bookmark_at) => Ok(Some(self.bookmark())),
         }

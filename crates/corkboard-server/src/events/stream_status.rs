@@ -1,4 +1,4 @@
-//! Until when streams go on. It is looked once for all that came with the same token, however many they are.
+//! Watches when streams must close. All streams with the same token share one task.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,20 +11,19 @@ use super::ended;
 use crate::Server;
 use crate::caller::Caller;
 
-/// Where a server keeps how those stand who follow: by their token, or as the admin or everybody, who need none of the
-/// store's.
+/// The status of all open streams, by token. Streams of the built-in admin and of open access have no token.
 pub(crate) type StreamStatuses = Arc<Mutex<HashMap<Option<TokenId>, Arc<watch::Sender<StreamStatus>>>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamStatus {
     Open,
-    /// Their token is revoked or has expired.
+    /// The token was revoked or has expired.
     TokenEnded,
     ServerEnding,
 }
 
 impl StreamStatus {
-    /// How those with the caller's token stand, from now on.
+    /// Subscribes to the status of the caller's token.
     pub(super) fn of(server: &Server, caller: &Caller) -> watch::Receiver<Self> {
         let mut statuses = server.stream_statuses().lock();
         if let Some(status) = statuses.get(&caller.token()) {
@@ -51,7 +50,7 @@ impl StatusTask {
             tokio::select! {
                 () = ended(&mut ending) => break StreamStatus::ServerEnding,
                 () = self.status.closed() => {
-                    // Whoever joins does so while they hold the statuses.
+                    // `of` holds the same lock.
                     let mut statuses = self.statuses.lock();
                     if self.status.receiver_count() == 0 {
                         statuses.remove(&self.caller.token());

@@ -1,7 +1,7 @@
-//! What happens in one space, read once for everybody who follows it.
+//! The events of one space, read once for all streams that follow it.
 //!
-//! Whoever comes first has a space's log followed, and with the last who goes that ends. What is read is held for a moment, as
-//! it is sent; whoever is behind what is held reads for themselves until they are not.
+//! The first stream of a space starts its tail, and the tail ends with the last stream. It buffers encoded revisions
+//! for a short time. A stream that is behind the buffer reads the log itself until it has caught up.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use tokio::sync::watch;
 use super::event;
 use crate::Server;
 
-/// What is held at most: two pages of a log.
+/// Maximum number of buffered revisions: two pages of a log.
 const HELD: usize = 1024;
 const HELD_BYTES: usize = 2 * 1024 * 1024;
-/// And for how long. Whoever takes what they are sent has it by then.
+/// How long they are buffered. A client that keeps reading has received them by then.
 const HELD_FOR: Duration = Duration::from_secs(15);
 
-/// Where a server keeps the tails of the spaces that are followed.
+/// The tails of all spaces that are followed.
 pub(crate) type Tails = Arc<Mutex<HashMap<SpaceId, Arc<Tail>>>>;
 
 /// The newest revisions of a space.
 pub(crate) struct Tail {
     buffer: Mutex<RevisionBuffer>,
-    /// The newest revision. Whoever follows listens to it, and is counted by it.
+    /// The newest revision. Streams subscribe to it, and its receivers are counted as followers.
     newest: watch::Sender<u64>,
 }
 
 struct RevisionBuffer {
-    /// The oldest revision held, or the next one if none is; none: it is not known yet where the log ends.
+    /// The oldest buffered revision, or the next one if the buffer is empty. None until the log's end is known.
     first: Option<u64>,
     revisions: VecDeque<BufferedRevision>,
     bytes: usize,
@@ -45,11 +45,11 @@ struct BufferedRevision {
     revision: EncodedRevision,
 }
 
-/// A revision as it is sent to everybody.
+/// A revision in the form in which it is sent.
 #[derive(Clone)]
 pub(super) enum EncodedRevision {
     Event(Bytes),
-    /// It cannot be told, and why.
+    /// The revision could not be encoded; the problem is sent instead.
     Problem(Bytes),
 }
 
@@ -69,28 +69,28 @@ impl EncodedRevision {
     }
 }
 
-/// Why a log is followed no longer.
+/// Why the tail stopped following its log.
 #[derive(Clone, Copy)]
 enum TailEnd {
     Closed,
-    /// Whoever reads for themselves finds out.
+    /// A stream that reads the log itself learns why.
     Broken,
 }
 
 pub(super) enum TailLookup {
     Revision(EncodedRevision),
     NotYet,
-    /// It is not held any more, or never was.
+    /// Not buffered: dropped, or older than the tail.
     Before,
-    /// It is not known yet where the log ends.
+    /// The log's end is not known yet.
     NotBegun,
-    /// The log is followed no longer; another tail may be.
+    /// This tail stopped; a new one may work.
     Broken,
     Closed,
 }
 
 impl Tail {
-    /// The tail of a space, and word of what comes. It is begun if there is none.
+    /// Subscribes to the tail of a space, and starts it if there is none.
     pub(super) fn join(
         server: &Server,
         kind: SpaceKind,
@@ -132,11 +132,11 @@ impl Tail {
         self.newest.send_modify(|_| {});
     }
 
-    /// Done when nobody follows any more, and nobody will.
+    /// Completes when the last stream is gone, after removing the tail from `tails`.
     async fn deserted(&self, tails: &Tails, space: &SpaceId) {
         loop {
             self.newest.closed().await;
-            // Whoever joins does so while they hold the tails.
+            // `join` holds the same lock.
             let mut tails = tails.lock();
             if self.newest.receiver_count() == 0 {
                 tails.remove(space);
@@ -149,11 +149,11 @@ impl Tail {
         let mut from = None;
         loop {
             match self.follow_from(log, from).await {
-                // It was too slow itself.
+                // The tail itself was too slow.
                 Error::Lagged { resume_from } => from = Some(resume_from),
                 Error::Closed => return TailEnd::Closed,
                 error => {
-                    tracing::debug!(space = %log.id(), %error, "a log is followed no longer");
+                    tracing::debug!(space = %log.id(), %error, "stopped following a log");
                     return TailEnd::Broken;
                 }
             }
@@ -192,7 +192,7 @@ impl Tail {
 }
 
 impl RevisionBuffer {
-    /// Lets go what is too old or too much; the newest only for its age.
+    /// Drops revisions that are too old or too many. The newest is dropped only for its age.
     fn forget(&mut self, now: Instant) {
         while let Some(oldest) = self.revisions.front() {
             let is_old = now.duration_since(oldest.at) >= HELD_FOR;
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_old_or_too_much_is_let_go_and_the_newest_stays() {
+    fn the_buffer_drops_old_and_excess_revisions_but_keeps_the_newest() {
         let now = Instant::now();
         let mut buffer = RevisionBuffer { first: Some(7), revisions: VecDeque::new(), bytes: 0, end: None };
         let push = |buffer: &mut RevisionBuffer, size: usize, at| {

@@ -97,7 +97,7 @@ async fn what_has_another_shape_is_a_problem_that_says_where() {
         assert!(detail(&wrong).starts_with(expected), "{path} {body}: {}", wrong.body);
         assert_eq!(
             (&wrong.body["kind"], &wrong.body["title"]),
-            (&json!("invalid"), &json!("The request makes no sense"))
+            (&json!("invalid"), &json!("The request is invalid"))
         );
     }
     assert_eq!(admin.get("/v1/agents/ada/entries").await.ok()["rev"], 0);
@@ -155,7 +155,7 @@ async fn commands_say_nothing_that_is_unknown() {
     ] {
         let wrong = admin.post(&format!("/v1/spaces/{space}/commands"), &document).await;
         wrong.problem(400, "command");
-        assert!(detail(&wrong).starts_with(&format!("that is no command: {expected}")), "{}", wrong.body);
+        assert!(detail(&wrong).starts_with(&format!("invalid command: {expected}")), "{}", wrong.body);
     }
     for space in ["agent/ada", "board/b", "core/house"] {
         let head = admin.get(&format!("/v1/spaces/{space}/head")).await.ok();

@@ -80,9 +80,9 @@ async fn a_path_or_a_method_that_is_nearly_right_is_answered_with_the_right_one(
     for (path, right) in [
         ("/v1/boards/", ": /v1/boards"),
         ("/v1/v1/boards", "write /v1 once: /v1/boards"),
-        ("/boards", "the path begins with /v1: /v1/boards"),
+        ("/boards", "start the path with /v1: /v1/boards"),
         ("/v1/agents/ada/entries/a/b", "(%2F): /v1/agents/ada/entries/a%2Fb"),
-        ("/v1/nothing", "/docs shows all routes"),
+        ("/v1/nothing", "see /docs for all routes"),
     ] {
         let unknown = boss.get(path).await;
         unknown.problem(404, "unknown_route");

@@ -70,7 +70,7 @@ async fn without_a_token_nothing_is_open_but_what_says_so() {
         match case.expected.reach {
             Reach::Public => {
                 assert_eq!(case.operation["security"], serde_json::json!([{}]), "{case}");
-                assert_ne!(answered.body["detail"], "send a token: Authorization: Bearer …", "{case}");
+                assert_ne!(answered.body["detail"], "no token: send Authorization: Bearer …", "{case}");
             }
             _ => {
                 answered.problem(401, "unauthenticated");

@@ -1,4 +1,4 @@
-//! What is known of an artifact's bytes.
+//! Checksums and sizes of artifacts.
 
 use corkboard::boards::{ArtifactType, NewArtifact};
 use corkboard::{Error, LimitName, NoChecksum, Refusal};
@@ -13,14 +13,14 @@ fn artifact(path: &str) -> NewArtifact {
     NewArtifact { kind: ArtifactType::Code, path: path.into(), ..NewArtifact::default() }
 }
 
-/// What is recorded of a file, by its path in the folder.
+/// A path in the folder, and what is expected to be recorded.
 struct Case {
     path: &'static str,
     known: Option<(&'static str, u64)>,
 }
 
 #[tokio::test]
-async fn a_file_that_is_there_gets_its_checksum_and_size() {
+async fn an_existing_file_gets_its_checksum_and_size() {
     let corkboard = Home::memory().open().await;
     let board = corkboard.create_board(new_board("artifacts")).await.unwrap();
     let outside = tempfile::tempdir().unwrap();
@@ -54,7 +54,7 @@ async fn a_file_that_is_there_gets_its_checksum_and_size() {
         let expected = (known.map(|(checksum, _)| checksum), known.map(|(_, size)| size));
         assert_eq!((recorded.checksum.as_deref(), recorded.size), expected, "{path}");
     }
-    // Nobody asked to look for it.
+    // Without a folder, the file is not read.
     let (id, version) = board.record_artifact(artifact("src/abc.txt")).await.unwrap();
     assert_eq!((version, &board.view().await.unwrap().state().artifact(id).unwrap().checksum), (3, &None));
     let gone = board.record_artifact(artifact("a")).in_folder(folder.join("gone")).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_large_file_is_read_piece_by_piece() {
     let board = corkboard.create_board(new_board("artifacts")).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("million"), "a".repeat(1_000_000)).unwrap();
-    // The long vector of FIPS 180.
+    // The long test vector of FIPS 180.
     let known = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
     let given = NewArtifact { checksum: Some(known.to_uppercase()), size: Some(1_000_000), ..artifact("million") };
     let (id, _) = board.record_artifact(given).in_folder(folder.path()).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_text_on_the_board_gets_its_checksum_and_has_a_limit() {
 }
 
 #[tokio::test]
-async fn what_contradicts_the_bytes_is_not_recorded() {
+async fn an_artifact_that_contradicts_its_bytes_is_not_recorded() {
     let corkboard = Home::memory().open().await;
     let board = corkboard.create_board(new_board("artifacts")).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -99,14 +99,14 @@ async fn what_contradicts_the_bytes_is_not_recorded() {
     let rev = board.view().await.unwrap().rev();
     let wrong = NewArtifact { checksum: Some(EMPTY.into()), ..artifact("abc") };
     let error = board.record_artifact(wrong).in_folder(folder.path()).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("\"abc\" has another SHA-256 than was given: {ABC}, not {EMPTY}"));
+    assert_eq!(error.to_string(), format!("the SHA-256 of \"abc\" is {ABC}, not {EMPTY}"));
     assert_eq!(error.code(), "artifact_differs");
     let wrong = NewArtifact { size: Some(4), ..artifact("abc") };
     let error = board.record_artifact(wrong).in_folder(folder.path()).await.unwrap_err();
     assert!(matches!(error, Error::ArtifactDiffers { what: "size", .. }));
     let wrong = NewArtifact { checksum: Some(EMPTY.into()), content: Some("abc".into()), ..artifact("x") };
     assert_eq!(board.record_artifact(wrong).await.unwrap_err().code(), "artifact_differs");
-    // The text on the board and the file are two things under one name.
+    // The content on the board differs from the file with that name.
     let wrong = NewArtifact { content: Some("abd".into()), ..artifact("abc") };
     assert_eq!(board.record_artifact(wrong).in_folder(folder.path()).await.unwrap_err().code(), "artifact_differs");
     let wrong = NewArtifact { checksum: Some("abc".into()), ..artifact("elsewhere") };
@@ -137,7 +137,7 @@ async fn one_file_is_one_artifact_however_its_path_is_written() {
         let recorded = view.state().artifact(id).unwrap();
         assert_eq!((&*recorded.path, recorded.checksum.as_deref()), ("src/abc.txt", Some(ABC)), "{path}");
     }
-    // After a link to a folder, `..` leads to another file than the text says.
+    // After a symbolic link to a folder, `..` leads to another file than the text suggests.
     #[cfg(unix)]
     {
         std::fs::create_dir(outside.path().join("elsewhere")).unwrap();
@@ -148,7 +148,7 @@ async fn one_file_is_one_artifact_however_its_path_is_written() {
     }
     let blank = board.record_artifact(artifact("")).in_folder(&folder).await.unwrap_err();
     assert_eq!(blank.code(), "blank", "{blank}");
-    // Without a folder the text of the path is all there is.
+    // Without a folder, only the text of the path counts.
     assert_eq!(board.record_artifact(artifact("./src/abc.txt")).await.unwrap().1, 7);
     assert_eq!(board.record_artifact(artifact("https://example.org/a/../b")).await.unwrap().1, 1);
     assert_eq!(board.record_artifact(artifact("https://example.org/b")).await.unwrap().1, 1);

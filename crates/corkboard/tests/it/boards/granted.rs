@@ -1,4 +1,4 @@
-//! A handle that opens some things and no others: what a board does in memory cores is for those to whom these are open.
+//! A handle limited to granted spaces: board operations that use a memory core need access to that core.
 
 use corkboard::boards::{BoardCommand, LearningId, LearningState, NewBoard, NewDiscovery, WhichLearnings};
 use corkboard::cores::NewCoreEntry;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::new_board;
 
-/// Someone to whom all boards are open, and one core.
+/// A handle with access to all boards and one core.
 fn limited(corkboard: &Corkboard, core: &str) -> Corkboard {
     let grants = |name: &str| vec![Grant::new(name)];
     let grants = Grants { agents: grants("boss"), boards: grants("*"), cores: grants(core) };
@@ -34,7 +34,7 @@ async fn heads(corkboard: &Corkboard) -> Vec<(String, Head)> {
     heads
 }
 
-/// A board with an insight, F-1, that is to go into the core `secrets`.
+/// A board with an insight, F-1, suggested for the core `secrets`.
 async fn taught(corkboard: &Corkboard) -> Board {
     let board = corkboard.create_board(new_board("login")).id("login").await.unwrap();
     let (content, core) = ("users has no column".into(), Some("secrets".into()));
@@ -46,7 +46,7 @@ fn first() -> LearningId {
     "F-1".parse().unwrap()
 }
 
-/// Has a command decided as text, as clients send it.
+/// Sends a command as JSON, as clients do.
 async fn command(corkboard: &Corkboard, command: BoardCommand) -> Result<()> {
     let document = CommandDocument { command, if_rev: None, idempotency_key: None, idempotency_body: None };
     let json = serde_json::to_vec(&document).unwrap();
@@ -54,7 +54,7 @@ async fn command(corkboard: &Corkboard, command: BoardCommand) -> Result<()> {
 }
 
 #[tokio::test]
-async fn nobody_brings_another_text_in_the_name_of_a_promotion() {
+async fn a_forged_promotion_cannot_add_another_text() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let board = taught(&corkboard).await;
     let (id, begun_rev) = (board.id().clone(), board.view().await.unwrap().rev() + 1);
@@ -77,17 +77,17 @@ async fn nobody_brings_another_text_in_the_name_of_a_promotion() {
     let said = core.entries().await.unwrap().items;
     assert!(said.iter().map(|entry| &*entry.content).eq(["users has no column"]), "{said:?}");
     assert_eq!(said[0].provenance[0].board_rev, Some(begun_rev));
-    // What came in so comes in once, and by hand nothing is a promotion.
+    // A promotion counts once. The same origin added by hand is an ordinary entry.
     add(&planted).await.unwrap();
     add(&NewCoreEntry { board_rev: None, ..planted }).await.unwrap();
     assert_eq!(core.entries().await.unwrap().items.len(), 2);
 }
 
 #[tokio::test]
-async fn a_pattern_is_read_by_those_to_whom_its_core_is_open() {
+async fn reading_a_pattern_needs_access_to_its_core() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let core = corkboard.core("secrets").unwrap();
-    // It is no pattern: who may not read it is not told that.
+    // The entry is not a pattern. A caller who cannot read it must not learn that.
     core.add(NewCoreEntry::new("The safe is behind the picture")).await.unwrap();
     let before = heads(&corkboard).await;
     let pattern: TaskPattern = "secrets:E-1".parse().unwrap();
@@ -103,7 +103,7 @@ async fn a_pattern_is_read_by_those_to_whom_its_core_is_open() {
 }
 
 #[tokio::test]
-async fn a_learning_goes_into_cores_that_are_open_whether_they_are_named_or_suggested() {
+async fn promoting_needs_access_to_the_core_whether_named_or_suggested() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     taught(&corkboard).await;
     let before = heads(&corkboard).await;
@@ -119,7 +119,7 @@ async fn a_learning_goes_into_cores_that_are_open_whether_they_are_named_or_sugg
     let context = ToolContext { actor: Some(boss.actor().clone()), ..ToolContext::agent("boss").on_board("login") };
     let called = tools.call("promote_learning", json!({"learning": "F-1", "action": "promote"}), &context).await;
     let refused = called.unwrap_err().to_string();
-    assert!(refused.contains("does not open the core \"secrets\""), "{refused}");
+    assert!(refused.contains("does not grant the core \"secrets\""), "{refused}");
     assert_eq!(heads(&corkboard).await, before);
 
     assert_eq!(promote(&boss).core("rules").await.unwrap().core.as_str(), "rules");
@@ -128,7 +128,7 @@ async fn a_learning_goes_into_cores_that_are_open_whether_they_are_named_or_sugg
 }
 
 #[tokio::test]
-async fn learnings_are_rolled_back_by_those_to_whom_their_cores_are_open() {
+async fn rolling_back_needs_access_to_the_cores() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let board = taught(&corkboard).await;
     board.promote_learning(first()).await.unwrap();
@@ -143,7 +143,7 @@ async fn learnings_are_rolled_back_by_those_to_whom_their_cores_are_open() {
     let state = board.learnings().await.unwrap().remove(0).state;
     assert!(matches!(state, LearningState::Promoted { .. }), "{state:?}");
 
-    // Others of the board are no matter.
+    // Access is needed only for the cores of the selected learnings.
     let others = WhichLearnings::These(Vec::new());
     assert_eq!(boss.board("login").unwrap().roll_back_learnings(others, None).await.unwrap(), []);
     let insider = limited(&corkboard, "secrets").board("login").unwrap();
