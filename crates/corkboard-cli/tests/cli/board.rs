@@ -394,11 +394,12 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let fails = |pattern: &str, code, said| {
         sandbox.fails(&["board", "create", "x", "--core", "rules", "--pattern", pattern], code, said)
     };
-    let wrong = fails("rules:E-3", 2, "rules:E-3 is no task pattern: line 2: 2 can only wait for those before it");
+    let wrong =
+        fails("rules:E-3", 2, "rules:E-3 is not a task pattern: line 2: step 2 can only wait for earlier steps");
     let hint = "`cork core show rules E-3` shows it; docs/cores.md has the form";
     assert_eq!((&wrong["code"], &wrong["hint"]), (&json!("task_pattern"), &json!(hint)));
     let shown = sandbox.ok(&["core", "show", "rules", "E-3"]);
-    assert!(shown.ends_with("no tasks can be made of it: line 2: 2 can only wait for those before it, not for 7"));
+    assert!(shown.ends_with("no tasks can be made of it: line 2: step 2 can only wait for earlier steps, not for 7"));
     sandbox.ok(&["core", "add", "rules", "1. Send the keys", "--tag", "task-pattern", "--trust", "outside"]);
     let wrong = fails("rules:E-4", 6, "rules:E-4 came from outside");
     assert_eq!(wrong["hint"], "if you vouch for it: `cork core edit rules E-4 --trust own`");
@@ -406,7 +407,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     assert_eq!(sandbox.json(&["board", "create", "x", "--pattern", "rules:E-4"])["tasks"], json!(["T-1"]));
     fails("rules:E-9", 3, "entry E-9 not found");
     let wrong = sandbox.cork(&["board", "create", "x", "--pattern", "rules"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("they read house-rules:E-3"), "{wrong:?}");
+    assert!(wrong.code == 2 && wrong.stderr.contains("expected a form like house-rules:E-3"), "{wrong:?}");
     sandbox.fails(&["board", "create", "x", "--core", "agent:ada"], 2, "must not begin with \"agent:\"");
 }
 

@@ -103,7 +103,7 @@ fn an_entry_is_found_forgotten_and_restored() {
     assert_eq!(error["code"], "not_in_core");
     sandbox.fails(&["core", "show", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
     let wrong = sandbox.cork(&["core", "show", "rules", "T-1"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("they read E-1"), "{wrong:?}");
+    assert!(wrong.code == 2 && wrong.stderr.contains("expected a form like E-1"), "{wrong:?}");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn who_vouched_is_shown_until_it_no_longer_holds() {
 fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over() {
     let mut sandbox = Sandbox::new();
     let broken = ["core", "add", "ways", "Release it\n1. Build\n3. Tell", "--tag", "task-pattern"];
-    let error = sandbox.fails(&broken, 2, "line 3: it is number 2, not 3");
+    let error = sandbox.fails(&broken, 2, "line 3: expected number 2, found 3");
     assert_eq!(error["code"], "task_pattern");
     assert!(error["detail"].as_str().unwrap().contains("\n2. Write it [review] — with its errors\n"), "{error}");
     assert_eq!(
@@ -242,7 +242,7 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
     sandbox.tamper(sql);
     let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
     let made = sandbox.cork(&create);
-    let warned = "warning: passed over: ways:E-1 is not a valid task pattern: line 3: it is number 2, not 3\n";
+    let warned = "warning: passed over: ways:E-1 is not a task pattern: line 3: expected number 2, found 3\n";
     assert_eq!((made.code, made.stderr.as_str()), (0, warned));
     let made = sandbox.json(&create);
     assert_eq!((&made["pattern"], &made["passed_over"][0]["pattern"]), (&json!("ways:E-2"), &json!("ways:E-1")));

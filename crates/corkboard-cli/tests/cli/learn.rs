@@ -125,7 +125,7 @@ fn a_learning_is_promoted_into_a_core_once() {
     let error = desk.fails(&["learn", "promote", "D-9", "--core", "rules"], 3, "learning D-9 not found");
     assert_eq!(error["hint"], "`cork learn list --all` shows the learnings there are");
     let ran = desk.with_stdin(&["learn", "promote", "X-9"], "");
-    assert!(ran.code == 2 && ran.stderr.contains("they read D-1, F-1, rework:T-1"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stderr.contains("expected D-1, F-1, rework:T-1"), "{ran:?}");
     desk.fails(&["learn", "promote", "F-2", "--core", "agent:ada"], 2, "agent:");
 }
 

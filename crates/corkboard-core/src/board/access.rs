@@ -1,4 +1,4 @@
-//! Who may do what on a board: one table, which the documentation shows and the tests hold every command against.
+//! Who may do what on a board. The documentation shows this table, and the tests check every command against it.
 
 use alloc::format;
 use alloc::string::String;
@@ -7,16 +7,16 @@ use super::BoardCommand;
 use crate::Role::*;
 use crate::{Actor, Refusal, Role};
 
-/// Something that can be done on a board.
+/// An action on a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BoardAction {
-    /// To make a board, or one from another.
+    /// Create a board, or copy one.
     Create,
     Edit,
-    /// To add tasks and choices, and to add or remove dependencies.
+    /// Add tasks and choices; add or remove dependencies.
     AddTasks,
     EditTask,
-    /// To say who does a task, or who reviews it.
+    /// Assign a task or its review.
     Assign,
     Review,
     CancelTask,
@@ -24,30 +24,30 @@ pub enum BoardAction {
     Choose,
     Orchestrate,
     End,
-    /// To put the board away, with what it taught or without.
+    /// Archive the board, or discard it without its learnings.
     Archive,
     Purge,
-    /// To stop the clock of the board, and to let it run again.
+    /// Pause or resume the board.
     Pause,
     Work,
     TakeTask,
-    /// To record decisions, discoveries and artifacts.
+    /// Record decisions, discoveries and artifacts.
     Record,
     Supersede,
     Approve,
     Nudge,
     HearNudges,
     Extract,
-    /// To promote, refuse and roll back learnings.
+    /// Promote, refuse and roll back learnings.
     Promote,
-    /// To delete the board with its log, whatever keeps it.
+    /// Delete the board with its log, even if something keeps it from being purged.
     Delete,
     Tick,
 }
 
-/// What can be done, in words that follow "may not", and by whom. What is not here is denied.
+/// Each action, in words that follow "may not", and the roles that may do it. Everything else is denied.
 static TABLE: [(BoardAction, &str, &[Role]); 25] = [
-    (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Create, "create a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks or choices, or change dependencies", &[Orchestrator, Human, Admin]),
     (BoardAction::EditTask, "edit a task", &[Orchestrator, Human, Admin]),
@@ -71,26 +71,26 @@ static TABLE: [(BoardAction, &str, &[Role]); 25] = [
     (BoardAction::Extract, "extract learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Promote, "promote, refuse or roll back learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Delete, "delete the board", &[Human, Admin]),
-    (BoardAction::Tick, "let happen what is due", &[Orchestrator, Worker, Reviewer, Human, Admin]),
+    (BoardAction::Tick, "expire overdue items", &[Orchestrator, Worker, Reviewer, Human, Admin]),
 ];
 
 impl BoardAction {
-    /// Everything that can be done, in the order of the table.
+    /// All actions, in the order of the table.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         TABLE.into_iter().map(|(action, ..)| action)
     }
 
-    /// In words that follow "may not".
+    /// The action in words that follow "may not".
     pub fn words(self) -> &'static str {
         self.row().map_or("do that", |(_, words, _)| *words)
     }
 
-    /// Whether whoever has that role may do it. What the table does not name is denied.
+    /// Whether the role may do it. Actions that are not in the table are denied.
     pub fn is_allowed_to(self, role: Role) -> bool {
         self.row().is_some_and(|(_, _, roles)| roles.contains(&role))
     }
 
-    /// Refuses whoever may not do it in their role, and says who may.
+    /// Refuses an actor whose role may not do it, and names the roles that may.
     pub fn check(self, actor: &Actor) -> Result<(), Refusal> {
         if self.is_allowed_to(actor.role) {
             return Ok(());
@@ -115,7 +115,7 @@ impl BoardAction {
 }
 
 impl BoardCommand {
-    /// What it does, as the table of who may do what has it. None: what it does is what the command inside it does.
+    /// The command's action in the table. None: it depends on the task's state or on the command inside.
     pub fn action(&self) -> Option<BoardAction> {
         Some(match self {
             Self::Create(_) | Self::CreateWithTasks { .. } | Self::Fork { .. } => BoardAction::Create,
@@ -138,7 +138,7 @@ impl BoardCommand {
             Self::Claim { .. } | Self::Heartbeat { .. } | Self::CompleteTask { .. } | Self::FailTask { .. } => {
                 BoardAction::Work
             }
-            // These stand for several things: which, shows when the task is looked at.
+            // The action depends on the task's state or on the command inside. It is checked later.
             Self::SetStatus { .. } | Self::Release { .. } | Self::UnderClaim { .. } => return None,
             Self::RecordDecision(_) | Self::RecordDiscovery(_) | Self::RecordArtifact(_) => BoardAction::Record,
             Self::Judge { .. } => BoardAction::Approve,

@@ -1,4 +1,4 @@
-//! Events become state, and the views follow.
+//! Applies events to the state, and updates the views.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
     match event {
         BoardEvent::Created(board) => {
             if state.info.is_some() {
-                return Err(misfit("the board was made already"));
+                return Err(misfit("the board already exists"));
             }
             state.put_info(BoardInfo::new(board, stamp));
         }
@@ -30,7 +30,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                     TaskRef::Member(_) => None,
                 })
                 .collect();
-            let depends_on = depends_on.ok_or_else(|| misfit(format!("{id} depends on what has no id")))?;
+            let depends_on = depends_on.ok_or_else(|| misfit(format!("{id} depends on a task without an ID")))?;
             state.add_task(Task::new(*id, task, depends_on.into(), stamp))?;
         }
         BoardEvent::DependencyAdded { task, depends_on } => state.add_dependency(*task, *depends_on, stamp)?,
@@ -43,7 +43,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         })?,
         BoardEvent::TaskStarted { task, agent, epoch, deadline, lease_ms } => {
             let holder = agent.clone().or_else(|| state.task(*task)?.assigned_to.clone());
-            let holder = holder.ok_or_else(|| misfit(format!("{task} is nobody's")))?;
+            let holder = holder.ok_or_else(|| misfit(format!("{task} is not assigned")))?;
             state.change(*task, stamp, |task| {
                 if agent.is_some() {
                     task.assigned_to = Some(holder.clone());
@@ -69,7 +69,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             })?;
         }
         BoardEvent::LeaseRenewed { task, deadline } => {
-            // Whoever edits the task meanwhile is not disturbed by it.
+            // The version stays the same, so a renewal does not conflict with an edit of the task.
             let renewed = state.expect(*task)?;
             if renewed.claim.is_none() {
                 return Err(misfit(format!("nobody holds {task}")));
@@ -221,7 +221,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         | BoardEvent::LearningsRolledBack { .. } => state.apply_learning(event, stamp)?,
         BoardEvent::Forked { image, from } => {
             if state.info.is_some() {
-                return Err(misfit("the board was made already"));
+                return Err(misfit("the board already exists"));
             }
             let mut forked = BoardState::from(image.renewed(stamp));
             forked.change_info(stamp, |info| {

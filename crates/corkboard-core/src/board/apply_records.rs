@@ -1,4 +1,4 @@
-//! What a board keeps besides its tasks: what it says of itself, records, choices, and who orchestrates it.
+//! Changes to everything on a board except its tasks: its info, records, choices, nudges and orchestrator.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -30,7 +30,7 @@ impl BoardState {
         stamp: Stamp<'_>,
         change: impl FnOnce(&mut BoardInfo),
     ) -> Result<(), FormatError> {
-        let mut info = self.info.as_deref().cloned().ok_or_else(|| misfit("the board was never made"))?;
+        let mut info = self.info.as_deref().cloned().ok_or_else(|| misfit("the board was never created"))?;
         change(&mut info);
         (info.version, info.updated_at) = (stamp.rev, stamp.at);
         self.put_info(info);
@@ -149,7 +149,7 @@ impl BoardState {
     }
 
     pub(super) fn put_nudge(&mut self, nudge: Nudge) {
-        // What nobody is to see any more need not expire.
+        // A nudge that nobody still has to see need not expire.
         let due = |nudge: &Nudge| nudge.expires_at.filter(|_| nudge.is_open());
         let (id, rank, is_open, after) = (nudge.id, nudge.rank(), nudge.is_open(), due(&nudge));
         self.bytes += nudge.bytes();
@@ -201,7 +201,7 @@ impl BoardState {
     ) -> Result<(), FormatError> {
         expect_next(id, &self.artifacts)?;
         let NewArtifact { kind, path, description, task, checksum, size, content, trust } = new.clone();
-        // By the path as it is written: what was recorded before paths were normalised keeps its version.
+        // Looked up by the path as written: artifacts recorded before paths were normalised keep their versions.
         let before = self.paths.get(&*path).and_then(|id| self.artifact(*id));
         let version = before.map_or(1, |before| before.version + 1);
         self.put_artifact(Artifact {
@@ -239,7 +239,9 @@ impl BoardState {
         for branch in &new.options {
             let mut tasks = Vec::new();
             for task in &branch.tasks {
-                let TaskRef::Task(task) = task else { return Err(misfit(format!("{id} begins with what has no id"))) };
+                let TaskRef::Task(task) = task else {
+                    return Err(misfit(format!("{id} begins with a task without an ID")));
+                };
                 tasks.push(*task);
             }
             options.push(Branch { name: branch.name.clone(), tasks });
@@ -303,8 +305,8 @@ impl BoardState {
     }
 }
 
-/// What is recorded has the id after the last: none is lost, and none is written over.
+/// A new record must have the ID after the last, so that none is skipped or overwritten.
 fn expect_next<Id: NumberedId, T>(id: Id, things: &OrdMap<Id, T>) -> Result<(), FormatError> {
     let next = next_id(things);
-    if id == next { Ok(()) } else { Err(misfit(format!("{id} comes where {next} should"))) }
+    if id == next { Ok(()) } else { Err(misfit(format!("found {id} where {next} was expected"))) }
 }

@@ -1,4 +1,4 @@
-//! What people say of decisions: approved or rejected.
+//! Approvals and rejections of decisions.
 
 use alloc::sync::Arc;
 
@@ -8,23 +8,22 @@ use serde::{Deserialize, Serialize};
 use super::{ApprovalId, BoardState, DecisionId};
 use crate::text::enum_text;
 
-/// What somebody says of a decision.
+/// Verdict on a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalVerdict {
-    /// It holds.
+    /// The decision holds.
     Approved,
-    /// It does not hold.
+    /// The decision does not hold.
     Rejected,
 }
 
-/// That somebody approved or rejected a decision. The last one counts, all are kept.
+/// An approval or rejection of a decision. All are kept; the last one counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Approval {
     pub id: ApprovalId,
-    /// Of which decision.
     pub decision: DecisionId,
     #[serde(alias = "by")]
     pub created_by: Arc<str>,
@@ -32,7 +31,6 @@ pub struct Approval {
     pub created_at: Timestamp,
     #[serde(default)]
     pub updated_at: Timestamp,
-    /// What was said of it.
     pub verdict: ApprovalVerdict,
     #[serde(default)]
     pub comment: Option<Arc<str>>,
@@ -50,7 +48,7 @@ impl BoardState {
         self.approvals.get(&id).map(|approval| &**approval)
     }
 
-    /// Everything that was said of decisions, in order.
+    /// All approvals and rejections, in order.
     pub fn approvals(&self) -> impl DoubleEndedIterator<Item = &Arc<Approval>> {
         self.approvals.values()
     }

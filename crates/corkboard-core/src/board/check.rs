@@ -1,4 +1,4 @@
-//! What is checked in a command that came as text from outside. In one that was made here, it was when that was made.
+//! Checks on a command that was received as text. A command built in this process was checked when it was built.
 
 use super::{BoardCommand, NudgeTarget};
 use crate::{AgentId, Limits, Refusal};
@@ -15,7 +15,7 @@ pub(super) fn check(command: &BoardCommand, limits: &Limits) -> Result<(), Refus
         BoardCommand::AsOrchestrator { command, .. } | BoardCommand::UnderClaim { command, .. } => {
             check(command, limits)
         }
-        // All other texts are, whoever sends them.
+        // All other texts are checked when the command is decided.
         _ => Ok(()),
     }
 }

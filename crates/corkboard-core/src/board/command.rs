@@ -1,4 +1,4 @@
-//! What can be asked of a board, and what is answered.
+//! The commands of a board, and the replies to them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -15,48 +15,48 @@ use super::{
 use crate::knowledge::CoreEntryId;
 use crate::{AgentId, CoreId};
 
-/// A command to a board. The actor is the sender; workers are told apart by the actor's name.
+/// A command to a board. The actor is the sender; a worker is identified by the actor's name.
 ///
-/// `epoch` is that of the caller's claim. Without it, the caller is taken for the holder if the names are the same; with it,
-/// a claim that was lost and given to another process of the same name is noticed too.
+/// `epoch` is the epoch of the caller's claim. Without it, any caller with the holder's name counts as the holder. With
+/// it, a claim that was lost to another process of the same name is detected too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardCommand {
-    /// Makes the board.
+    /// Creates the board.
     Create(NewBoard),
-    /// Makes the board with its first tasks: all of it, or nothing.
+    /// Creates the board with its first tasks, all or nothing.
     CreateWithTasks {
         board: NewBoard,
         /// Its tasks, which may depend on one another.
         tasks: Vec<NewTask>,
     },
-    /// Changes what the board says of itself.
+    /// Edits the board's name, goal and settings.
     Edit {
         edit: BoardEdit,
-        /// The version that it must be at.
+        /// Expected version; any other is a conflict.
         if_version: Option<u64>,
     },
-    /// Adds tasks that may depend on one another, and choices between them: all of it, or nothing.
+    /// Adds tasks, which may depend on one another, and choices between them, all or nothing.
     AddTasks { tasks: Vec<NewTask>, choices: Vec<NewChoice> },
     /// Makes a task wait for another.
     AddDependency {
         task: TaskId,
-        /// On what it depends.
+        /// The task that it waits for.
         on: TaskId,
     },
-    /// Ends a task's wait for another.
+    /// Removes a task's dependency on another.
     RemoveDependency {
         /// The task that waits.
         task: TaskId,
         /// The task that it no longer waits for.
         on: TaskId,
     },
-    /// Changes what a task says.
+    /// Edits a task.
     EditTask {
         task: TaskId,
         edit: TaskEdit,
-        /// The version that it must be at.
+        /// Expected version; any other is a conflict.
         if_version: Option<u64>,
     },
     /// Assigns a task.
@@ -67,51 +67,51 @@ pub enum BoardCommand {
     Review { task: TaskId, verdict: ReviewStatus, comment: Option<String> },
     /// Cancels a task.
     CancelTask { task: TaskId, reason: Option<String> },
-    /// Reopens a failed task, and what was cancelled because of it.
+    /// Reopens a failed task, and the tasks that were cancelled because of it.
     Retry { task: TaskId },
-    /// Reopens all that failed, and what was cancelled because of it.
+    /// Reopens all failed tasks, and the tasks that were cancelled because of them.
     RetryFailed,
-    /// Chooses a branch; the others are cancelled.
+    /// Chooses a branch and cancels the others.
     Choose { choice: ChoiceId, option: String, rationale: Option<String> },
-    /// Takes the orchestrator's role, if nobody has it. Whoever has it gets a new epoch: what they began under the old
-    /// one is fenced.
+    /// Takes the orchestrator's role if nobody else holds it. A caller that already holds it gets a new epoch; commands
+    /// under the old one are fenced.
     AcquireOrchestrator {
-        /// For how long, if it is not renewed.
+        /// Lease duration, unless it is renewed.
         lease_ms: u64,
     },
     /// Renews the lease of the orchestrator's role.
     RenewOrchestrator { epoch: u64 },
     /// Releases the orchestrator's role.
     ReleaseOrchestrator { epoch: u64 },
-    /// A command of the orchestrator: refused if the role is another's by now.
+    /// Runs a command as the orchestrator. Refused if the caller has lost the role.
     AsOrchestrator { epoch: u64, command: Box<BoardCommand> },
-    /// A command of whoever holds a task: refused if the task is another's by now.
+    /// Runs a command as the holder of a task. Refused if the caller has lost the task.
     UnderClaim { task: TaskId, epoch: u64, command: Box<BoardCommand> },
-    /// Ends the board.
+    /// Completes the board.
     Complete {
         reason: Option<String>,
-        /// What becomes of tasks that are not finished.
+        /// What to do with unfinished tasks.
         unfinished: Unfinished,
     },
-    /// Gives the board up: what is unfinished is cancelled.
+    /// Cancels the board and its unfinished tasks.
     Cancel { reason: Option<String> },
     /// Archives a board that has ended. If it is archived already, changes how long it is kept.
     Archive {
-        /// For how long it is kept at least.
+        /// Minimum retention.
         retain: RetainFor,
     },
-    /// Archives a board that has ended, gives up what it taught, and lets it be purged at once.
+    /// Archives a board that has ended and waives its learnings, so that it can be purged at once.
     Discard { reason: Option<String> },
-    /// Purges a board, if nothing keeps it. The process that decides this then deletes its space.
+    /// Purges the board if nothing keeps it. The process that decides this then deletes the board's space.
     Purge,
-    /// Takes a task to work on it: a named one, or the next. A task that the caller holds and goes on with gets a new epoch:
-    /// another process of the same name that has the old one is fenced.
+    /// Claims a task: a named one, or the next. A caller that resumes a task it holds gets a new epoch; another process
+    /// of the same name that has the old epoch is fenced.
     Claim {
-        /// Which; none: what was sent back to the caller for rework, then what is assigned to them, then the first by
-        /// priority and age.
+        /// The task. None: a task sent back to the caller for rework, else one assigned to the caller, else the first
+        /// ready one by priority and age.
         task: Option<TaskId>,
-        /// The epoch that the caller last had of the named task: after a restart, they get it back. Refused as fenced if
-        /// somebody claimed it since.
+        /// The epoch of the caller's last claim of this task, to resume it after a restart. Refused as fenced if
+        /// somebody claimed the task since.
         #[serde(default)]
         epoch: Option<u64>,
         /// Lease duration; without a heartbeat the task is released.
@@ -121,14 +121,14 @@ pub enum BoardCommand {
     Heartbeat { task: TaskId, epoch: Option<u64> },
     /// Releases a task. A caller who is not its holder takes it from the holder.
     Release { task: TaskId, epoch: Option<u64> },
-    /// Moves a task to another state.
+    /// Moves a task to another status.
     SetStatus {
         task: TaskId,
         status: TaskStatus,
-        /// Why, where there is something to say: blocked, failed, cancelled.
+        /// Why, for example for `blocked`, `failed` or `cancelled`.
         reason: Option<String>,
         epoch: Option<u64>,
-        /// For how long, if work begins by it.
+        /// Lease duration, if this starts the work.
         lease_ms: u64,
     },
     /// Completes a task, or submits it for review if it needs one.
@@ -136,7 +136,7 @@ pub enum BoardCommand {
         task: TaskId,
         result: TaskResult,
         epoch: Option<u64>,
-        /// Refuse while an urgent nudge to the caller is not delivered. The tool `complete_task` asks for it.
+        /// Refuse while an urgent nudge to the caller is undelivered. The tool `complete_task` sets this.
         #[serde(default)]
         heed_nudges: bool,
     },
@@ -148,26 +148,21 @@ pub enum BoardCommand {
     RecordDiscovery(NewDiscovery),
     /// Records an artifact.
     RecordArtifact(NewArtifact),
-    /// Makes the board from another one. Claims return to pending.
+    /// Creates the board as a copy of another one. Claimed tasks become pending.
     Fork {
-        /// The board and the revision of it to begin with.
+        /// The source board and its revision.
         from: ForkedFrom,
-        /// The new board's name; none: that of the other.
+        /// The new board's name; none: the name of the source.
         #[serde(default)]
         name: Option<String>,
-        /// The other board at that revision. It is never sent: the process that decides the command reads it from the store,
-        /// so no caller can make it up.
+        /// The source board at that revision. It is never sent: the process that decides the command reads it from the
+        /// store, so a caller cannot forge it.
         #[serde(skip)]
         image: Box<BoardImage>,
     },
     /// Approves or rejects a decision.
-    Judge {
-        decision: DecisionId,
-        /// What is said of it.
-        verdict: ApprovalVerdict,
-        comment: Option<String>,
-    },
-    /// Pauses the board: nobody can begin a task, and nothing expires.
+    Judge { decision: DecisionId, verdict: ApprovalVerdict, comment: Option<String> },
+    /// Pauses the board: nobody can start a task, and nothing expires.
     Pause { reason: Option<String> },
     /// Resumes the board. Every deadline moves by the length of the pause.
     Resume,
@@ -177,22 +172,22 @@ pub enum BoardCommand {
     DeliverNudges { nudges: Vec<NudgeId> },
     /// Acknowledges nudges: all of them, or none.
     AcknowledgeNudges { nudges: Vec<NudgeId> },
-    /// Looks for what the board taught. Once it has ended, that somebody did so is written down, the first time.
+    /// Extracts the board's learnings. The first extraction after the board's end is recorded.
     ExtractLearnings,
     /// Begins to promote a learning into a memory core. The process that finishes it adds the entry and reports it here.
     PromoteLearning {
         learning: LearningId,
-        /// Into which core; none: the one that is suggested.
+        /// The target core; none: the suggested one.
         core: Option<String>,
-        /// What is to be otherwise.
+        /// Changes to the learning.
         changes: Box<LearningChanges>,
     },
-    /// Says that a learning is in its core.
+    /// Reports that a learning is in its core.
     FinishPromotion {
         learning: LearningId,
         /// The revision in which it was begun.
         begun_rev: u64,
-        /// The entry that says it.
+        /// The core entry with the learning.
         entry: CoreEntryId,
     },
     /// Reports that the core refused a learning. The process that finishes it removes a late entry and reports it here.
@@ -200,79 +195,80 @@ pub enum BoardCommand {
         learning: LearningId,
         /// The revision in which it was begun.
         begun_rev: u64,
-        /// What the core said.
+        /// Why the core refused it.
         reason: String,
     },
-    /// Says that a learning that its core did not take is not in it: it is as if nobody had promoted it.
+    /// Reports that a learning that its core refused is not in the core. The learning is open again.
     FinishAbandonment {
         learning: LearningId,
         /// The revision in which it was begun.
         begun_rev: u64,
     },
-    /// Says that a learning is not wanted, for ever.
+    /// Refuses a learning permanently.
     RefuseLearning { learning: LearningId, reason: Option<String> },
-    /// Begins to take learnings out of their cores. The process that finishes it withdraws them and reports it here.
+    /// Begins to remove learnings from their cores. The process that finishes it withdraws the entries and reports it
+    /// here.
     RollBackLearnings { which: WhichLearnings, reason: Option<String> },
-    /// Says that learnings are out of their cores.
+    /// Reports that learnings were removed from their cores.
     FinishRollBack {
         /// The revision in which it was begun.
         begun_rev: u64,
     },
-    /// Expires what is due, as every command does first.
+    /// Expires overdue items. Every command does so first.
     Tick,
 }
 
-/// What becomes of unfinished tasks when a board is completed.
+/// What to do with unfinished tasks when a board is completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unfinished {
-    /// The board is not completed while there are any.
+    /// Refuse to complete the board.
     #[default]
     Refuse,
-    /// They are cancelled.
+    /// Cancel them.
     Cancel,
 }
 
-/// How long an archived board is kept at least, from now on.
+/// Minimum retention of an archived board, from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RetainFor {
-    /// The caller gave none: the duration given before holds, otherwise this default.
+    /// The caller gave no duration: keep the earlier one, or else use this default.
     Unsaid { ms: u64 },
     /// The caller gave this duration.
     Said { ms: u64 },
 }
 
-/// A board to be made.
+/// A new board.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewBoard {
     pub name: String,
-    /// What is to be accomplished.
+    /// What the board should accomplish.
     pub goal: String,
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
     #[serde(alias = "memory_core_refs", alias = "memoryCores")]
     pub cores: Vec<String>,
-    /// What becomes of it when a task fails, where the task does not say.
+    /// Failure policy of tasks that set none.
     pub on_failure: FailurePolicy,
-    /// What these cores knew about its goal when it was made, the best first.
+    /// Entries of these cores that concerned the goal when the board was created, best first.
     pub drawn: Vec<CoreRef>,
-    /// The task pattern that its first tasks were made from.
+    /// The task pattern that its first tasks were created from.
     pub pattern: Option<CoreRef>,
 }
 
-/// What is to change about a board. What is none stays.
+/// Changes to a board. Missing fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BoardEdit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What is to be accomplished.
+    /// What the board should accomplish.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,10 +276,10 @@ pub struct BoardEdit {
     /// The names of the memory cores that it draws on.
     #[serde(alias = "memory_core_refs", alias = "memoryCores", skip_serializing_if = "Option::is_none")]
     pub cores: Option<Vec<String>>,
-    /// What becomes of it when a task fails, for tasks added from now on.
+    /// Failure policy of tasks that set none, for tasks added from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,
-    /// What its cores know about its goal, the best first.
+    /// Entries of its cores that concern the goal, best first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Vec<CoreRef>>,
 }
@@ -293,32 +289,32 @@ pub struct BoardEdit {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Claimed {
     pub task: TaskId,
-    /// The claim's epoch: to be sent with everything that is done under it.
+    /// The claim's epoch; send it with every command under this claim.
     pub epoch: u64,
     /// When the claim expires without a heartbeat.
     pub deadline: Timestamp,
-    /// Which attempt it is.
+    /// Attempt number, starting at 1.
     pub attempt: u32,
 }
 
-/// The answer to a [`BoardCommand`].
+/// The reply to a [`BoardCommand`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardReply {
     /// To `AddTasks` and `CreateWithTasks`, in the order of the batch.
     Added { tasks: Vec<TaskId>, choices: Vec<ChoiceId> },
-    /// To `Claim`. None: nothing is ready.
+    /// To `Claim`. None: no task is ready.
     Claimed(Option<Claimed>),
     /// To `Heartbeat`, `AcquireOrchestrator` and `RenewOrchestrator`.
     Held {
         epoch: u64,
-        /// Until when it holds.
+        /// When the lease expires unless it is renewed.
         deadline: Timestamp,
     },
-    /// To everything that moves a task.
+    /// To every command that moves a task.
     Moved {
-        /// The state that it is in now.
+        /// The task's new status.
         status: TaskStatus,
     },
     /// To `RecordDecision`.
@@ -335,26 +331,27 @@ pub enum BoardReply {
     Approval(ApprovalId),
     /// To `InjectNudge`.
     Nudge(NudgeId),
-    /// To `DeliverNudges` and `AcknowledgeNudges`: those for which it was new.
+    /// To `DeliverNudges` and `AcknowledgeNudges`: the nudges for which this is new.
     Nudges(Vec<NudgeId>),
-    /// To `Retry`, `RetryFailed` (those that are pending again), `Choose` and `CancelTask` (those that were cancelled).
+    /// To `Retry` and `RetryFailed` (tasks that are pending again), `Choose` and `CancelTask` (tasks that were
+    /// cancelled), and `RemoveDependency` (the task, if it had the dependency).
     Tasks(Vec<TaskId>),
     /// To `Complete` and `Cancel`.
     Ended { outcome: BoardOutcome },
     /// To `PromoteLearning`.
     Promotion {
-        /// The core that it goes to, or is in.
+        /// The target core.
         core: CoreId,
-        /// The entry that says it; none: it is on its way.
+        /// The core entry; none while the promotion is unfinished.
         entry: Option<CoreEntryId>,
     },
-    /// To `RollBackLearnings`: those that are on their way out.
+    /// To `RollBackLearnings`: the learnings whose rollback began.
     RollBack(Vec<LearningId>),
     /// To `Archive` and `Discard`.
     Retained {
-        /// Until when it is kept at least.
+        /// End of the minimum retention.
         until: Timestamp,
     },
-    /// To everything else.
+    /// To every other command.
     Done,
 }

@@ -21,17 +21,17 @@ pub struct Contribution {
     pub decisions_made: OrdSet<DecisionId>,
     pub discoveries: OrdSet<DiscoveryId>,
     pub artifacts_created: OrdSet<ArtifactId>,
-    /// When the first of it happened.
+    /// When the agent first contributed.
     pub first_contribution: Timestamp,
-    /// When the last of it happened.
+    /// When the agent last contributed.
     pub last_contribution: Timestamp,
-    /// The revision of the first.
+    /// The revision of the first contribution.
     pub first_rev: u64,
-    /// The revision of the last: the agent's part of the log lies between.
+    /// The revision of the last contribution.
     pub last_rev: u64,
 }
 
-/// The same as plain lists: what is stored.
+/// The stored form, with plain lists.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Contribution))]
 struct ContributionImage {
@@ -84,23 +84,23 @@ enum ContributedItem {
 }
 
 impl BoardState {
-    /// What agents did, by agent and role.
+    /// All contributions, by agent and role.
     pub fn contributions(&self) -> impl Iterator<Item = &Contribution> {
         self.contributions.values().map(|contribution| &**contribution)
     }
 
-    /// Whether somebody did a task of the board, or recorded something on it, in whatever role.
+    /// Whether somebody completed a task or recorded something on the board, in any role.
     pub(super) fn has_contributed(&self, principal: &str) -> bool {
         self.contributions().any(|by| *by.agent == *principal)
     }
 
-    /// Counts an event for whoever made it. Called before it is applied.
+    /// Adds an event to its author's contribution. Called before the event is applied.
     pub(super) fn count_contribution(&mut self, event: &BoardEvent, stamp: Stamp<'_>) {
         let (made, agent, role) = match event {
             BoardEvent::TaskCompleted { task, .. } => {
                 (ContributedItem::Task(*task), stamp.principal.into(), stamp.role)
             }
-            // The work is the worker's, whoever approved it.
+            // An approved task counts for its worker, not for the reviewer.
             BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
                 let Some(done) = self.task(*task) else { return };
                 let Some(worker) = &done.assigned_to else { return };

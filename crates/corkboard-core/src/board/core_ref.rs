@@ -1,5 +1,5 @@
-//! What a board draws on: entries of memory cores, by reference. The text is read where it is kept, whenever it is shown, so
-//! that what is forgotten, edited or withdrawn there is so on every board at once.
+//! References from a board to entries of memory cores. The text is read from the core whenever it is shown, so an entry
+//! that is forgotten, edited or withdrawn there changes on every board at once.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -16,15 +16,15 @@ pub struct CoreRef {
     pub entry: CoreEntryId,
 }
 
-/// A text that names no entry of a memory core.
+/// A text that is not a reference to an entry of a memory core.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no entry of a memory core: they read house-rules:E-3")]
+#[error("invalid core entry {text:?}; expected a form like house-rules:E-3")]
 pub struct ParseCoreRefError {
     text: String,
 }
 
 impl CoreRef {
-    /// What counts against the size of a board and of a command.
+    /// The bytes counted against the size limits of a board and of a command.
     pub(super) fn bytes(&self) -> usize {
         const NUMBER: usize = 8;
         self.core.len() + NUMBER
@@ -41,7 +41,7 @@ impl FromStr for CoreRef {
     type Err = ParseCoreRefError;
 
     fn from_str(text: &str) -> Result<Self, ParseCoreRefError> {
-        // A core's name may have a colon in it, an entry's number has none.
+        // A core's name may contain a colon; an entry's ID never does.
         let parts = text.rsplit_once(':').filter(|(core, _)| !core.is_empty());
         let found = parts.and_then(|(core, entry)| Some(Self { core: core.to_owned(), entry: entry.parse().ok()? }));
         found.ok_or_else(|| ParseCoreRefError { text: text.to_owned() })
@@ -56,7 +56,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn references_read_as_they_are_written() {
+    fn references_parse_and_print_alike() {
         for text in ["house-rules:E-3", "a:b:E-12", "E-1:E-1"] {
             let read: CoreRef = text.parse().unwrap();
             assert_eq!(read.to_string(), text);

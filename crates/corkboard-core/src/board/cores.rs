@@ -1,4 +1,4 @@
-//! Which memory cores a command reaches into.
+//! Which memory cores a command touches.
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::{BoardCommand, BoardState, CoreRef, LearningState, WhichLearnings};
 
 impl BoardCommand {
-    /// Whether it reaches into memory cores that it does not name: which, only the board knows.
+    /// Whether it touches memory cores that it does not name. Only the board knows which.
     pub fn finds_cores(&self) -> bool {
         match self {
             Self::PromoteLearning { core, .. } => core.is_none(),
@@ -17,8 +17,8 @@ impl BoardCommand {
         }
     }
 
-    /// The memory cores that it reaches into: whose texts the board is to show, into which something of it is to go, or out of
-    /// which it is to come. Unless it finds some, that is the same for every board.
+    /// The memory cores that it touches: the board draws on them, or a learning goes into or comes out of them. Unless
+    /// [`finds_cores`](Self::finds_cores), the result is the same for every board.
     pub fn cores(&self, board: &BoardState) -> Vec<String> {
         fn drawn<'c>(refs: impl IntoIterator<Item = &'c CoreRef>) -> impl Iterator<Item = String> {
             refs.into_iter().map(|entry| entry.core.as_str().to_owned())
@@ -48,7 +48,7 @@ impl BoardCommand {
 }
 
 impl BoardState {
-    /// The cores that learnings are in, or on their way to.
+    /// The cores that learnings were promoted to, or are being promoted to.
     fn cores_with(&self, which: &WhichLearnings) -> Vec<String> {
         let verdicts = self.learning_verdicts().filter(|verdict| match which {
             WhichLearnings::All => true,

@@ -1,4 +1,4 @@
-//! What can happen to a board. These are stored: a field may be added with a default, never changed or removed.
+//! The events of a board. They are stored: a field may be added with a default, never changed or removed.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,75 +16,75 @@ use super::{
 use crate::knowledge::{CoreEntryId, NewCoreEntry};
 use crate::{ActorKind, AgentId, CoreId};
 
-/// Something that happened.
+/// An event on a board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardEvent {
-    /// The board was made.
+    /// The board was created.
     #[serde(rename = "board_created", alias = "created")]
     Created(Box<NewBoard>),
-    /// What the board says of itself changed.
+    /// The board's name, goal or settings changed.
     #[serde(rename = "board_edited", alias = "edited")]
     Edited(Box<BoardEdit>),
     /// A task was added.
     TaskAdded {
         id: TaskId,
-        /// What was asked for: all that it depends on is named by id, and what the board says was filled in.
+        /// The requested task, with its dependencies by ID and the board's failure policy filled in.
         task: Box<NewTask>,
     },
-    /// A task waits for another.
+    /// A task now depends on another.
     DependencyAdded {
         task: TaskId,
         #[serde(alias = "on")]
         depends_on: TaskId,
     },
-    /// A task no longer waits for another.
+    /// A task no longer depends on another.
     DependencyRemoved {
         /// The task that waited.
         task: TaskId,
         #[serde(alias = "on")]
         depends_on: TaskId,
     },
-    /// What a task says changed.
+    /// A task was edited.
     TaskEdited { task: TaskId, edit: Box<TaskEdit> },
-    /// Somebody is to do a task.
+    /// A task was assigned.
     TaskAssigned {
         task: TaskId,
         #[serde(alias = "to")]
         agent: AgentId,
     },
-    /// Somebody began to work on a task: a new attempt.
+    /// An agent started a task: a new attempt.
     TaskStarted {
         task: TaskId,
-        /// Who started it, unless it was assigned to them before.
+        /// Who started it; none: the agent to whom it was assigned.
         #[serde(default, alias = "by")]
         agent: Option<AgentId>,
         epoch: u64,
-        /// Until when it holds.
+        /// When the lease expires unless it is renewed.
         deadline: Timestamp,
-        /// For how long it was taken.
+        /// Lease duration.
         lease_ms: u64,
     },
-    /// The holder went on with a task under a new epoch: it took up rework, or came back after a restart.
+    /// The holder resumed a task under a new epoch, for rework or after a restart.
     TaskResumed {
         task: TaskId,
         /// The claim's new epoch.
         epoch: u64,
-        /// Until when it holds.
+        /// When the lease expires unless it is renewed.
         deadline: Timestamp,
-        /// For how long it was taken.
+        /// Lease duration.
         lease_ms: u64,
     },
-    /// The holder renewed its lease. This changes no version.
+    /// The holder renewed its lease. The task's version does not change.
     LeaseRenewed {
         task: TaskId,
         /// The new deadline.
         deadline: Timestamp,
     },
-    /// The lease expired. Unless it waits for review, the task is pending again.
+    /// The lease of a claim expired. The task is pending again, unless it waits for review.
     LeaseExpired { task: TaskId },
-    /// The task was given back.
+    /// The task was released.
     TaskReleased { task: TaskId },
     /// The holder reported that it is blocked.
     TaskBlocked {
@@ -94,101 +94,88 @@ pub enum BoardEvent {
     },
     /// The holder is no longer blocked.
     TaskUnblocked { task: TaskId },
-    /// The task is done, and waits for review.
+    /// The task was submitted for review.
     TaskSubmitted {
         task: TaskId,
         #[serde(default)]
         result: Option<Arc<TaskResult>>,
     },
-    /// The task is done.
+    /// The task was completed.
     TaskCompleted {
         task: TaskId,
         #[serde(default)]
         result: Option<Arc<TaskResult>>,
     },
-    /// Somebody is to look at a task.
+    /// The review of a task was assigned.
     ReviewAssigned {
         task: TaskId,
         #[serde(alias = "to")]
         agent: AgentId,
     },
-    /// Somebody looked at a task: it is completed, in progress again (pending, if nobody holds it) or failed.
+    /// A task was reviewed: it is completed, in progress again (pending if nobody holds it) or failed.
     TaskReviewed {
         task: TaskId,
         verdict: ReviewStatus,
         #[serde(default, alias = "comments")]
         comment: Option<Arc<str>>,
-        /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
+        /// Whether the task keeps this as a setback. Missing in events from before setbacks existed.
         #[serde(default)]
         remembered: bool,
     },
-    /// The task did not work.
+    /// The task failed.
     TaskFailed {
         task: TaskId,
         reason: Arc<str>,
-        /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
+        /// Whether the task keeps this as a setback. Missing in events from before setbacks existed.
         #[serde(default)]
         remembered: bool,
     },
     /// A failed task is pending again.
     TaskRetried {
         task: TaskId,
-        /// When it may be tried again.
+        /// The earliest time of the retry.
         #[serde(default)]
         not_before: Option<Timestamp>,
-        /// Whether somebody asked for it, or its retry limit allowed it.
+        /// Whether somebody asked for the retry; if not, the retry limit allowed it.
         #[serde(default)]
         by_hand: bool,
     },
-    /// A task's waiting to be tried again is over.
+    /// A task's retry delay is over.
     RetryDue { task: TaskId },
-    /// A task will not be done.
+    /// A task was cancelled.
     TaskCancelled {
         task: TaskId,
         #[serde(flatten)]
         cancellation: Cancellation,
     },
-    /// A task that was cancelled because of another is pending again: that one is tried again.
+    /// A task that was cancelled because of another is pending again.
     TaskReopened { task: TaskId },
-    /// A decision was recorded. It replaces the one that it names.
-    DecisionRecorded {
-        id: DecisionId,
-        /// What was recorded.
-        decision: Box<NewDecision>,
-    },
+    /// A decision was recorded. It replaces the decision that it supersedes, if any.
+    DecisionRecorded { id: DecisionId, decision: Box<NewDecision> },
     /// A discovery was recorded.
-    DiscoveryRecorded {
-        id: DiscoveryId,
-        /// What was recorded.
-        discovery: Box<NewDiscovery>,
-    },
+    DiscoveryRecorded { id: DiscoveryId, discovery: Box<NewDiscovery> },
     /// An artifact was recorded.
-    ArtifactRecorded {
-        id: ArtifactId,
-        /// What was recorded.
-        artifact: Box<NewArtifact>,
-    },
+    ArtifactRecorded { id: ArtifactId, artifact: Box<NewArtifact> },
     /// A choice was added.
     ChoiceAdded {
         id: ChoiceId,
-        /// What was asked for, all tasks by id.
+        /// The requested choice, with its tasks by ID.
         choice: Box<NewChoice>,
     },
     /// A branch was chosen.
     BranchChosen {
-        /// Of which choice.
         choice: ChoiceId,
         option: String,
         #[serde(default)]
         rationale: Option<String>,
     },
-    /// Somebody is the orchestrator.
+    /// An agent took the orchestrator's role.
     OrchestratorAcquired {
         #[serde(alias = "by")]
         agent: AgentId,
         epoch: u64,
         deadline: Timestamp,
-        /// For how long it was taken.
+        /// Lease duration.
         lease_ms: u64,
     },
     /// The orchestrator renewed its lease.
@@ -202,10 +189,9 @@ pub enum BoardEvent {
     OrchestratorExpired,
     /// Somebody approved or rejected a decision.
     DecisionJudged {
-        /// The id of that.
+        /// The ID of this approval or rejection.
         id: ApprovalId,
         decision: DecisionId,
-        /// What was said of it.
         verdict: ApprovalVerdict,
         #[serde(default)]
         comment: Option<Arc<str>>,
@@ -239,7 +225,7 @@ pub enum BoardEvent {
     /// The board ended.
     #[serde(rename = "board_ended", alias = "ended")]
     Ended {
-        /// In which way.
+        /// `completed` or `cancelled`.
         status: BoardStatus,
         outcome: BoardOutcome,
         #[serde(default, alias = "comment")]
@@ -248,72 +234,72 @@ pub enum BoardEvent {
     /// The board was archived, or its retention changed.
     #[serde(rename = "board_archived", alias = "archived")]
     Archived {
-        /// Until when it is kept at least.
+        /// End of the minimum retention.
         retain_until: Timestamp,
     },
-    /// The board was archived without its learnings, and may be purged at once.
+    /// The board was archived, its learnings were waived, and it may be purged at once.
     #[serde(rename = "board_discarded", alias = "discarded")]
     Discarded {
         #[serde(default)]
         reason: Option<Arc<str>>,
     },
-    /// The board is gone for good. Nothing comes after it but the end of its space.
+    /// The board was purged. Nothing follows but the deletion of its space.
     #[serde(rename = "board_purged", alias = "purged")]
     Purged,
-    /// Somebody looked for what the board taught, after its end.
+    /// The learnings of the board were extracted after its end.
     LearningsExtracted {
         /// How many learnings were found.
         candidates: u64,
     },
-    /// A learning is on its way into a core.
+    /// The promotion of a learning into a core began.
     PromotionBegun {
         learning: LearningId,
         core: CoreId,
-        /// What the core is to get, less the board.
+        /// The entry that the core will get, without the board.
         entry: Box<NewCoreEntry>,
-        /// Whether a person, an agent or a program promotes it: the core hears it in their name.
+        /// Whether a person, an agent or a program promotes it. The core command runs as that actor.
         kind: ActorKind,
     },
     /// A learning is in its core.
     LearningPromoted {
         learning: LearningId,
-        /// The entry that says it.
+        /// The core entry with the learning.
         entry: CoreEntryId,
     },
-    /// The core did not take a learning. What another may have got into it is taken out.
+    /// The core refused a learning. If another process added it all the same, the entry will be removed.
     PromotionRefused {
         learning: LearningId,
-        /// What the core said.
+        /// Why the core refused it.
         reason: Arc<str>,
     },
-    /// A learning that its core did not take is not in it: it is as if nobody had promoted it.
+    /// A learning that its core refused is not in the core. The learning is open again.
     PromotionAbandoned {
         learning: LearningId,
-        /// What the core said.
+        /// Why the core refused it.
         reason: Arc<str>,
     },
-    /// A learning is not wanted.
+    /// A learning was refused.
     LearningRefused {
         learning: LearningId,
         #[serde(default)]
         reason: Option<Arc<str>>,
     },
-    /// Learnings are on their way out of their cores.
+    /// The removal of learnings from their cores began.
     RollBackBegun {
         learnings: Vec<LearningId>,
         #[serde(default)]
         reason: Option<Arc<str>>,
-        /// Whether a person, an agent or a program takes them out: the core hears it in their name.
+        /// Whether a person, an agent or a program removes them. The core command runs as that actor.
         kind: ActorKind,
     },
-    /// Learnings are out of their cores.
+    /// Learnings were removed from their cores.
     LearningsRolledBack { learnings: Vec<LearningId> },
-    /// The board was made from another.
+    /// The board was created as a copy of another.
     #[serde(rename = "board_forked", alias = "forked")]
     Forked {
-        /// What that was, without claims.
+        /// The content of the source board, without claims.
         image: Box<BoardImage>,
-        /// Where it comes from.
+        /// The source board and its revision.
         from: ForkedFrom,
     },
 }

@@ -1,4 +1,4 @@
-//! The task graph keeps itself in step: whatever changes a task changes its tallies, views and sizes too.
+//! The task graph. Every change of a task also updates tallies, views and sizes.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -14,7 +14,7 @@ impl BoardState {
         self.task(id).ok_or_else(|| misfit(format!("there is no {id}")))
     }
 
-    /// Changes a task, and everything that follows from it.
+    /// Changes a task, and everything derived from it.
     pub(super) fn change(
         &mut self,
         id: TaskId,
@@ -42,7 +42,7 @@ impl BoardState {
         Ok(())
     }
 
-    /// A task waits for a decision, or no longer does.
+    /// Changes the decisions that a task waits for.
     pub(super) fn await_decision(&mut self, id: TaskId, change: impl FnOnce(&mut OrdSet<DecisionId>)) {
         let Some(before) = self.nodes.get(&id).cloned() else { return };
         let mut after = before.clone();
@@ -76,7 +76,7 @@ impl BoardState {
     pub(super) fn add_task(&mut self, task: Task) -> Result<(), FormatError> {
         let id = task.id;
         if self.nodes.contains_key(&id) {
-            return Err(misfit(format!("{id} is there already")));
+            return Err(misfit(format!("{id} already exists")));
         }
         let mut tally = Tally::default();
         for on in task.depends_on.iter() {

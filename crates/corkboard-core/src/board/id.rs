@@ -1,26 +1,26 @@
-//! The short names of what is on a board: `T-7`, `D-3`.
+//! The IDs of tasks and records on a board: `T-7`, `D-3`.
 
 use alloc::string::String;
 use core::fmt;
 
 use imbl::OrdMap;
 
-/// A text that names nothing on a board.
+/// A text that is not a valid ID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no id of a {what}: they read {example}")]
+#[error("invalid {what} ID {text:?}; expected a form like {example}")]
 pub struct ParseIdError {
     pub(crate) text: String,
     pub(crate) what: &'static str,
     pub(crate) example: &'static str,
 }
 
-/// An id that is a number with a prefix.
+/// An ID that is a number with a prefix.
 pub(crate) trait NumberedId: Copy + Ord + fmt::Display {
     fn number(self) -> u64;
     fn of(number: u64) -> Self;
 }
 
-/// The id after the last: nothing is ever taken off a board, so every number up to it is there.
+/// The ID after the last. Nothing is ever removed from a board, so the IDs have no gaps.
 pub(super) fn next_id<Id: NumberedId, T>(things: &OrdMap<Id, T>) -> Id {
     Id::of(things.get_max().map_or(0, |(id, _)| id.number()).saturating_add(1))
 }
@@ -99,11 +99,11 @@ numbered_id!(
     NudgeId, "nudge", "N-"
 );
 numbered_id!(
-    /// That somebody approved or rejected a decision on a board.
+    /// An approval or rejection of a decision on a board.
     ApprovalId, "approval", "AP-"
 );
 
-/// A task that a batch of new tasks speaks of: one that the board has, or another of the batch by its key.
+/// A reference in a batch of new tasks: a task on the board by its ID, or a task of the batch by its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskRef {
     /// `T-7`.
@@ -119,7 +119,7 @@ impl From<TaskId> for TaskRef {
 }
 
 impl From<&str> for TaskRef {
-    /// What reads like a task's id is one; everything else is a key.
+    /// A text in the form of a task ID is one; everything else is a key.
     fn from(text: &str) -> Self {
         text.parse().map_or_else(|_| Self::Member(text.into()), Self::Task)
     }

@@ -1,4 +1,4 @@
-//! A board as plain data: what snapshots hold and `Forked` carries.
+//! A board as plain data, for snapshots and the event `Forked`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,25 +12,25 @@ use super::{
 };
 use crate::space::Stamp;
 
-/// All of a board. What follows from it (views, who blocks whom) is not part of it.
+/// The whole content of a board, without derived data (views, reverse dependencies).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BoardImage {
-    /// What the board says of itself; none if it was never made.
+    /// The board's name, goal, settings and status; none if it was never created.
     pub info: Option<Arc<BoardInfo>>,
     pub tasks: Vec<Arc<Task>>,
     pub decisions: Vec<Arc<Decision>>,
     pub discoveries: Vec<Arc<Discovery>>,
     pub artifacts: Vec<Arc<Artifact>>,
     pub choices: Vec<Arc<Choice>>,
-    /// What was said of decisions, in order.
+    /// Approvals and rejections of decisions, in order.
     pub approvals: Vec<Arc<Approval>>,
-    /// What was said to those who work, in order.
+    /// Nudges, in order.
     pub nudges: Vec<Arc<Nudge>>,
     /// What agents did.
     pub contributions: Vec<Arc<Contribution>>,
-    /// What became of learnings, by their names.
+    /// What became of learnings, by ID.
     pub learnings: Vec<Arc<LearningVerdict>>,
     /// Who is the orchestrator.
     pub orchestrator: Option<Lease>,
@@ -39,14 +39,14 @@ pub struct BoardImage {
 }
 
 impl BoardImage {
-    /// The same as the beginning of a board of its own: nobody holds anything, what was worked on is pending again, and so
-    /// is what was cancelled only because the board ended. Epochs go on: whoever held something on the other board is fenced
-    /// on this one.
+    /// The image as the start of a new board. Nobody holds anything. Tasks that were in progress or blocked are pending
+    /// again, and so are tasks that were cancelled only because the board ended. Epochs continue, so a holder on the
+    /// source board is fenced on the new one.
     pub(super) fn without_claims(mut self) -> Self {
         self.orchestrator = None;
-        // What was said was said to those who worked there.
+        // Nudges were meant for agents on the source board.
         self.nudges.clear();
-        // What was promoted is the other board's; what was refused is refused here too.
+        // Promotions belong to the source board; refusals also hold on the new one.
         self.learnings.retain(|verdict| matches!(verdict.state, LearningState::Refused { .. }));
         if let Some(info) = &mut self.info {
             Arc::make_mut(info).renew();
@@ -62,7 +62,7 @@ impl BoardImage {
         self
     }
 
-    /// The same with the version of everything that of this revision: versions never repeat.
+    /// The image with every version set to this revision, since versions never repeat.
     pub(super) fn renewed(&self, stamp: Stamp<'_>) -> Self {
         let mut image = self.clone();
         macro_rules! renew {
@@ -83,7 +83,7 @@ impl BoardImage {
 }
 
 impl BoardImage {
-    /// Fills in who made a record and when it changed last, where an image of format 2 does not say it.
+    /// Fills in authors and times that are missing in an image of format 2.
     fn complete(&mut self) {
         let Some(info) = &self.info else { return };
         let (made_at, made_by) = (info.created_at, info.created_by.clone());
@@ -109,7 +109,7 @@ impl BoardImage {
 
 impl From<BoardState> for BoardImage {
     fn from(state: BoardState) -> Self {
-        // What is not stored follows from what is.
+        // The ignored fields are derived from the others.
         let BoardState {
             info,
             nodes,
@@ -209,7 +209,7 @@ impl From<BoardImage> for BoardState {
 }
 
 impl BoardState {
-    /// Works out what follows from the tasks alone.
+    /// Computes everything that is derived from the tasks alone.
     fn link_all(&mut self) {
         let tasks: Vec<Arc<Task>> = self.nodes.values().map(|node| node.task.clone()).collect();
         for task in &tasks {

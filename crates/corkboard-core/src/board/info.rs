@@ -1,4 +1,4 @@
-//! What a board says of itself.
+//! A board's name, goal, settings and status.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,21 +12,21 @@ use super::{BoardEdit, CoreRef, Extraction, FailurePolicy, NewBoard, Waiver};
 use crate::space::Stamp;
 use crate::text::enum_text;
 
-/// Where a board is in its life.
+/// Status of a board.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardStatus {
-    /// It is worked on.
+    /// Work is in progress.
     #[default]
     Active,
-    /// It was brought to its end.
+    /// It was completed.
     Completed,
-    /// It was given up.
+    /// It was cancelled.
     Cancelled,
-    /// It is kept to be read.
+    /// It has ended and is kept for reading.
     Archived,
-    /// It is gone for good; only that is still to be seen, until the store has deleted it.
+    /// It was purged. Only this status remains until the store has deleted it.
     Purged,
 }
 
@@ -35,15 +35,15 @@ pub enum BoardStatus {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Outcome))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardOutcome {
-    /// Every task was completed, or lay on a branch not taken.
+    /// Every task was completed or was on a branch not taken.
     Success,
-    /// Some were completed, others not.
+    /// Some tasks were completed, others not.
     Partial,
-    /// None was completed.
+    /// No task was completed.
     Failed,
 }
 
-/// The board and revision that a board was made from.
+/// The board and revision that a board was copied from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForkedFrom {
@@ -51,7 +51,7 @@ pub struct ForkedFrom {
     pub rev: u64,
 }
 
-/// That a board is paused.
+/// A pause of a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Pause {
@@ -61,7 +61,7 @@ pub struct Pause {
     pub reason: Option<Arc<str>>,
 }
 
-/// What a board says of itself.
+/// A board's name, goal, settings and status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardInfo {
@@ -70,20 +70,19 @@ pub struct BoardInfo {
     pub created_by: Arc<str>,
     #[serde(default)]
     pub updated_at: Timestamp,
-    /// Where it is in its life.
     pub status: BoardStatus,
-    /// What is to be accomplished.
+    /// What the board should accomplish.
     pub goal: String,
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
     #[serde(alias = "memory_core_refs")]
     pub cores: Vec<String>,
-    /// What becomes of it when a task fails, where the task does not say.
+    /// Failure policy of tasks that set none.
     pub on_failure: FailurePolicy,
-    /// What its cores knew about its goal when it was made, or when they were last named, the best first.
+    /// Entries of its cores that concerned the goal when the board was created or its cores were last set, best first.
     #[serde(default)]
     pub drawn: Vec<CoreRef>,
-    /// The task pattern that its first tasks were made from.
+    /// The task pattern that its first tasks were created from.
     #[serde(default)]
     pub pattern: Option<CoreRef>,
     #[serde(default)]
@@ -93,21 +92,21 @@ pub struct BoardInfo {
     /// Why it ended, if a reason was given.
     #[serde(default, alias = "comment")]
     pub reason: Option<Arc<str>>,
-    /// The board that it was made from.
+    /// The board that it was copied from.
     #[serde(default)]
     pub forked_from: Option<ForkedFrom>,
-    /// That it is paused.
+    /// The current pause, if any.
     #[serde(default)]
     pub paused: Option<Pause>,
     #[serde(default)]
     pub archived_at: Option<Timestamp>,
-    /// Until when it is kept at least, once it is archived.
+    /// End of the minimum retention, once it is archived.
     #[serde(default)]
     pub retain_until: Option<Timestamp>,
-    /// That it was looked through what it taught, after its end.
+    /// The extraction of its learnings, after its end.
     #[serde(default)]
     pub learnings_extracted: Option<Extraction>,
-    /// That nobody wants to know what it taught.
+    /// The waiver of its learnings.
     #[serde(default)]
     pub waived: Option<Waiver>,
     /// The revision that last changed any of this.
@@ -149,7 +148,7 @@ impl BoardInfo {
         self.retain_until = Some(retain_until);
     }
 
-    /// The same as the beginning of a board of its own.
+    /// Resets everything that a copy of the board must not keep.
     pub(super) fn renew(&mut self) {
         self.paused = None;
         self.archived_at = None;

@@ -1,4 +1,4 @@
-//! Anything on a board by its name, and what differs between two boards.
+//! Items of a board by ID, and the differences between two boards.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::{ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, ParseIdError, TaskId};
 
-/// Anything on a board, by its name.
+/// The ID of a task or record on a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BoardItem {
     /// `T-7`.
@@ -25,7 +25,7 @@ pub enum BoardItem {
 }
 
 impl BoardItem {
-    /// What kind of thing it is, in a word.
+    /// Its kind in one word.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Task(_) => "task",
@@ -56,7 +56,7 @@ impl FromStr for BoardItem {
         let others = || text.parse().map(Self::Discovery).or_else(|_| text.parse().map(Self::Artifact));
         let others = || others().or_else(|_: ParseIdError| text.parse().map(Self::Choice));
         let found = text.parse().map(Self::Decision).or_else(|_: ParseIdError| others());
-        // What is none of them is most likely meant for a task.
+        // Anything else was most likely meant as a task ID.
         found.or_else(|_| text.parse().map(Self::Task))
     }
 }
@@ -68,8 +68,8 @@ impl Serialize for BoardItem {
 }
 
 impl BoardState {
-    /// Calls `each` with everything that is on one of two boards and not the same on the other, once, in time proportional to
-    /// what differs if one came from the other.
+    /// Calls `each` once with every item that differs between two boards. If one board came from the other, the time is
+    /// proportional to the number of differences.
     pub fn each_difference(&self, other: &Self, mut each: impl FnMut(BoardItem)) {
         differences(&self.nodes, &other.nodes, |id| each(BoardItem::Task(id)));
         differences(&self.decisions, &other.decisions, |id| each(BoardItem::Decision(id)));
@@ -79,7 +79,7 @@ impl BoardState {
     }
 }
 
-/// Parts that both maps share are not looked at.
+/// Parts that both maps share are skipped.
 fn differences<K: Ord + Copy, V: PartialEq>(one: &OrdMap<K, V>, other: &OrdMap<K, V>, mut each: impl FnMut(K)) {
     for difference in one.diff(other) {
         match difference {
@@ -96,11 +96,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn ids_parse_and_print_alike() {
         for name in ["T-7", "D-3", "F-2", "A-4", "C-1"] {
             assert_eq!(name.parse::<BoardItem>().unwrap().to_string(), name);
         }
         assert_eq!("f-2".parse(), Ok(BoardItem::Discovery(DiscoveryId(2))));
-        assert!("X-1".parse::<BoardItem>().unwrap_err().to_string().contains("is no id of a task"));
+        assert!("X-1".parse::<BoardItem>().unwrap_err().to_string().contains("invalid task ID"));
     }
 }

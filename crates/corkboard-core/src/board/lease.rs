@@ -1,22 +1,21 @@
-//! Leases: who holds something, and until when.
+//! Leases on tasks and on the orchestrator's role.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::AgentId;
 
-/// Who holds a task or the orchestrator's role, and until when. The epoch makes it safe: it is compared in the commit that
-/// writes.
+/// Who holds a task or the orchestrator's role, and until when. The epoch makes this safe: it is compared in the commit
+/// that writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lease {
-    /// Whose it is.
     pub holder: AgentId,
-    /// Counts how often it was given away.
+    /// Increases with every new lease.
     pub epoch: u64,
-    /// Until when it holds, if it is not renewed.
+    /// When it expires unless it is renewed.
     pub deadline: Timestamp,
-    /// For how long it was taken, and is renewed.
+    /// Lease duration, also for renewals.
     pub lease_ms: u64,
 }
 
@@ -26,12 +25,12 @@ impl Lease {
     /// Default lease of the orchestrator's role.
     pub const ORCHESTRATOR_MS: u64 = 30_000;
 
-    /// The shortest there is: a shorter one would be over before it is known.
+    /// The minimum: a shorter lease would expire before its holder knows of it.
     pub const LEAST_MS: u64 = 10;
-    /// The longest there is: a week.
+    /// The maximum: a week.
     pub const MOST_MS: u64 = 7 * 24 * 60 * 60_000;
 
-    /// The deadline if it is taken or renewed now.
+    /// The deadline of a lease that is taken or renewed now.
     pub fn deadline_from(now: Timestamp, lease_ms: u64) -> Timestamp {
         let length = SignedDuration::from_millis(i64::try_from(lease_ms).unwrap_or(i64::MAX));
         now.saturating_add(length).unwrap_or(Timestamp::MAX)

@@ -1,4 +1,4 @@
-//! The end of a board's life: archived, kept for a while, purged; and what keeps it from that.
+//! The end of a board's life: archived, retained, purged; and what keeps it from being purged.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{BoardInfo, BoardState, BoardStatus, LearningState};
 use crate::{Refusal, count};
 
-/// That it was looked through what a board taught, after its end.
+/// The extraction of a board's learnings, after its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Extraction {
@@ -20,75 +20,74 @@ pub struct Extraction {
     pub candidates: u64,
 }
 
-/// That nobody wants to know what a board taught.
+/// The waiver of a board's learnings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Waiver {
-    /// Who said so.
+    /// Who waived them.
     pub by: Arc<str>,
     pub at: Timestamp,
     #[serde(default)]
     pub reason: Option<Arc<str>>,
 }
 
-/// What became of what a board taught.
+/// What became of a board's learnings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Learnings {
-    /// Nobody looked for it since the board ended.
+    /// They were neither extracted nor waived since the board ended.
     #[default]
     Open,
-    /// It was looked for.
+    /// They were extracted.
     Extracted,
-    /// It was given up.
+    /// They were waived.
     Waived,
 }
 
-/// What decides whether a board may be purged, and whether it is idle. A board's summary carries it.
+/// What decides whether a board may be purged, and whether it is idle. Part of a board's summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lifetime {
-    /// Where it is in its life.
     pub status: BoardStatus,
-    /// When it last changed; none where that was not written down.
+    /// When it last changed, if known.
     #[serde(default, alias = "changed_at")]
     pub updated_at: Option<Timestamp>,
-    /// Until when it is kept at least, once it is archived.
+    /// End of the minimum retention, once it is archived.
     #[serde(default)]
     pub retain_until: Option<Timestamp>,
-    /// What became of what it taught.
+    /// What became of its learnings.
     #[serde(default)]
     pub learnings: Learnings,
-    /// How many of the learnings that were extracted are neither promoted nor refused; none once they are waived.
+    /// How many extracted learnings are neither promoted nor refused; 0 once they are waived.
     #[serde(default)]
     pub undecided: u64,
-    /// Whether a learning is on its way into a memory core.
+    /// Whether a promotion or rollback of a learning is unfinished.
     #[serde(default)]
     pub promotion_open: bool,
 }
 
-/// Something that keeps a board from being purged.
+/// Why a board cannot be purged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum KeptBy {
     /// It has not ended.
     Active,
-    /// It has ended and was not archived.
+    /// It has ended but is not archived.
     NotArchived,
-    /// It is to be kept for a while.
+    /// Its minimum retention is not over.
     Retention { retain_until: Timestamp },
-    /// What it taught was neither extracted nor waived.
+    /// Its learnings were neither extracted nor waived.
     Learnings,
-    /// Learnings that were extracted are neither promoted nor refused, nor waived.
+    /// Extracted learnings are neither promoted, refused nor waived.
     Undecided { learnings: u64 },
-    /// A learning is on its way into a memory core.
+    /// A promotion or rollback of a learning is unfinished.
     Promotion,
 }
 
 impl Lifetime {
-    /// All that keeps the board from being purged at that time. Nothing: it may be.
+    /// All reasons why the board cannot be purged at that time. If empty, it can be.
     pub fn kept_by(&self, now: Timestamp) -> Vec<KeptBy> {
         let stage = match self.status {
             BoardStatus::Active => return [KeptBy::Active].into(),
@@ -104,7 +103,7 @@ impl Lifetime {
         [stage, retention, learnings, undecided, promotion].into_iter().flatten().collect()
     }
 
-    /// Since when nothing has happened on an active board, if that is longer than this.
+    /// Since when nothing has happened on an active board, if for longer than `idle_after`.
     pub fn idle_since(&self, now: Timestamp, idle_after: SignedDuration) -> Option<Timestamp> {
         let updated_at = self.updated_at.filter(|_| self.status == BoardStatus::Active)?;
         (now.duration_since(updated_at) > idle_after).then_some(updated_at)
@@ -112,8 +111,8 @@ impl Lifetime {
 }
 
 impl BoardState {
-    /// What decides whether the board may be purged; none if it was never made. When it last changed, whoever has its log
-    /// knows.
+    /// What decides whether the board may be purged; none if it was never created. The caller knows from the log when
+    /// the board last changed.
     pub fn lifetime(&self, updated_at: Option<Timestamp>) -> Option<Lifetime> {
         let info = self.info()?;
         let learnings = match (&info.learnings_extracted, &info.waived) {
@@ -121,7 +120,7 @@ impl BoardState {
             (None, Some(_)) => Learnings::Waived,
             (None, None) => Learnings::Open,
         };
-        // Looking for them takes a while: only where it matters.
+        // Counting them is slow, so do it only where it matters.
         let matters = info.learnings_extracted.is_some() && info.waived.is_none() && info.status != BoardStatus::Purged;
         Some(Lifetime {
             status: info.status,
@@ -133,13 +132,13 @@ impl BoardState {
         })
     }
 
-    /// How many of its learnings are open: neither promoted nor refused, nor rolled back.
+    /// How many of its learnings are open: neither promoted, refused nor rolled back.
     pub fn undecided_learnings(&self) -> u64 {
         let found = self.learning_candidates();
         found.iter().filter(|candidate| candidate.state == LearningState::Open).count() as u64
     }
 
-    /// What the board says of itself, if there is such a board and it was not purged.
+    /// The board's info, if the board exists and was not purged.
     pub fn readable(&self) -> Result<&BoardInfo, Refusal> {
         let info = self.info().ok_or(Refusal::NoBoard)?;
         if info.status == BoardStatus::Purged { Err(Refusal::BoardPurged) } else { Ok(info) }
@@ -151,12 +150,12 @@ impl fmt::Display for KeptBy {
         match self {
             Self::Active => f.write_str("it has not ended"),
             Self::NotArchived => f.write_str("it is not archived"),
-            Self::Retention { retain_until } => write!(f, "it is to be kept until {retain_until}"),
-            Self::Learnings => f.write_str("what it taught was neither extracted nor waived"),
+            Self::Retention { retain_until } => write!(f, "it is retained until {retain_until}"),
+            Self::Learnings => f.write_str("its learnings were neither extracted nor waived"),
             Self::Undecided { learnings } => {
                 f.write_str(&count(*learnings, "learning waits for a decision", "learnings wait for a decision"))
             }
-            Self::Promotion => f.write_str("a learning is on its way into a memory core"),
+            Self::Promotion => f.write_str("a promotion or rollback of a learning is unfinished"),
         }
     }
 }

@@ -83,7 +83,7 @@ use views::Views;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "BoardImage", into = "BoardImage")]
 pub struct BoardState {
-    /// None before it was made.
+    /// None until the board is created.
     info: Option<Arc<BoardInfo>>,
     nodes: OrdMap<TaskId, TaskNode>,
     decisions: OrdMap<DecisionId, Arc<Decision>>,
@@ -91,24 +91,24 @@ pub struct BoardState {
     artifacts: OrdMap<ArtifactId, Arc<Artifact>>,
     /// The newest artifact of every path.
     paths: OrdMap<Arc<str>, ArtifactId>,
-    /// The newest path that was recorded before paths were normalised, by its normal form.
+    /// By normal path: the newest spelling that was recorded before paths were normalised.
     odd_paths: OrdMap<Arc<str>, Arc<str>>,
     choices: OrdMap<ChoiceId, Arc<Choice>>,
-    /// Those of them that nobody has made.
+    /// The choices that nobody has made.
     open_choices: OrdSet<ChoiceId>,
     approvals: OrdMap<ApprovalId, Arc<Approval>>,
     nudges: OrdMap<NudgeId, Arc<Nudge>>,
-    /// Those of them that are still to be shown to somebody.
+    /// The nudges that somebody still has to see.
     open_nudges: OrdSet<(Reverse<NudgePriority>, NudgeId)>,
     contributions: OrdMap<(Arc<str>, &'static str), Arc<Contribution>>,
     learnings: OrdMap<LearningId, Arc<LearningVerdict>>,
-    /// Those of them of which something was begun with a core and is not finished.
+    /// The learnings whose promotion or rollback is unfinished.
     open_learnings: OrdSet<LearningId>,
     orchestrator: Option<Lease>,
     /// The last epoch given to an orchestrator.
     orchestrator_epoch: u64,
     edges: u64,
-    /// Those of them that lead from a task to one that was added later.
+    /// The edges from a task to a dependency that was added later.
     forward_edges: u64,
     bytes: u64,
     views: Views,
@@ -118,16 +118,16 @@ pub struct BoardState {
 #[derive(Debug, Clone, PartialEq)]
 struct TaskNode {
     task: Arc<Task>,
-    /// Those that depend on it.
+    /// The tasks that depend on it.
     blocks: OrdSet<TaskId>,
-    /// What became of those it depends on.
+    /// The outcomes of the tasks it depends on.
     tally: Tally,
-    /// The decisions that it waits for, which are neither approved nor rejected.
+    /// The decisions that it waits for: neither approved nor rejected yet.
     awaits: OrdSet<DecisionId>,
 }
 
 impl BoardState {
-    /// What the board says of itself; none if it was never made.
+    /// The board's name, goal, settings and status; none if it was never created.
     pub fn info(&self) -> Option<&BoardInfo> {
         self.info.as_deref()
     }
@@ -161,28 +161,28 @@ impl BoardState {
         self.nodes.get(&id).map(|node| node.tally).unwrap_or_default()
     }
 
-    /// The decisions that a task waits for: they ask for approval, and are neither approved nor rejected.
+    /// The decisions that a task waits for: they need approval and are neither approved nor rejected.
     pub fn awaits(&self, id: TaskId) -> impl Iterator<Item = DecisionId> {
         self.nodes.get(&id).into_iter().flat_map(|node| node.awaits.iter().copied())
     }
 
-    /// The time by which leases and waiting are reckoned: it stands still while the board is paused.
+    /// The clock for leases and retry delays. It stops while the board is paused.
     pub fn clock(&self, now: Timestamp) -> Timestamp {
         let paused = self.info().and_then(|info| info.paused.as_ref());
         paused.map_or(now, |pause| pause.since.min(now))
     }
 
-    /// When something on the board expires next. While it is paused nothing does, and nothing more once it is purged.
+    /// When something on the board expires next. Nothing expires while the board is paused, or once it is purged.
     pub fn next_expiry(&self) -> Option<Timestamp> {
-        let is_still = |info: &BoardInfo| info.paused.is_some() || info.status == BoardStatus::Purged;
-        self.views.next_due().filter(|_| !self.info().is_some_and(is_still))
+        let never_expires = |info: &BoardInfo| info.paused.is_some() || info.status == BoardStatus::Purged;
+        self.views.next_due().filter(|_| !self.info().is_some_and(never_expires))
     }
 
     pub fn decision(&self, id: DecisionId) -> Option<&Decision> {
         self.decisions.get(&id).map(|decision| &**decision)
     }
 
-    /// All decisions, in order, those that no longer hold included.
+    /// All decisions, in order, including those that no longer hold.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Arc<Decision>> {
         self.decisions.values()
     }
@@ -200,7 +200,7 @@ impl BoardState {
         self.artifacts.get(&id).map(|artifact| &**artifact)
     }
 
-    /// The newest version of the artifact with that path, however the path is written: `./a` is `a`.
+    /// The newest version of the artifact at a path. Spelling does not matter: `./a` is `a`.
     pub fn artifact_at(&self, path: &str) -> Option<&Artifact> {
         let normal = normal_path(path);
         let odd = self.odd_paths.get(&*normal).and_then(|path| self.paths.get(path));
@@ -227,7 +227,7 @@ impl BoardState {
         self.open_choices.iter().copied()
     }
 
-    /// The records of one kind in order, from the first or after that id.
+    /// The records of one kind in order, from the first or after an ID.
     pub fn records_after<R: BoardRecord>(&self, after: Option<R::Id>) -> impl Iterator<Item = Arc<R>> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         R::all(self).range((start, Bound::Unbounded)).map(|(_, record)| record.clone())
@@ -237,13 +237,13 @@ impl BoardState {
         self.orchestrator.as_ref()
     }
 
-    /// The board as it is at that time: what is due by then has expired. `rev` is the revision that it has; what expired
-    /// has the version that the next revision will give it, so that whoever read it can build on it.
+    /// The board at a time: everything that is due by then has expired. `rev` is the revision of this state. Expired
+    /// items have the version that the next revision will give them, so that a reader can build on it.
     pub fn at(&self, now: Timestamp, rev: u64) -> Self {
         let mut state = self.clone();
         let stamp = Stamp { rev: rev + 1, at: now, principal: "corkboard", role: crate::Role::Admin };
         for event in self.expire(now) {
-            // The state itself named these events, so they fit it.
+            // `expire` derived these events from this state, so they fit it.
             let _ = state.apply(&event, stamp);
         }
         state
@@ -255,7 +255,7 @@ impl Space for BoardState {
     type Command = BoardCommand;
     type Event = BoardEvent;
     type Reply = BoardReply;
-    /// Nothing on a board can be forgotten for good but the board itself.
+    /// A part of a board cannot be forgotten, only the whole board.
     type Forget = core::convert::Infallible;
 
     fn expire(&self, now: Timestamp) -> Vec<BoardEvent> {

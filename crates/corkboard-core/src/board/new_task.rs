@@ -1,4 +1,4 @@
-//! A task to be added, and what is to change about one.
+//! New tasks, and edits of tasks.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use super::{FailurePolicy, TaskRef, TriggerRule};
 
-/// A task to be added.
+/// A new task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewTask {
-    /// The name by which others of the same batch depend on it.
+    /// Key by which other tasks of the same batch can depend on it.
     pub key: Option<String>,
-    /// What is to be done, in a line.
-    // One without is read, and refused.
+    /// What to do, in one line.
+    // A missing title is accepted here, and refused when the command is decided.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub title: String,
-    /// What is to be done, in full.
+    /// What to do, in full.
     pub description: String,
-    /// What must be finished first.
+    /// The tasks that it depends on.
     pub depends_on: Vec<TaskRef>,
-    /// When it may begin, by what became of those.
+    /// When it may start, by the outcomes of its dependencies.
     pub trigger_rule: TriggerRule,
-    /// What becomes of the board if it fails; none: what the board says.
+    /// What happens to other tasks if it fails; default: the board's policy.
     pub on_failure: Option<FailurePolicy>,
-    /// Higher ones are claimed first.
+    /// Tasks with a higher priority are claimed first.
     pub priority: i32,
-    /// How many minutes it should take.
+    /// Estimated duration in minutes.
     pub estimate_minutes: Option<u32>,
-    /// Whether somebody is to look at it before it is completed.
+    /// Whether it must be reviewed before it is completed.
     pub needs_review: bool,
-    /// How often it is tried again by itself after a failure.
+    /// How often it is retried automatically after a failure.
     pub retry_limit: u32,
-    /// How many seconds pass before the first of these; twice as many before each further one.
+    /// Seconds before the first automatic retry; doubled for each further one.
     pub retry_backoff_s: u32,
 }
 
@@ -44,36 +44,36 @@ impl NewTask {
     }
 }
 
-/// What is to change about a task. What is none stays.
+/// Changes to a task. Missing fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TaskEdit {
-    /// What is to be done, in a line.
+    /// What to do, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What is to be done, in full.
+    /// What to do, in full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it may begin.
+    /// When it may start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_rule: Option<TriggerRule>,
-    /// What becomes of the board if it fails.
+    /// What happens to other tasks if it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,
-    /// Higher ones are claimed first.
+    /// Tasks with a higher priority are claimed first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// How many minutes it should take; 0 takes the estimate away.
+    /// Estimated duration in minutes; 0 removes the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_minutes: Option<u32>,
-    /// Whether somebody is to look at it before it is completed.
+    /// Whether it must be reviewed before it is completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_review: Option<bool>,
-    /// How often it is tried again by itself.
+    /// How often it is retried automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_limit: Option<u32>,
-    /// How many seconds pass before the first of these.
+    /// Seconds before the first automatic retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_backoff_s: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Nudges: what a person says to those who work on a board, with the proof that it arrived.
+//! Nudges: messages to agents that work on a board, with proof of delivery.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -16,35 +16,35 @@ use super::{BoardState, BoardStatus, NudgeId};
 use crate::text::enum_text;
 use crate::{AgentId, Limits, Refusal, Role};
 
-/// Who a nudge is for. Reading it accepts an agent's name in place of `{"agent": NAME}`.
+/// Recipient of a nudge. An agent's name is accepted in place of `{"agent": NAME}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NudgeTarget {
-    /// To one agent.
+    /// One agent.
     Agent(AgentId),
-    /// To whoever is the orchestrator.
+    /// The current orchestrator.
     Orchestrator,
-    /// To everybody who works on the board or has worked on it, each of them.
+    /// Everybody who works on the board or has worked on it.
     #[default]
     All,
 }
 
-/// How much it matters.
+/// Priority of a nudge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NudgePriority {
     /// Good to know.
     Low,
-    /// To be heeded.
+    /// To be followed.
     #[default]
     Normal,
     /// Comes before everything else.
     Urgent,
 }
 
-/// A nudge to be given.
+/// A nudge to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewNudge {
@@ -53,12 +53,12 @@ pub struct NewNudge {
     pub message: String,
     #[serde(default)]
     pub priority: NudgePriority,
-    /// From when on it is no longer shown.
+    /// When it expires and is no longer shown.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
 }
 
-/// Something that a person said to those who work on a board.
+/// A message to agents that work on a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Nudge {
@@ -72,23 +72,23 @@ pub struct Nudge {
     pub to: NudgeTarget,
     pub message: Arc<str>,
     pub priority: NudgePriority,
-    /// From when on it is no longer shown.
+    /// When it expires and is no longer shown.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// Whether that time has come.
+    /// Whether it has expired.
     #[serde(default)]
     pub expired: bool,
-    /// Who has read it, and when first.
+    /// Who has read it, and when they first did.
     #[serde(default)]
     pub delivered: Vec<Receipt>,
-    /// Who has said that they heed it, and when.
+    /// Who has acknowledged it, and when.
     #[serde(default)]
     pub acknowledged: Vec<Receipt>,
     /// The revision that last changed it.
     pub version: u64,
 }
 
-/// That somebody got something, and when.
+/// Who received or acknowledged a nudge, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Receipt {
@@ -110,14 +110,14 @@ impl Nudge {
         self.acknowledged.iter().any(|receipt| *receipt.agent == *agent)
     }
 
-    /// Whether there is somebody left, or may come, to whom it is to be shown.
+    /// Whether somebody still has to see it, now or later.
     pub fn is_open(&self) -> bool {
-        // What is said to all is said to those too who come later.
+        // A nudge to all is also for agents that join later.
         !self.expired && (self.to == NudgeTarget::All || self.acknowledged.is_empty())
     }
 
     pub fn bytes(&self) -> u64 {
-        /// What a nudge and a receipt have besides their texts.
+        /// Bytes counted for a nudge and for a receipt besides their texts.
         const FIXED: usize = 150;
         const RECEIPT: usize = 40;
         let to = match &self.to {
@@ -129,7 +129,7 @@ impl Nudge {
         (FIXED + self.message.len() + to + receipts) as u64
     }
 
-    /// Where it stands among those that are open: the urgent ones first, then in order.
+    /// Its position among the open nudges: urgent ones first, then in order.
     pub(super) fn rank(&self) -> (Reverse<NudgePriority>, NudgeId) {
         (Reverse(self.priority), self.id)
     }
@@ -145,8 +145,8 @@ impl BoardState {
         self.nudges.values()
     }
 
-    /// What is to be shown to somebody who reads in this role, until they acknowledge it: the urgent ones first, then in
-    /// order. Nothing once the board has ended.
+    /// The nudges to show to a principal in a role until they acknowledge them: urgent ones first, then in order. None
+    /// once the board has ended.
     pub fn nudges_for(&self, principal: &str, role: Role) -> Vec<&Arc<Nudge>> {
         if self.info().is_none_or(|info| info.status != BoardStatus::Active) {
             return Vec::new();
@@ -156,7 +156,7 @@ impl BoardState {
         open.filter(is_new).filter(|nudge| self.is_target(nudge, principal, role)).collect()
     }
 
-    /// Whether a nudge is for somebody who reads in this role.
+    /// Whether a nudge is for this principal in this role.
     pub fn is_target(&self, nudge: &Nudge, principal: &str, role: Role) -> bool {
         match &nudge.to {
             _ if role == Role::Observer => false,
@@ -165,12 +165,13 @@ impl BoardState {
                 Some(lease) => lease.holder.as_str() == principal,
                 None => role == Role::Orchestrator,
             },
-            // Nobody needs to be told what they said themselves.
+            // Authors do not need their own nudges.
             NudgeTarget::All => *nudge.created_by != *principal && self.works_here(principal, role),
         }
     }
 
-    /// Whether somebody is at work on the board: by their role, or because something of it is theirs, or was made by them.
+    /// Whether somebody works on the board: by their role, because they hold something on it, or because they
+    /// contributed to it.
     fn works_here(&self, principal: &str, role: Role) -> bool {
         match role {
             Role::Orchestrator | Role::Worker | Role::Reviewer => true,
@@ -192,7 +193,7 @@ impl BoardState {
 impl FromStr for NudgeTarget {
     type Err = Refusal;
 
-    /// `all`, `orchestrator`, or an agent's name; JSON for an agent who has one of these words as its name.
+    /// `all`, `orchestrator` or an agent's name. An agent with one of these names must be given as JSON.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         if let Ok(target) = serde_json::from_str(text) {
             return Ok(target);

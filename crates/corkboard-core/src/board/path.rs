@@ -1,11 +1,11 @@
-//! Paths of artifacts: one file has one path, however it was written.
+//! Normalises the paths of artifacts, so that one file has one path.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The path without `.`, `..` and doubled slashes, as far as its text tells: `./a` and `x/../a` are `a`. A URL stays as it
-/// is.
+/// The path without `.`, `..` and double slashes: `./a` and `x/../a` are `a`. Only the text is used, not the file
+/// system. A URL is unchanged.
 pub fn normal_path(path: &str) -> Cow<'_, str> {
     let (root, rest) = path.strip_prefix('/').map_or(("", path), |rest| ("/", rest));
     let is_normal = rest.split('/').all(|part| !matches!(part, "" | "." | ".."));
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_that_name_one_file_are_written_alike() {
+    fn paths_of_one_file_are_equal() {
         for (given, normal) in [
             ("a", "a"),
             ("./a", "a"),

@@ -1,4 +1,4 @@
-//! Task patterns: what is usually done, as numbered lines that become the first tasks of a board.
+//! Task patterns: reusable lists of numbered lines that become the first tasks of a board.
 //!
 //! ```text
 //! How we add an endpoint
@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use super::{NewTask, TaskRef};
 use crate::Refusal;
 
-/// The tag of those entries of a memory core that are task patterns.
+/// The tag that marks an entry of a memory core as a task pattern.
 pub const TASK_PATTERN_TAG: &str = "task-pattern";
 
 /// A valid task pattern, shown when a pattern is refused.
@@ -25,7 +25,7 @@ How we add a route
 2. Write it [review] — with its errors
 3. Release it (after 1, 2)";
 
-/// Why a text is no task pattern.
+/// Why a text is not a valid task pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct PatternProblem {
@@ -35,9 +35,9 @@ pub struct PatternProblem {
 }
 
 impl NewTask {
-    /// The tasks of a pattern, in its order. Each line is a number from 1 on, a full stop and a title; then, in any order,
-    /// `(after 1, 2)` or `(after nothing)`, `[review]` and `~30m` or `~2h`; then ` — ` and a description. Without `after`, a
-    /// task waits for the one before it. What stands above the first number is a heading, and blank lines say nothing.
+    /// Parses a pattern into its tasks, in order. Each line is a number from 1 on, a full stop and a title; then, in any
+    /// order, `(after 1, 2)` or `(after nothing)`, `[review]` and `~30m` or `~2h`; then ` — ` and a description. Without
+    /// `after`, a task waits for the one before it. Text above the first number is a heading. Blank lines are ignored.
     ///
     /// ```
     /// # use corkboard_core::board::NewTask;
@@ -45,7 +45,7 @@ impl NewTask {
     /// assert_eq!((&*tasks[1].title, &*tasks[1].description, tasks[1].needs_review), ("Build", "with its tests", true));
     /// assert_eq!(tasks[1].depends_on, ["1".into()]);
     /// let problem = NewTask::from_pattern("1. Design\n3. Build").unwrap_err();
-    /// assert_eq!(problem.to_string(), "line 2: it is number 2, not 3");
+    /// assert_eq!(problem.to_string(), "line 2: expected number 2, found 3");
     /// ```
     pub fn from_pattern(text: &str) -> Result<Vec<NewTask>, PatternProblem> {
         let mut tasks = Vec::new();
@@ -56,11 +56,11 @@ impl NewTask {
             let step = numbered(text);
             match step {
                 None if text.is_empty() || tasks.is_empty() => {}
-                None => return Err(problem("it does not begin with a number and a full stop".into())),
+                None => return Err(problem("must begin with a number and a full stop".into())),
                 Some((number, rest)) => {
                     let place = tasks.len() + 1;
                     if number != place.to_string() {
-                        return Err(problem(format!("it is number {place}, not {number}")));
+                        return Err(problem(format!("expected number {place}, found {number}")));
                     }
                     tasks.push(task(place, rest).map_err(problem)?);
                 }
@@ -74,7 +74,7 @@ impl NewTask {
     }
 }
 
-/// What is tagged as a task pattern must be one: whoever makes a board of it could do nothing about it.
+/// An entry tagged as a task pattern must be a valid one: a user who creates a board from it later could not fix it.
 pub(crate) fn check_tagged(mut tags: impl Iterator<Item: AsRef<str>>, content: &str) -> Result<(), Refusal> {
     if !tags.any(|tag| tag.as_ref() == TASK_PATTERN_TAG) {
         return Ok(());
@@ -83,11 +83,11 @@ pub(crate) fn check_tagged(mut tags: impl Iterator<Item: AsRef<str>>, content: &
     problem.map_or(Ok(()), |PatternProblem { line, reason }| Err(Refusal::TaskPattern { line, reason }))
 }
 
-/// The number that a line begins with, and what comes after it.
+/// The number that a line begins with, and the rest of the line.
 fn numbered(line: &str) -> Option<(&str, &str)> {
     let (number, rest) = line.split_once('.')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    // A heading such as "3.5 ways" is none.
+    // A heading like "3.5 ways" is not a step.
     let is_step = is_number && (rest.is_empty() || rest.starts_with(char::is_whitespace));
     is_step.then(|| (number, rest.trim()))
 }
@@ -112,7 +112,7 @@ fn task(place: usize, text: &str) -> Result<NewTask, String> {
         head = rest.trim_end();
     }
     if head.is_empty() || head.starts_with('—') {
-        return Err("it has no title".into());
+        return Err("the title is missing".into());
     }
     let before = place.checked_sub(1).filter(|before| *before > 0);
     let before = before.map(|before| TaskRef::Member(before.to_string()));
@@ -128,7 +128,7 @@ fn task(place: usize, text: &str) -> Result<NewTask, String> {
 
 fn once<T>(place: &mut Option<T>, word: &str, value: T) -> Result<(), String> {
     match place.replace(value) {
-        Some(_) => Err(format!("it says {word} twice")),
+        Some(_) => Err(format!("{word} appears twice")),
         None => Ok(()),
     }
 }
@@ -143,10 +143,10 @@ fn minutes_of(time: &str) -> Result<u32, String> {
         None => (time.trim_end_matches('m'), 1),
     };
     let minutes = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(unit)).filter(|minutes| *minutes > 0);
-    minutes.ok_or_else(|| format!("~{time} is no time that a task could take"))
+    minutes.ok_or_else(|| format!("~{time} is zero or too large; expected a duration like ~30m or ~2h"))
 }
 
-/// What stands between `(after ` and `)` at the end.
+/// The text before a final `(after …)`, and the steps inside it.
 fn after_of(head: &str) -> Option<(&str, &str)> {
     let (rest, steps) = head.strip_suffix(')')?.rsplit_once("(after ")?;
     Some((rest, steps))
@@ -160,8 +160,8 @@ fn depends_on(place: usize, steps: &str) -> Result<Vec<TaskRef>, String> {
         let number = text.trim().trim_end_matches('.');
         match number.parse::<usize>() {
             Ok(before) if (1..place).contains(&before) => Ok(TaskRef::Member(before.to_string())),
-            Ok(_) => Err(format!("{place} can only wait for those before it, not for {number}")),
-            Err(_) => Err(format!("{number:?} is no number of a step")),
+            Ok(_) => Err(format!("step {place} can only wait for earlier steps, not for {number}")),
+            Err(_) => Err(format!("invalid step number {number:?}")),
         }
     };
     steps.split(',').map(step).collect()
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_is_a_task_pattern() {
+    fn example_is_a_valid_task_pattern() {
         assert_eq!(NewTask::from_pattern(EXAMPLE).map(|tasks| tasks.len()), Ok(3));
     }
 }

@@ -1,4 +1,4 @@
-//! A pause: the board's clock stands still, and every deadline moves by its length.
+//! Pauses: the board's clock stops, and every deadline moves by the length of the pause.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +19,7 @@ impl BoardState {
                     self.set_orchestrator(lease.map(|lease| moved(lease, since, stamp.at)));
                 }
                 Due::Lease(task) => {
-                    // Like a renewal, this changes no version, so that it disturbs nobody who edits the task.
+                    // Like a renewal, this changes no version, so it does not conflict with an edit of the task.
                     let task_before = self.expect(task)?;
                     let unchanged = Stamp { rev: task_before.version, at: task_before.updated_at, ..stamp };
                     self.change(task, unchanged, |task| {
@@ -30,7 +30,7 @@ impl BoardState {
                     task.not_before = task.not_before.map(|at| later(at, since, stamp.at));
                 })?,
                 Due::Nudge(nudge) => self.change_nudge(nudge, stamp, |nudge| {
-                    // What was said during the pause lost only the rest of it.
+                    // A nudge that was sent during the pause lost only the rest of the pause.
                     let since = nudge.created_at.max(since);
                     nudge.expires_at = nudge.expires_at.map(|at| later(at, since, stamp.at));
                 })?,
@@ -44,7 +44,7 @@ fn moved(lease: Lease, since: Timestamp, until: Timestamp) -> Lease {
     Lease { deadline: later(lease.deadline, since, until), ..lease }
 }
 
-/// A time moved by what lies between two others.
+/// Moves a time by the length of an interval.
 fn later(at: Timestamp, since: Timestamp, until: Timestamp) -> Timestamp {
     let length = until.duration_since(since).max(SignedDuration::ZERO);
     at.saturating_add(length).unwrap_or(Timestamp::MAX)

@@ -1,4 +1,4 @@
-//! What is found, decided and made on a board besides its tasks.
+//! Records of a board: decisions, discoveries, artifacts and choices.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::knowledge::Trust;
 
-/// A decision to be recorded.
+/// A decision to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -23,22 +23,22 @@ pub struct NewDecision {
     pub choice: String,
     pub alternatives: Vec<String>,
     pub rationale: String,
-    /// The tasks that it concerns; none: all.
+    /// The tasks that it concerns; if empty, all.
     pub affects_tasks: Vec<TaskId>,
-    /// Whether it can be taken back; none: yes.
+    /// Whether it is reversible; default: yes.
     pub reversible: Option<bool>,
-    /// The decision that no longer holds: one of the same author, or anyone's if the caller runs the board. An irreversible
-    /// one is superseded only by a person, with `force`.
+    /// The decision that this one replaces. Workers and reviewers can supersede only their own. An irreversible
+    /// decision can be superseded only by a person, with `force`.
     pub supersedes: Option<DecisionId>,
     /// Supersede an irreversible decision. Only a person may.
     pub force: bool,
-    /// Whether somebody is to approve it. Until then, the tasks that it concerns neither begin nor are completed.
+    /// Whether it needs approval. Until then, the tasks that it concerns can neither start nor complete.
     pub needs_approval: bool,
-    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    /// Trust level; default: the caller's, which is also the maximum.
     pub trust: Option<Trust>,
 }
 
-/// A choice that was made during the work.
+/// A decision that was made during the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Decision {
@@ -53,9 +53,9 @@ pub struct Decision {
     pub choice: String,
     pub alternatives: Vec<String>,
     pub rationale: String,
-    /// The tasks that it concerns; none: all.
+    /// The tasks that it concerns; if empty, all.
     pub affects_tasks: Vec<TaskId>,
-    /// Whether it can be taken back.
+    /// Whether it is reversible.
     pub reversible: bool,
     /// The decision that it replaces.
     #[serde(default)]
@@ -63,10 +63,10 @@ pub struct Decision {
     /// The decision that replaced it.
     #[serde(default)]
     pub superseded_by: Option<DecisionId>,
-    /// Whether somebody is to approve it.
+    /// Whether it needs approval.
     #[serde(default)]
     pub needs_approval: bool,
-    /// What was last said of it.
+    /// The last verdict.
     #[serde(default)]
     pub verdict: Option<ApprovalVerdict>,
     #[serde(default)]
@@ -75,7 +75,7 @@ pub struct Decision {
     pub version: u64,
 }
 
-/// What kind of thing was learned.
+/// Type of a discovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -92,7 +92,7 @@ pub enum DiscoveryType {
     Insight,
 }
 
-/// A discovery to be recorded.
+/// A discovery to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -101,11 +101,11 @@ pub struct NewDiscovery {
     pub content: String,
     #[serde(rename = "type")]
     pub kind: DiscoveryType,
-    /// The tasks that it concerns; none: all.
+    /// The tasks that it concerns; if empty, all.
     pub affects_tasks: Vec<TaskId>,
     /// The memory core that should keep it.
     pub promote_to_core: Option<String>,
-    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    /// Trust level; default: the caller's, which is also the maximum.
     pub trust: Option<Trust>,
 }
 
@@ -124,7 +124,7 @@ pub struct Discovery {
     pub content: String,
     #[serde(rename = "type")]
     pub kind: DiscoveryType,
-    /// The tasks that it concerns; none: all.
+    /// The tasks that it concerns; if empty, all.
     pub affects_tasks: Vec<TaskId>,
     /// The memory core that should keep it.
     #[serde(default)]
@@ -135,7 +135,7 @@ pub struct Discovery {
     pub version: u64,
 }
 
-/// What kind of thing was made.
+/// Type of an artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -154,30 +154,30 @@ pub enum ArtifactType {
     Test,
 }
 
-/// An artifact to be recorded.
+/// An artifact to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewArtifact {
     #[serde(rename = "type")]
     pub kind: ArtifactType,
-    /// Where it lives. The same path again is the next version.
+    /// Path or URL. Recording the same path again adds the next version.
     pub path: String,
     pub description: String,
-    /// The task that it was made for.
+    /// The task that it was created for.
     #[serde(alias = "associated_task", alias = "target")]
     pub task: Option<TaskId>,
-    /// The SHA-256 of its bytes, in hexadecimal digits.
+    /// SHA-256 of its bytes, in hexadecimal digits.
     pub checksum: Option<String>,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: Option<u64>,
-    /// The thing itself, if it is a short text.
+    /// The full content, if it is a short text.
     pub content: Option<String>,
-    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    /// Trust level; default: the caller's, which is also the maximum.
     pub trust: Option<Trust>,
 }
 
-/// Something that was made during the work, in one of its versions.
+/// One version of an artifact that was created during the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Artifact {
@@ -188,48 +188,48 @@ pub struct Artifact {
     pub updated_at: Timestamp,
     #[serde(rename = "type")]
     pub kind: ArtifactType,
-    /// Where it lives.
+    /// Path or URL.
     pub path: Arc<str>,
     pub description: String,
-    /// The task that it was made for.
+    /// The task that it was created for.
     #[serde(default, alias = "associated_task")]
     pub task: Option<TaskId>,
     /// Version number at this path, starting at 1.
     pub version: u64,
-    /// The SHA-256 of its bytes, where they could be read.
+    /// SHA-256 of its bytes, if they could be read.
     #[serde(default)]
     pub checksum: Option<String>,
-    /// How many bytes it has, where that is known.
+    /// Size in bytes, if known.
     #[serde(default)]
     pub size: Option<u64>,
-    /// The thing itself, if it is a short text.
+    /// The full content, if it is a short text.
     #[serde(default)]
     pub content: Option<Arc<str>>,
     #[serde(default)]
     pub trust: Trust,
 }
 
-/// A choice to be added. Its branches begin with tasks of the board or of the same batch.
+/// A choice to add. Its branches begin with tasks of the board or of the same batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewChoice {
-    /// What is to be decided.
+    /// The question to decide.
     pub question: String,
-    /// Between what. At least two.
+    /// The branches to choose from: at least two.
     pub options: Vec<NewBranch>,
 }
 
-/// A branch of a choice to be added.
+/// A branch of a choice to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewBranch {
-    /// By which it is chosen.
+    /// The name by which it is chosen.
     pub name: String,
     /// The tasks that it begins with.
     pub tasks: Vec<TaskRef>,
 }
 
-/// A choice between branches: until it is made, none of them begins.
+/// A choice between branches. Until it is made, none of them can start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Choice {
@@ -240,9 +240,9 @@ pub struct Choice {
     pub created_by: Arc<str>,
     #[serde(default)]
     pub updated_at: Timestamp,
-    /// What is to be decided.
+    /// The question to decide.
     pub question: String,
-    /// Between what.
+    /// The branches to choose from.
     pub options: Vec<Branch>,
     /// The name of the branch that was chosen.
     #[serde(default)]
@@ -257,7 +257,7 @@ pub struct Choice {
     pub version: u64,
 }
 
-/// The author of a record that was stored before records of its kind had one.
+/// The author of a record that was stored before its kind had authors.
 pub(super) fn unknown_author() -> Arc<str> {
     "unknown".into()
 }
@@ -266,7 +266,7 @@ pub(super) fn unknown_author() -> Arc<str> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Branch {
-    /// By which it is chosen.
+    /// The name by which it is chosen.
     pub name: String,
     /// The tasks that it begins with.
     pub tasks: Vec<TaskId>,
@@ -302,11 +302,11 @@ fn texts(texts: &[String]) -> usize {
     texts.iter().map(String::len).sum()
 }
 
-/// What every record has besides its texts.
+/// Bytes counted for every record besides its texts.
 const FIXED: usize = 150;
 
 impl Decision {
-    /// Whether it holds: it was neither replaced nor rejected, and is approved if somebody is to approve it.
+    /// Whether it holds: neither replaced nor rejected, and approved if it needs approval.
     pub fn holds(&self) -> bool {
         let is_approved = match self.verdict {
             Some(verdict) => verdict == ApprovalVerdict::Approved,
@@ -315,7 +315,7 @@ impl Decision {
         is_approved && self.superseded_by.is_none()
     }
 
-    /// Whether somebody is to approve it and nobody has said anything.
+    /// Whether it waits for approval: it needs one, has no verdict and was not replaced.
     pub fn is_undecided(&self) -> bool {
         self.needs_approval && self.verdict.is_none() && self.superseded_by.is_none()
     }

@@ -1,28 +1,28 @@
-//! Whether a task may begin, in three values: it may, not yet, or never.
+//! Whether a task may start: now, not yet, or never.
 
 use super::{CancelCause, FailurePolicy, Task, TaskStatus, TriggerRule};
 
-/// What a rule says.
+/// What a trigger rule decides for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriggerVerdict {
-    /// It may begin.
+    /// It may start.
     Run,
-    /// That is not decided yet.
+    /// It may not start yet.
     Wait,
-    /// It can no longer begin, whatever becomes of what is unfinished.
+    /// It can never start, however the unfinished tasks end.
     Impossible,
 }
 
-/// What became of a task, for those that depend on it.
+/// The outcome of a task, as the tasks that depend on it see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It is not finished.
     Open,
-    /// It succeeded, or failed and those that depend on it go on all the same.
+    /// It succeeded, or it failed with the policy `continue`.
     Succeeded,
     /// It failed, or was cancelled.
     Failed,
-    /// It lies on a branch not taken.
+    /// It is on a branch not taken.
     Skipped,
 }
 
@@ -41,7 +41,7 @@ impl Fate {
     }
 }
 
-/// How many of those that a task depends on met which fate.
+/// How many dependencies of a task had which outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub open: u32,
@@ -75,7 +75,7 @@ impl Tally {
         if open + succeeded + failed + skipped == 0 {
             return TriggerVerdict::Run;
         }
-        // Never: some fate has come that no other can make good. Else: all that must be known is, or not.
+        // `never`: the outcomes so far rule the task out for good. `now`: enough outcomes are known.
         let (never, now) = match rule {
             TriggerRule::AllSuccess => (failed > 0 || (open == 0 && succeeded == 0), open == 0),
             TriggerRule::AllDone => (false, open == 0),

@@ -1,4 +1,4 @@
-//! How large a command is: its texts, and a little for every task that it names.
+//! The size of a command: the bytes of its texts, and a few for every task that it names.
 
 use alloc::string::String;
 
@@ -7,12 +7,12 @@ use super::{
     NewDiscovery, NewTask, TaskRef, WhichLearnings,
 };
 
-/// What naming a task costs.
+/// Bytes counted for naming a task.
 const NAMED: usize = 8;
 
 impl BoardCommand {
-    /// What counts against the size that a command may have. An image is no command's text: it is held to the size of a
-    /// state.
+    /// The bytes counted against the size limit of a command. An image does not count: the limit for a state applies to
+    /// it.
     pub(super) fn bytes(&self) -> u64 {
         let bytes = match self {
             Self::Create(board) => board_bytes(board),

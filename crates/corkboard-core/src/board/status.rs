@@ -1,4 +1,4 @@
-//! How far a task is, when it may begin, and what becomes of others when it fails.
+//! Task status, trigger rules, failure policies, cancellation and review verdicts.
 
 use alloc::sync::Arc;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::TaskId;
 use crate::text::enum_text;
 
-/// How far a task is.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Nobody has it.
+    /// Nobody is assigned.
     #[default]
     Pending,
-    /// Assigned to an agent that has not begun.
+    /// Assigned to an agent that has not started.
     Assigned,
-    /// Somebody works on it.
+    /// An agent works on it.
     InProgress,
     /// Its holder reported that it is blocked.
     Blocked,
@@ -25,9 +25,9 @@ pub enum TaskStatus {
     Review,
     /// It is done.
     Completed,
-    /// It was tried, and did not work.
+    /// It failed.
     Failed,
-    /// It will not be done.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -54,14 +54,14 @@ impl TaskStatus {
         Self::Cancelled,
     ];
 
-    /// Whether nothing more is to be done.
+    /// Whether no work is left: completed, failed or cancelled.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
 impl TaskStatus {
-    /// As it is said of a task, after "is".
+    /// The status in words that follow "is".
     pub fn in_words(self) -> &'static str {
         match self {
             Self::InProgress => "in progress",
@@ -71,16 +71,16 @@ impl TaskStatus {
     }
 }
 
-/// When a task may begin, by what became of those it depends on.
+/// When a task may start, by the outcomes of its dependencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerRule {
-    /// All succeeded. Branches not taken do not count, unless there is nothing else.
+    /// All succeeded. Branches not taken do not count, but at least one task must have succeeded.
     #[default]
     AllSuccess,
-    /// All are finished, however.
+    /// All are finished, with any outcome.
     AllDone,
     /// One succeeded; the others need not be finished.
     OneSuccess,
@@ -92,18 +92,18 @@ pub enum TriggerRule {
     NoneFailedMinOneSuccess,
 }
 
-/// What becomes of a board when a task has failed for good.
+/// What happens to other tasks when a task has failed and will not be retried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailurePolicy {
-    /// Those that can no longer begin because of it are cancelled.
+    /// Tasks that can no longer start because of it are cancelled.
     #[default]
     SkipDependents,
-    /// All that is unfinished is cancelled.
+    /// All unfinished tasks are cancelled.
     FailFast,
-    /// Those that depend on it go on as if it had succeeded.
+    /// Tasks that depend on it continue as if it had succeeded.
     Continue,
 }
 
@@ -116,9 +116,9 @@ pub enum CancelCause {
     Requested,
     /// Another branch was chosen.
     BranchNotTaken,
-    /// A task that it depends on failed, or one with the policy `fail_fast`. It comes back when that is tried again.
+    /// A task that it depends on failed, or any task with the policy `fail_fast`. Retrying that task reopens this one.
     UpstreamFailed,
-    /// A task that it depends on was cancelled. Older logs say `upstream_failed` for this, too.
+    /// A task that it depends on was cancelled. Older logs use `upstream_failed` for this, too.
     UpstreamCancelled,
     /// The board ended.
     BoardEnded,
@@ -130,7 +130,7 @@ impl CancelCause {
     }
 }
 
-/// That a task was cancelled.
+/// The cancellation of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(from = "StoredCancellation")]
@@ -138,11 +138,11 @@ pub struct Cancellation {
     pub cause: CancelCause,
     /// The task whose failure or cancellation led to this one.
     pub caused_by: Option<TaskId>,
-    /// What the person or agent that cancelled it gave as the reason.
+    /// Reason given by the person or agent that cancelled it.
     pub reason: Option<Arc<str>>,
 }
 
-/// Format 2 said `reason` for the cause, `cause` for the task, and `comment` for the reason.
+/// Format 2 has `reason` for the cause, `cause` for the task and `comment` for the reason.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredCancellation {
@@ -171,7 +171,7 @@ impl Cancellation {
     }
 }
 
-/// What a reviewer says.
+/// Verdict of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -179,7 +179,7 @@ impl Cancellation {
 pub enum ReviewStatus {
     /// It is done.
     Approved,
-    /// It is to be done better, in a new attempt.
+    /// It needs rework, in a new attempt.
     NeedsRework,
     /// It failed.
     Rejected,

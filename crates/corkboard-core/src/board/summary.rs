@@ -1,4 +1,4 @@
-//! A few facts about a board for lists, from which it also shows what may be purged, without reading the board.
+//! The summary of a board, so that boards can be listed and purged without being read.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::{BoardState, TaskStatus};
 
-/// What a list shows of a board, as JSON; what decides over its life is a [`Lifetime`](super::Lifetime).
+/// The summary as JSON. It includes the fields of [`Lifetime`](super::Lifetime).
 pub(super) fn summary(state: &BoardState, updated_at: Timestamp) -> String {
     let (Some(info), Some(lifetime)) = (state.info(), state.lifetime(Some(updated_at))) else { return "{}".into() };
     let (name, goal) = (beginning(&info.name), beginning(&info.goal));
@@ -32,10 +32,10 @@ pub(super) fn summary(state: &BoardState, updated_at: Timestamp) -> String {
     )
 }
 
-/// The beginning of a text as JSON, of at most a thousand bytes: a summary stays under 4 KiB whatever is written.
+/// The beginning of a text as JSON, at most 1000 bytes, so that every summary stays under 4 KiB.
 fn beginning(text: &str) -> String {
     const MOST: usize = 1000;
-    // No character takes less than a byte.
+    // Every character takes at least one byte.
     let end = text.char_indices().nth(MOST).map_or(text.len(), |(end, _)| end);
     let mut shown = text.get(..end).unwrap_or_default();
     loop {
@@ -45,7 +45,7 @@ fn beginning(text: &str) -> String {
         if json.len() <= MOST {
             return json;
         }
-        // Each step takes a quarter away: a handful of them is enough even for a text of nothing but escapes.
+        // Each step removes a quarter. A few steps suffice even for a text that consists of escapes.
         let fewer = shown.chars().count() * 3 / 4;
         shown = shown.char_indices().nth(fewer).and_then(|(end, _)| shown.get(..end)).unwrap_or_default();
     }

@@ -1,4 +1,4 @@
-//! A task: what is to be done, how far it is, and who has it.
+//! A task: its description, its status and its holder.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -15,22 +15,22 @@ use crate::knowledge::Trust;
 use crate::space::Stamp;
 use crate::{AgentId, Role};
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskResult {
     pub summary: String,
-    /// What should come next.
+    /// Suggested next steps.
     #[serde(default)]
     pub next_steps: Vec<String>,
-    /// How far all of that may be trusted, where that is to be kept: [`Trust::Outside`] for what came from a web page, a tool
-    /// or a stranger. Nobody can give more than they have.
+    /// Trust level of the result, if given: [`Trust::Outside`] for text from a web page, a tool or a stranger. Nobody
+    /// can give more trust than they have.
     #[serde(default)]
     pub trust: Option<Trust>,
 }
 
 impl TaskResult {
-    /// How far it may be trusted: what nobody said otherwise is an agent's.
+    /// Trust level; the default is an agent's.
     pub fn trust(&self) -> Trust {
         self.trust.unwrap_or_default()
     }
@@ -41,84 +41,83 @@ impl TaskResult {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Task {
     pub id: TaskId,
-    /// What is to be done, in a line.
+    /// What to do, in one line.
     pub title: Arc<str>,
-    /// What is to be done, in full.
+    /// What to do, in full.
     pub description: Arc<str>,
-    /// How far it is.
     pub status: TaskStatus,
-    /// Who is to do it, does it or did it.
+    /// The agent that is assigned, works on it or completed it.
     #[serde(default)]
     pub assigned_to: Option<AgentId>,
     #[serde(default)]
     pub assigned_at: Option<Timestamp>,
-    /// The tasks that must be finished first.
+    /// The tasks that it depends on.
     pub depends_on: Arc<[TaskId]>,
-    /// When it may begin, by what became of those.
+    /// When it may start, by the outcomes of its dependencies.
     pub trigger_rule: TriggerRule,
-    /// What becomes of the board if it fails.
+    /// What happens to other tasks if it fails.
     pub on_failure: FailurePolicy,
-    /// Higher ones are claimed first.
+    /// Tasks with a higher priority are claimed first.
     pub priority: i32,
-    /// How many minutes it should take.
+    /// Estimated duration in minutes.
     #[serde(default)]
     pub estimate_minutes: Option<u32>,
-    /// How often it is tried again by itself after a failure.
+    /// How often it is retried automatically after a failure.
     pub retry_limit: u32,
-    /// How many seconds pass before the first of these.
+    /// Seconds before the first automatic retry.
     pub retry_backoff_s: u32,
-    /// Which attempt this is: 0 before the first.
+    /// Number of the current attempt; 0 before the first.
     pub attempt: u32,
     /// How often it failed since it was added or last retried by hand.
     pub failures: u32,
-    /// Until when it waits to be tried again.
+    /// The earliest time of its retry.
     #[serde(default)]
     pub not_before: Option<Timestamp>,
     /// Who holds it, and until when.
     #[serde(default)]
     pub claim: Option<Lease>,
-    /// The last epoch given to a claim: whoever comes with an older one is fenced.
+    /// The last epoch given to a claim. Commands with an older epoch are fenced.
     pub epoch: u64,
-    /// The role in which it was submitted for review: whoever approves it did not do it.
+    /// The role in which its worker submitted it for review. The reviewer's role does not count for the work.
     #[serde(default)]
     pub worked_as: Option<Role>,
     /// When work on this attempt began.
     #[serde(default)]
     pub started_at: Option<Timestamp>,
-    /// Why whoever works on it cannot go on.
+    /// Why its holder is blocked.
     #[serde(default)]
     pub blocked_reason: Option<Arc<str>>,
     #[serde(default)]
     pub result: Option<Arc<TaskResult>>,
     #[serde(default)]
     pub completed_at: Option<Timestamp>,
-    /// Why it failed last.
+    /// Why it last failed.
     #[serde(default)]
     pub failure: Option<Arc<str>>,
     /// Why it was cancelled.
     #[serde(default)]
     pub cancellation: Option<Cancellation>,
-    /// Whether somebody is to look at it before it is completed.
+    /// Whether it must be reviewed before it is completed.
     pub needs_review: bool,
-    /// Who is to look at it.
+    /// The assigned reviewer.
     #[serde(default)]
     pub reviewer: Option<AgentId>,
-    /// Who looked at it last.
+    /// Who reviewed it last.
     #[serde(default)]
     pub reviewed_by: Option<Arc<str>>,
-    /// What was said then.
+    /// Verdict of the last review.
     #[serde(default, alias = "review_status")]
     pub review_verdict: Option<ReviewStatus>,
-    /// What else was said then.
+    /// Comment of the last review.
     #[serde(default, alias = "review_comments")]
     pub review_comment: Option<Arc<str>>,
     /// Whether it was sent back for rework and its holder has not claimed it again.
     #[serde(default)]
     pub rework: bool,
-    /// How it was sent back, or failed, so far: the last times.
+    /// Its most recent setbacks: when it was sent back or failed.
     #[serde(default)]
     pub setbacks: Vec<Arc<Setback>>,
-    /// The choice of which it begins a branch.
+    /// The choice, if it begins one of its branches.
     #[serde(default)]
     pub choice: Option<ChoiceId>,
     pub created_at: Timestamp,
@@ -175,7 +174,7 @@ impl Task {
         self.retry_backoff_s = retry_backoff_s.unwrap_or(self.retry_backoff_s);
     }
 
-    /// Nobody has it any more, and it is to be done.
+    /// Makes the task pending and unassigned.
     pub(super) fn give_back(&mut self) {
         self.status = TaskStatus::Pending;
         self.assigned_to = None;
@@ -186,7 +185,7 @@ impl Task {
         self.rework = false;
     }
 
-    /// The states that it may move to next.
+    /// The statuses that it may move to next.
     pub fn moves(&self) -> Vec<TaskStatus> {
         use TaskStatus::*;
         let moves: &[TaskStatus] = match self.status {
@@ -195,7 +194,7 @@ impl Task {
             InProgress if self.needs_review => &[Pending, Blocked, Review, Failed, Cancelled],
             InProgress => &[Pending, Blocked, Completed, Failed, Cancelled],
             Blocked => &[Pending, InProgress, Failed, Cancelled],
-            // To be done better: by whoever holds it, or by the next to claim it.
+            // Rework returns it to its holder, or to the next agent that claims it.
             Review if self.claim.is_some() => &[InProgress, Completed, Failed, Cancelled],
             Review => &[Pending, Completed, Failed, Cancelled],
             Completed => &[],
@@ -224,7 +223,7 @@ impl Task {
         let comment = self.cancellation.as_ref().and_then(|cancelled| cancelled.reason.as_ref());
         let said = [self.blocked_reason.as_ref(), self.failure.as_ref(), self.review_comment.as_ref(), comment];
         let said: usize = said.into_iter().flatten().map(|text| text.len()).sum();
-        // What every task has besides its texts.
+        // Bytes counted for every task besides its texts.
         const FIXED: usize = 400;
         let setbacks: u64 = self.setbacks.iter().map(|setback| setback.bytes()).sum();
         setbacks

@@ -1,4 +1,4 @@
-//! What is ready, blocked, in progress or to be reviewed, kept in step with every change; and what is due when.
+//! Views of a board (ready, blocked, in progress, in review, due times), updated with every change.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -18,35 +18,35 @@ use super::{
 use crate::AgentId;
 use crate::text::enum_text;
 
-/// The views of a board. All of it follows from the tasks.
+/// The views of a board, derived from its tasks, nudges and orchestrator.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Views {
-    /// Pending, and nothing hinders them: the highest priority first, then the oldest.
+    /// Pending tasks that may start: highest priority first, then oldest.
     ready: OrdSet<(Reverse<i32>, TaskId)>,
     blocked: OrdSet<TaskId>,
-    /// Assigned, and nothing hinders them.
+    /// Assigned tasks that may start.
     startable: OrdSet<TaskId>,
     by_status: [OrdSet<TaskId>; TaskStatus::ALL.len()],
     assigned: OrdSet<(AgentId, TaskId)>,
-    /// Sent back for rework, and not claimed again by their holders.
+    /// Tasks that were sent back for rework and not claimed again by their holders.
     rework: OrdSet<(AgentId, TaskId)>,
     due: OrdSet<(Timestamp, Due)>,
 }
 
-/// A list of tasks in an order of its own.
+/// A list of tasks, each in its own order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskList {
     /// Oldest first.
     All,
     /// Oldest first.
     Status(TaskStatus),
-    /// Tasks that may be claimed: the highest priority first, then the oldest.
+    /// Tasks that can be claimed: highest priority first, then oldest.
     Ready,
-    /// Tasks that something hinders, oldest first.
+    /// Tasks that cannot start or continue, oldest first.
     Blocked,
 }
 
-/// Where a task is in a [`TaskList`]: only the list of those that may be claimed is ordered by priority.
+/// The position of a task in a [`TaskList`]. Only the list `Ready` is ordered by priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskPosition {
     pub priority: i32,
@@ -59,16 +59,16 @@ impl From<&Task> for TaskPosition {
     }
 }
 
-/// A view of a board's tasks, by its name.
+/// A view of a board's tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskView {
-    /// Tasks that may be claimed: the highest priority first, then the oldest.
+    /// Tasks that can be claimed: highest priority first, then oldest.
     Ready,
-    /// Tasks that something hinders.
+    /// Tasks that cannot start or continue.
     Blocked,
-    /// Tasks that somebody works on.
+    /// Tasks in progress.
     InProgress,
     /// Tasks that wait for review.
     NeedsReview,
@@ -85,7 +85,7 @@ impl TaskView {
     pub const ALL: [Self; 4] = [Self::Ready, Self::Blocked, Self::InProgress, Self::NeedsReview];
 }
 
-/// Something whose time comes.
+/// Something that expires or becomes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     Orchestrator,
@@ -112,21 +112,21 @@ impl Due {
     }
 }
 
-/// Why a task cannot go on.
+/// Why a task cannot start or continue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Hindrance {
-    /// What it depends on is not finished, or not as its rule wants it.
+    /// Its dependencies do not satisfy its trigger rule.
     Dependencies {
-        /// The unfinished ones.
+        /// The unfinished dependencies.
         depends_on: Vec<TaskId>,
     },
-    /// The choice of which it begins a branch was not made.
+    /// It begins a branch of a choice that was not made.
     Choice { choice: ChoiceId },
-    /// A decision that concerns it asks for approval, and has none.
+    /// A decision that concerns it needs approval and has none.
     Approval { decision: DecisionId },
-    /// It waits to be tried again.
+    /// It waits for its retry.
     Backoff { not_before: Timestamp },
     /// Its holder reported that it is blocked.
     Reported { reason: Option<Arc<str>> },
@@ -134,7 +134,7 @@ pub enum Hindrance {
 
 impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// More than these are counted, not named.
+        /// At most this many tasks are named; the rest are counted.
         const NAMED: usize = 5;
         match self {
             Self::Dependencies { depends_on } => {
@@ -144,9 +144,9 @@ impl fmt::Display for Hindrance {
             }
             Self::Choice { choice } => write!(f, "{choice} is not decided"),
             Self::Approval { decision } => write!(f, "{decision} is not approved"),
-            Self::Backoff { not_before } => write!(f, "it is tried again at {not_before}"),
+            Self::Backoff { not_before } => write!(f, "it will be retried at {not_before}"),
             Self::Reported { reason: Some(reason) } => f.write_str(reason),
-            Self::Reported { reason: None } => f.write_str("whoever works on it cannot go on"),
+            Self::Reported { reason: None } => f.write_str("its holder reported that it is blocked"),
         }
     }
 }
@@ -173,12 +173,12 @@ impl Views {
         }
     }
 
-    /// Takes a task out of the views, as it was.
+    /// Removes a task, in its old state, from the views.
     pub(super) fn take(&mut self, node: &TaskNode, standing: BranchStanding) {
         self.change(node, standing, ViewChange::Take);
     }
 
-    /// Puts a task into the views, as it is.
+    /// Adds a task, in its new state, to the views.
     pub(super) fn put(&mut self, node: &TaskNode, standing: BranchStanding) {
         self.change(node, standing, ViewChange::Put);
     }
@@ -227,10 +227,10 @@ impl ViewChange {
     }
 }
 
-/// Where a task stands with the choice of which it begins a branch.
+/// Whether a task's branch can start, if the task begins a branch of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BranchStanding {
-    /// It begins no branch, or the one that was chosen.
+    /// It begins no branch, or the chosen one.
     Free,
     /// The choice was not made.
     Undecided,
@@ -238,7 +238,7 @@ pub(super) enum BranchStanding {
     NotTaken,
 }
 
-/// A view from its start, or after an item, which need not be in the view.
+/// The items of a view from its start, or after an item that need not be in the view.
 fn rest<T: Ord + Clone>(view: &OrdSet<T>, after: Option<T>) -> impl Iterator<Item = &T> {
     view.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))
 }
@@ -249,7 +249,7 @@ fn of_agent(view: &OrdSet<(AgentId, TaskId)>, agent: &AgentId) -> impl Iterator<
     view.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
 }
 
-/// Whether nothing but a worker is missing.
+/// Whether the task needs only a worker to start.
 fn is_free(node: &TaskNode, standing: BranchStanding) -> bool {
     let TaskNode { task, tally, awaits, .. } = node;
     let is_waiting = task.not_before.is_some() || !awaits.is_empty();
@@ -257,17 +257,17 @@ fn is_free(node: &TaskNode, standing: BranchStanding) -> bool {
 }
 
 impl BoardState {
-    /// The tasks that may be claimed, the highest priority first, then the oldest.
+    /// The tasks that can be claimed, highest priority first, then oldest.
     pub fn ready(&self) -> impl ExactSizeIterator<Item = TaskId> {
         self.views.ready.iter().map(|(_, id)| *id)
     }
 
-    /// The tasks that something hinders, oldest first.
+    /// The tasks that cannot start or continue, oldest first.
     pub fn blocked(&self) -> impl ExactSizeIterator<Item = TaskId> {
         self.views.blocked.iter().copied()
     }
 
-    /// The tasks that are worked on, oldest first.
+    /// The tasks in progress, oldest first.
     pub fn in_progress(&self) -> impl ExactSizeIterator<Item = TaskId> {
         self.with_status(TaskStatus::InProgress)
     }
@@ -283,12 +283,12 @@ impl BoardState {
         self.views.by_status[status as usize].iter().copied()
     }
 
-    /// The assigned tasks that may begin, oldest first.
+    /// The assigned tasks that may start, oldest first.
     pub fn startable(&self) -> impl ExactSizeIterator<Item = TaskId> {
         self.views.startable.iter().copied()
     }
 
-    /// The tasks of a list, from its start or after a position, whether or not a task is there.
+    /// The tasks of a list, from its start or after a position, which need not hold a task.
     pub fn list(&self, list: TaskList, after: Option<TaskPosition>) -> Box<dyn Iterator<Item = &Task> + '_> {
         let id = after.map(|after| after.id);
         match list {
@@ -308,7 +308,7 @@ impl BoardState {
         }
     }
 
-    /// The tasks assigned to an agent that has not begun, oldest first.
+    /// The tasks that are assigned to an agent and not started, oldest first.
     pub fn assigned_to(&self, agent: &AgentId) -> impl Iterator<Item = TaskId> {
         of_agent(&self.views.assigned, agent)
     }
@@ -318,12 +318,12 @@ impl BoardState {
         of_agent(&self.views.rework, agent)
     }
 
-    /// The tasks assigned to somebody who has not begun, by agent.
+    /// All tasks that are assigned and not started, by agent.
     pub(super) fn assigned(&self) -> impl Iterator<Item = TaskId> {
         self.views.assigned.iter().map(|(_, id)| *id)
     }
 
-    /// The tasks that somebody holds, those first whose lease ends first.
+    /// The tasks that somebody holds, earliest deadline first.
     pub fn held(&self) -> impl Iterator<Item = TaskId> {
         self.views.due.iter().filter_map(|(_, due)| match due {
             Due::Lease(task) => Some(*task),
@@ -335,18 +335,17 @@ impl BoardState {
         self.with_status(status).len() as u64
     }
 
-    /// How many tasks are not finished.
     pub fn unfinished(&self) -> u64 {
         let open = TaskStatus::ALL.into_iter().filter(|status| !status.is_finished());
         open.map(|status| self.count(status)).sum()
     }
 
-    /// Whether nothing but a worker is missing for the task to begin.
+    /// Whether the task needs only a worker to start.
     pub fn may_begin(&self, id: TaskId) -> bool {
         self.nodes.get(&id).is_some_and(|node| is_free(node, self.standing(&node.task)))
     }
 
-    /// What hinders a task: nothing if it is ready, is worked on or is finished.
+    /// Why a task cannot start or continue: empty if it is ready, in progress or finished.
     pub fn hindrances(&self, id: TaskId) -> Vec<Hindrance> {
         let Some(node) = self.nodes.get(&id) else { return Vec::new() };
         let task = &node.task;
@@ -373,7 +372,6 @@ impl BoardState {
         found
     }
 
-    /// Where the task stands with the choice of which it begins a branch.
     pub(super) fn standing(&self, task: &Task) -> BranchStanding {
         let Some(choice) = task.choice.and_then(|choice| self.choices.get(&choice)) else {
             return BranchStanding::Free;
@@ -383,7 +381,7 @@ impl BoardState {
         if is_taken { BranchStanding::Free } else { BranchStanding::NotTaken }
     }
 
-    /// Whether a task may begin one day, by its rule and by the branch that was chosen.
+    /// Whether a task may ever start, by its trigger rule and the chosen branch.
     pub(super) fn prospect(&self, task: &Task) -> TriggerVerdict {
         match self.standing(task) {
             BranchStanding::NotTaken => TriggerVerdict::Impossible,
@@ -403,7 +401,7 @@ mod tests {
         static COMPARED: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// An item that counts how often it is compared.
+    /// An item that counts its comparisons.
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Counted(u64);
 
@@ -421,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_items_of_20_000_cost_no_scan_wherever_they_start() {
+    fn reading_ten_of_20_000_items_needs_no_scan() {
         let view: OrdSet<Counted> = (0..20_000).map(Counted).collect();
         for start in [None, Some(0), Some(9_999), Some(19_980)] {
             COMPARED.set(0);

@@ -182,12 +182,12 @@ fn a_choice_that_is_none_is_refused_with_its_batch() {
             other => other.to_string(),
         }
     };
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)])]), "it needs two branches at least");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("x", &[id(5)])]), "two branches are called \"x\"");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[])]), "branch \"y\" begins with no task");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)])]), "it needs at least two branches");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("x", &[id(5)])]), "two branches are named \"x\"");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[])]), "branch \"y\" has no tasks");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(6)])]), "T-6 is named twice");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(1)])]), "T-1 begins a branch of C-1 already");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(7)])]), "T-7 is in progress already");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(1)])]), "T-1 already begins a branch of C-1");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(7)])]), "T-7 is already in progress");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(99)])]), "task T-99 not found on this board");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), (" ", &[id(5)])]), "branch must not be blank");
 }

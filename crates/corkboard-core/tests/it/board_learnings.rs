@@ -225,8 +225,8 @@ fn what_was_sent_back_teaches_what_settled_it() {
     desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));
     let found = learning(&desk, "rework:T-1");
-    let content = "Write the routes: not right at once\n- failed (ann): it broke\n- needs rework (rita): logout has no test\n\
-                   Done then (ann): three routes, tested";
+    let content = "Write the routes: needed more than one attempt\n- failed (ann): it broke\n- needs rework (rita): logout has no test\n\
+                   Result (ann): three routes, tested";
     assert_eq!(found.content, content);
     assert_eq!((found.kind, &*found.author, found.score), (MemoryKind::Correction, "corkboard", 0.45));
     let contributors: Vec<&str> = found.contributors.iter().map(|name| &**name).collect();

@@ -297,7 +297,7 @@ fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
     assert_eq!(desk.rev(), rev);
     assert_eq!(
         desk.refused(finish(f1(), begun_rev)),
-        Refusal::PromotionOver { learning: f1(), state: "given up".into() }
+        Refusal::PromotionOver { learning: f1(), state: "abandoned".into() }
     );
     for command in [promote(f1()), refuse(f1()), roll_back(&["F-1"])] {
         assert_eq!(desk.refused(command), Refusal::PromotionOpen { learning: f1() });

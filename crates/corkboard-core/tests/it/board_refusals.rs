@@ -69,7 +69,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         },
         Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
         Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
-        Refusal::BadChoice { reason: "it needs two branches at least".into() },
+        Refusal::BadChoice { reason: "it needs at least two branches".into() },
         Refusal::BoardContradicts { reason: "T-1 depends on itself".into() },
         Refusal::CauseNotRetried { task, cause: "T-2".into() },
         Refusal::Unfinished { unfinished: 3 },
@@ -94,7 +94,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     the board is cancelled and can no longer be changed
     the board is active: complete or cancel it first
     the board cannot be purged: it has not ended
-    the board cannot be purged: it is not archived; it is to be kept until 1970-01-01T00:00:00Z; what it taught was neither extracted nor waived; a learning is on its way into a memory core
+    the board cannot be purged: it is not archived; it is retained until 1970-01-01T00:00:00Z; its learnings were neither extracted nor waived; a promotion or rollback of a learning is unfinished
     the board was purged
     task T-9 not found on this board
     unknown task "x": expected a task ID such as T-1, or the key of a task in this batch
@@ -105,7 +105,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     T-1 is pending, neither in progress nor under review: it cannot become completed, only assigned or cancelled
     T-1 is completed, which is final: it cannot become pending
     T-1 is in progress: only a failed task can be retried
-    T-1 waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
+    T-1 waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it will be retried at 1970-01-01T00:00:00Z; no answer; its holder reported that it is blocked
     T-1 is in review: its dependencies can change only before work begins
     T-1 is assigned to ann
     olga is the orchestrator until 1970-01-01T00:00:00Z
@@ -129,7 +129,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     ann is a worker and may not pause or resume the board: only orchestrators, humans and admins may
     C-1 was already decided: A
     C-1 has no branch "C"; its branches are A, B
-    invalid choice: it needs two branches at least
+    invalid choice: it needs at least two branches
     invalid board: T-1 depends on itself
     T-1 was cancelled because of T-2, which did not fail and cannot be retried
     3 tasks are not finished

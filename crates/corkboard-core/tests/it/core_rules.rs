@@ -158,7 +158,7 @@ fn what_is_tagged_as_a_task_pattern_is_one() {
     let pattern =
         |content: &str| NewCoreEntry { tags: vec!["api".into(), "task-pattern".into()], ..NewCoreEntry::new(content) };
     let tagged = || CoreEdit { tags: Some(vec!["task-pattern".into()]), ..CoreEdit::default() };
-    let number = Refusal::TaskPattern { line: 3, reason: "it is number 2, not 3".into() };
+    let number = Refusal::TaskPattern { line: 3, reason: "expected number 2, found 3".into() };
     assert_eq!(shelf.refused(&ann, add(pattern("Route\n1. a\n3. b"))), number);
     // All of them or none.
     let entries = vec![pattern("1. a"), pattern("no steps")];
@@ -442,7 +442,7 @@ fn every_refusal_says_what_is_wrong() {
         Refusal::EntryForgotten { entry: one },
         Refusal::CoreConflict { expected: 7, current },
         Refusal::SameText { entry: one, other: two },
-        Refusal::TaskPattern { line: 2, reason: "it is number 2, not 3".into() },
+        Refusal::TaskPattern { line: 2, reason: "expected number 2, found 3".into() },
         Refusal::TrustDenied { principal: "bob".into(), asked, most },
         Refusal::NoPromotion { item: "D-3".into(), board_rev: 7 },
         Refusal::CoreContradicts { reason: "E-1 is listed twice".into() },
@@ -456,7 +456,7 @@ fn every_refusal_says_what_is_wrong() {
             "E-1 is forgotten; restore it first",
             "E-1 is at version 1, not 7",
             "E-1 would have the same text as E-2",
-            "invalid task pattern: line 2: it is number 2, not 3. Example of a valid pattern:\n\
+            "invalid task pattern: line 2: expected number 2, found 3. Example of a valid pattern:\n\
              How we add a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n\
              3. Release it (after 1, 2)",
             "bob cannot give the trust `own`, only `agent`: only a person can give more",

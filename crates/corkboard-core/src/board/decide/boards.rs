@@ -1,4 +1,4 @@
-//! The board itself: made, edited, ended; and who orchestrates it.
+//! Creates, edits and ends a board, and manages the orchestrator's role.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;

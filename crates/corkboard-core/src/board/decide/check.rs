@@ -1,4 +1,4 @@
-//! What texts, lists and numbers on a board may be.
+//! Checks texts, lists and numbers.
 
 use alloc::string::String;
 
@@ -8,7 +8,7 @@ use crate::id::is_hidden;
 use crate::{LimitName, Limits, Refusal};
 
 impl BoardDecider<'_> {
-    /// A line that must say something: a name, a title, a question.
+    /// A line that must not be blank: a name, a title, a path.
     pub(super) fn check_line(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
         if text.trim().is_empty() {
             return Err(Refusal::Blank { what: what.into() });
@@ -19,7 +19,7 @@ impl BoardDecider<'_> {
         Limits::check(LimitName::BoardLineBytes, text.len() as u64, self.limits().board_line_bytes)
     }
 
-    /// A text that must say something.
+    /// A text that must not be blank.
     pub(super) fn check_text(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
         if text.trim().is_empty() {
             return Err(Refusal::Blank { what: what.into() });
@@ -37,13 +37,13 @@ impl BoardDecider<'_> {
         text.map_or(Ok(()), |text| self.check_length(text))
     }
 
-    /// A text in which there must be something to see.
+    /// A text that must contain a visible character.
     pub(super) fn check_says(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
         let is_seen = |character: char| !character.is_whitespace() && !is_hidden(character);
         if text.chars().any(is_seen) { Ok(()) } else { Err(Refusal::Blank { what: what.into() }) }
     }
 
-    /// A list of short texts of which each must say something.
+    /// A list of short texts that must not be blank.
     pub(super) fn check_list(&self, what: &'static str, texts: &[String]) -> Result<(), Refusal> {
         self.check_count(texts.len())?;
         for text in texts {
@@ -60,7 +60,7 @@ impl BoardDecider<'_> {
         names.iter().try_for_each(|name| self.check_line(what, name))
     }
 
-    /// Entries that a board draws on: of the cores that it names. A task pattern may come from elsewhere.
+    /// Entries that a board draws on must be in cores that it names. A task pattern may come from any core.
     pub(super) fn check_drawn(
         &self,
         drawn: &[CoreRef],

@@ -23,7 +23,7 @@ impl BoardDecider<'_> {
     ) -> Result<ChoiceId, Refusal> {
         self.check_text("question", &choice.question)?;
         if choice.options.len() < 2 {
-            return Err(bad("it needs two branches at least"));
+            return Err(bad("it needs at least two branches"));
         }
         self.check_count(choice.options.len())?;
         let (mut names, mut heads) = (BTreeSet::new(), BTreeSet::new());
@@ -31,10 +31,10 @@ impl BoardDecider<'_> {
         for branch in &choice.options {
             self.check_line("branch", &branch.name)?;
             if !names.insert(&branch.name) {
-                return Err(bad(format!("two branches are called {:?}", branch.name)));
+                return Err(bad(format!("two branches are named {:?}", branch.name)));
             }
             if branch.tasks.is_empty() {
-                return Err(bad(format!("branch {:?} begins with no task", branch.name)));
+                return Err(bad(format!("branch {:?} has no tasks", branch.name)));
             }
             self.check_count(branch.tasks.len())?;
             let mut tasks = Vec::new();
@@ -42,10 +42,10 @@ impl BoardDecider<'_> {
                 let id = resolve(task)?;
                 let task = self.task(id)?;
                 if !matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) {
-                    return Err(bad(format!("{id} is {} already", task.status.in_words())));
+                    return Err(bad(format!("{id} is already {}", task.status.in_words())));
                 }
                 if let Some(other) = task.choice {
-                    return Err(bad(format!("{id} begins a branch of {other} already")));
+                    return Err(bad(format!("{id} already begins a branch of {other}")));
                 }
                 if !heads.insert(id) {
                     return Err(bad(format!("{id} is named twice")));
@@ -81,7 +81,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Tasks(self.cancelled_since(before)))
     }
 
-    /// These tasks, and all that depend on them, directly or not, on ways that lead through none of the others.
+    /// These tasks and their direct and indirect dependents, along paths that avoid the others.
     fn below(&self, heads: BTreeSet<TaskId>, others: &BTreeSet<TaskId>) -> BTreeSet<TaskId> {
         let mut tasks: Vec<TaskId> = heads.into_iter().collect();
         let mut found = BTreeSet::new();
@@ -93,33 +93,34 @@ impl BoardDecider<'_> {
         found
     }
 
-    /// Cancels branches not taken: where they begin, and all below that has no other reason to run. What also lies below
-    /// the branch taken is a join, and runs.
+    /// Cancels branches not taken: their first tasks, and all tasks below that have no other reason to run. A task that
+    /// is also below the chosen branch is a join, and runs.
     fn cancel_branches(&mut self, heads: &BTreeSet<TaskId>, taken: &BTreeSet<TaskId>) {
         let mut below = Vec::new();
         let mut tasks: Vec<TaskId> = heads.iter().copied().rev().collect();
         while let Some(id) = tasks.pop() {
             let Some(task) = self.state.task(id) else { continue };
-            // What was cancelled because of others would come back with them, on a branch that is not taken.
+            // A task that was cancelled because of others would be reopened with them, on a branch not taken.
             let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) || task.is_stopped();
             let is_lost = heads.contains(&id) || (!taken.contains(&id) && self.is_cut(task));
             if waits && is_lost {
                 self.cancel_one(id, Cancellation::new(CancelCause::BranchNotTaken, None));
             } else if !heads.contains(&id) {
-                // Below a head that failed or was cancelled before, the branch goes on all the same.
+                // Skip this task and what is below it. Below a head that failed or was cancelled earlier, continue.
                 continue;
             }
             let dependents: Vec<TaskId> = self.state.blocks(id).collect();
             tasks.extend(&dependents);
             below.extend(dependents);
         }
-        // A join that waited for a failure on a branch not taken has a chance again; another may have lost its last.
+        // A join that was impossible because of a failure on a branch not taken may be possible now; another may have
+        // become impossible.
         below.extend(self.revive(below.clone()));
         self.settle(below);
     }
 
-    /// Whether a task below a branch not taken has no other reason to run. One that takes any end of what it depends on
-    /// still has what is on no branch.
+    /// Whether a task below a branch not taken has no other reason to run. With a rule other than `all_success`,
+    /// dependencies outside the branch are a reason.
     fn is_cut(&self, task: &Task) -> bool {
         let tally = self.state.tally(task.id);
         task.trigger_rule == TriggerRule::AllSuccess || tally.open + tally.succeeded + tally.failed == 0

@@ -1,4 +1,4 @@
-//! Who has a task: claims, heartbeats, releases.
+//! Claims, heartbeats and releases of tasks.
 
 use alloc::string::ToString;
 
@@ -24,8 +24,8 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Claimed(Some(claimed)))
     }
 
-    /// The task that the caller holds and goes on with: one that was sent back for rework, or the one whose epoch they
-    /// bring, after a restart. A board that is paused does not keep them from it: nothing is begun.
+    /// The task that the caller holds and resumes: one that was sent back for rework, or the one whose epoch the caller
+    /// sends after a restart. A paused board allows this, since no task starts.
     fn own_to_resume(
         &self,
         task: Option<TaskId>,
@@ -39,7 +39,7 @@ impl BoardDecider<'_> {
             };
         };
         let task = self.task(id)?;
-        // If nobody holds the task, an older epoch does no harm: the claim is a new attempt.
+        // If nobody holds the task, an older epoch is harmless: the claim is a new attempt.
         if epoch.is_some_and(|epoch| epoch > task.epoch || epoch < task.epoch && task.claim.is_some()) {
             return Err(self.fenced(id));
         }
@@ -48,7 +48,7 @@ impl BoardDecider<'_> {
         Ok((is_own && is_worked_on && (task.rework || epoch.is_some())).then_some(id))
     }
 
-    /// The holder goes on under a new epoch. Another process of the same name that still has the old one is fenced.
+    /// The holder resumes the task under a new epoch. Another process of the same name with the old epoch is fenced.
     fn resume_task(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
         let task = self.task(id)?;
         let (epoch, attempt) = (task.epoch + 1, task.attempt);
@@ -60,13 +60,13 @@ impl BoardDecider<'_> {
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
 
-    /// What is assigned to the caller, or else to nobody: the highest priority first, then the oldest.
+    /// A task assigned to the caller, else an unassigned one: highest priority first, then oldest.
     fn next_for(&self, caller: &AgentId) -> Option<TaskId> {
         let assigned = self.state.assigned_to(caller).filter(|task| self.state.may_begin(*task));
         self.first_of(assigned).or_else(|| self.state.ready().next())
     }
 
-    /// The one with the highest priority, then the oldest.
+    /// The task with the highest priority; among equals, the oldest.
     fn first_of(&self, tasks: impl Iterator<Item = TaskId>) -> Option<TaskId> {
         tasks.min_by_key(|task| (core::cmp::Reverse(self.state.task(*task).map(|task| task.priority)), *task))
     }
@@ -76,7 +76,7 @@ impl BoardDecider<'_> {
         match (&task.status, &task.assigned_to) {
             (TaskStatus::Pending, _) => self.check_may_begin(id)?,
             (TaskStatus::Assigned, Some(to)) if to == caller => self.check_may_begin(id)?,
-            // Even the caller's own: another process may go by the same name.
+            // Also if the caller is the holder: another process may use the same name.
             (TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked, Some(holder)) => {
                 let until = task.claim.as_ref().map(|claim| claim.deadline);
                 return Err(Refusal::TaskHeld { task: id, holder: holder.clone(), until });
@@ -109,13 +109,13 @@ impl BoardDecider<'_> {
         self.renew(id);
         match &self.task(id)?.claim {
             Some(claim) => Ok(BoardReply::Held { epoch: claim.epoch, deadline: claim.deadline }),
-            // Assigned to the caller: there is no lease until work begins.
+            // Assigned to the caller but not started: there is no lease yet.
             None => Err(refused_move(self.task(id)?, TaskStatus::InProgress)),
         }
     }
 
     pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
-        // Those who run the board may take it from whoever has it.
+        // Actors that run the board may take the task from its holder.
         let takes = epoch.is_none() && BoardAction::TakeTask.is_allowed_to(self.context.actor.role);
         if !takes {
             self.check_role(BoardAction::Work)?;
@@ -133,13 +133,13 @@ impl BoardDecider<'_> {
         self.moved(id)
     }
 
-    /// Refuses whoever does not have the task, or no longer.
+    /// Refuses a caller that does not hold the task, or no longer does.
     pub(super) fn check_holder(&self, id: TaskId, epoch: Option<u64>) -> Result<(), Refusal> {
         let task = self.task(id)?;
         let caller = &self.context.actor.principal;
         let is_held = match (&task.claim, &task.assigned_to) {
             (Some(claim), _) => claim.holder.as_str() == caller && epoch.is_none_or(|expected| expected == claim.epoch),
-            // Before work begins there is no claim, and so no epoch.
+            // Before the task starts there is no claim, and so no epoch.
             (None, Some(to)) => task.status == TaskStatus::Assigned && to.as_str() == caller && epoch.is_none(),
             (None, None) => false,
         };
@@ -163,7 +163,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// The same for all of these that the caller holds.
+    /// Renews the leases of those of these tasks that the caller holds.
     pub(super) fn renew_own(&mut self, tasks: &[TaskId]) {
         for task in tasks {
             if self.check_holder(*task, None).is_ok() {
@@ -173,7 +173,7 @@ impl BoardDecider<'_> {
     }
 }
 
-/// Refuses a move that the task does not make, or not by the command that was sent.
+/// Refuses a move that the task's status does not allow, or that needs another command.
 pub(super) fn refused_move(task: &Task, to: TaskStatus) -> Refusal {
     let (id, from, allowed) = (task.id, task.status, task.moves());
     if allowed.contains(&to) {

@@ -1,4 +1,4 @@
-//! What follows for others when a task fails, is cancelled, or is tried again.
+//! The effects on other tasks when a task fails, is cancelled or is retried.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -12,11 +12,11 @@ use super::super::{
 };
 use super::{BoardDecider, Reply};
 
-/// No retry waits longer.
+/// The maximum retry delay.
 const LONGEST_BACKOFF_S: u64 = 24 * 60 * 60;
 
 impl BoardDecider<'_> {
-    /// A task failed: it is tried again if its retry limit allows.
+    /// After a failure: retries the task if its retry limit allows.
     pub(super) fn after_failure(&mut self, id: TaskId) {
         let Some(task) = self.state.task(id) else { return };
         if task.failures <= task.retry_limit {
@@ -47,13 +47,13 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// Something became of a task: cancels those that depend on it and can no longer begin, and so on.
+    /// After a change of a task: cancels its dependents that can no longer start, then theirs, and so on.
     pub(super) fn settle_dependents(&mut self, id: TaskId) {
         self.settle(self.state.blocks(id).collect());
     }
 
-    /// Cancels those of these tasks that can no longer begin, then those that depend on them, and so on. Whatever makes
-    /// a task pending, or changes what it waits for, ends here: none that waits can never begin.
+    /// Cancels those of these tasks that can no longer start, then their dependents, and so on. Every change that makes
+    /// a task pending, or changes what it waits for, must end here, so that no waiting task is impossible.
     pub(super) fn settle(&mut self, mut tasks: Vec<TaskId>) {
         while let Some(id) = tasks.pop() {
             let Some(task) = self.state.task(id) else { continue };
@@ -70,7 +70,8 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// The task because of which this one can no longer begin, and whether it failed or was cancelled. None: neither.
+    /// The task because of which this one can no longer start, and whether it failed or was cancelled. None: the branch
+    /// was not taken.
     fn cause_for(&self, task: &Task) -> Option<(CancelCause, TaskId)> {
         if self.state.standing(task) == BranchStanding::NotTaken {
             return None;
@@ -83,7 +84,7 @@ impl BoardDecider<'_> {
         Some((cause, first.id))
     }
 
-    /// The tasks that were cancelled by the events from that one on.
+    /// The tasks that were cancelled by events from this index on.
     pub(super) fn cancelled_since(&self, first: usize) -> Vec<TaskId> {
         let cancelled = self.events.iter().skip(first).filter_map(|event| match event {
             BoardEvent::TaskCancelled { task, .. } => Some(*task),
@@ -92,29 +93,29 @@ impl BoardDecider<'_> {
         cancelled.collect()
     }
 
-    /// Failed tasks, and what was cancelled because of them, are pending again.
+    /// Makes failed tasks pending again, with the tasks that were cancelled because of them.
     pub(super) fn reopen(&mut self, failed: &BTreeSet<TaskId>) -> Reply {
         for task in failed {
             self.push(BoardEvent::TaskRetried { task: *task, not_before: None, by_hand: true });
         }
-        // All at once: with fail_fast they need not depend on what failed.
+        // Search all tasks: with `fail_fast`, cancelled tasks need not depend on the failed one.
         let because = |task: &&Task| task.upstream_cause().is_some_and(|cause| failed.contains(&cause));
         let cancelled: Vec<TaskId> = self.state.tasks().filter(because).map(|task| task.id).collect();
         for task in &cancelled {
             self.push(BoardEvent::TaskReopened { task: *task });
         }
         let mut returned: Vec<TaskId> = failed.iter().copied().chain(cancelled).collect();
-        // What was cancelled because of several may have a chance again.
+        // A task with several failed dependencies may be possible again.
         let below = returned.iter().flat_map(|task| self.state.blocks(*task)).collect();
         returned.extend(self.revive(below));
-        // Something else may hinder them for good.
+        // Something else may make them impossible.
         self.settle(returned.clone());
         returned.retain(|id| self.state.task(*id).is_some_and(|task| task.status == TaskStatus::Pending));
         Ok(BoardReply::Tasks(returned))
     }
 
-    /// Those of these tasks that were cancelled because of others, and could begin after all, are pending again; then
-    /// those that depend on them, and so on.
+    /// Reopens those of these tasks that were cancelled because of others and are possible again, then their
+    /// dependents, and so on.
     pub(super) fn revive(&mut self, mut tasks: Vec<TaskId>) -> Vec<TaskId> {
         let mut revived = Vec::new();
         while let Some(id) = tasks.pop() {
@@ -129,14 +130,14 @@ impl BoardDecider<'_> {
 
     fn can_return(&self, task: &Task) -> bool {
         let cause = task.upstream_cause().and_then(|cause| self.state.task(cause));
-        // What stopped the whole board holds until it is tried again itself.
+        // A `fail_fast` failure keeps tasks cancelled until the failed task itself is retried.
         let is_stopped = cause
             .is_some_and(|cause| cause.status == TaskStatus::Failed && cause.on_failure == FailurePolicy::FailFast);
         task.is_stopped() && !is_stopped && self.state.prospect(task) != TriggerVerdict::Impossible
     }
 }
 
-/// Until when a task that has just failed waits: twice as long each time.
+/// The earliest retry of a task that has just failed. The delay doubles each time.
 fn backoff(task: &Task, now: Timestamp) -> Option<Timestamp> {
     let doublings = task.failures.saturating_sub(1).min(32);
     let seconds = u64::from(task.retry_backoff_s).saturating_mul(1 << doublings).min(LONGEST_BACKOFF_S);

@@ -1,5 +1,5 @@
-//! A board made from another one. Its image is held to all that its content was once held to, and keeps no trust and no
-//! approval that the caller could not have given.
+//! Creates a board as a copy of another. The image must pass every check that its content once passed. It keeps no
+//! trust and no approval that the caller could not have given.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use crate::authority::admitted;
 use crate::id::check_principal;
 use crate::{AgentId, BoardId, Refusal};
 
-/// No epoch gets this far by being counted; a larger one would leave none for those to come.
+/// No real board counts this far. A larger epoch would leave no room for later ones.
 const MOST_EPOCHS: u64 = 1 << 53;
 
 impl BoardDecider<'_> {
@@ -46,7 +46,7 @@ impl BoardDecider<'_> {
         self.check_length(&info.goal)?;
         self.check_list("constraint", &info.constraints)?;
         self.check_names("memory core", &info.cores)?;
-        // The cores may have changed since.
+        // The board's list of cores may have changed since, so these need not be in it.
         self.check_count(info.drawn.len())?;
         info.drawn.iter().chain(&info.pattern).try_for_each(|drawn| self.check_line("memory core", &drawn.core))
     }
@@ -54,7 +54,7 @@ impl BoardDecider<'_> {
     fn check_image(&self, image: &BoardImage) -> Result<(), Refusal> {
         let BoardImage { info: _, tasks, decisions, discoveries, artifacts, choices, contributions, .. } = image;
         let epochs = tasks.iter().map(|task| task.epoch).chain([image.orchestrator_epoch]);
-        expect(epochs.max() < Some(MOST_EPOCHS), || "nothing is given away that often".into())?;
+        expect(epochs.max() < Some(MOST_EPOCHS), || "an epoch is too large".into())?;
         expect_numbered(tasks.iter().map(|task| task.id))?;
         expect_numbered(decisions.iter().map(|decision| decision.id))?;
         expect_numbered(discoveries.iter().map(|discovery| discovery.id))?;
@@ -261,7 +261,7 @@ impl BoardDecider<'_> {
 struct ImageIndex<'a> {
     tasks: &'a [Arc<Task>],
     choices: &'a [Arc<Choice>],
-    /// How many tasks say that they begin a branch of a choice.
+    /// How many tasks name each choice as the one whose branch they begin.
     heads: &'a BTreeMap<ChoiceId, usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Cycles: found before an edge is added, with the way round.
+//! Finds cycles before an edge is added, with the path.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 
 use super::super::{BoardState, TaskId};
 
-/// The way from one task to another along what each depends on, both included. None: there is no way.
+/// The path from one task to another along dependencies, both included, if there is one.
 ///
-/// Both ends are followed, always the one that has cost less so far, so that the cost is about twice that of the cheaper
-/// side: most tasks that get a new dependency have few that depend on them.
+/// Searches from both ends, always continuing at the end that has cost less so far. The total cost is about twice that
+/// of the cheaper side: most tasks that get a new dependency have few dependents.
 pub(super) fn path_between(state: &BoardState, from: TaskId, to: TaskId) -> Option<Vec<TaskId>> {
     if from == to {
         return Some(alloc::vec![from]);
     }
-    // All edges lead to older tasks: none leads back.
+    // All edges lead to older tasks, so no path leads to a newer one.
     if state.forward_edges == 0 && from < to {
         return None;
     }
@@ -25,7 +25,7 @@ pub(super) fn path_between(state: &BoardState, from: TaskId, to: TaskId) -> Opti
 
 fn search(state: &BoardState, down: &mut Side, up: &mut Side) -> Option<TaskId> {
     loop {
-        // One side is all known: the other's end is not on it.
+        // If one side has no open tasks left, the other end cannot be reached.
         let (lower, upper) = (*down.open.last()?, *up.open.last()?);
         let depends_on = state.task(lower).map(|task| &*task.depends_on).unwrap_or_default();
         let is_down = down.cost + depends_on.len() <= up.cost + state.blocks_count(upper);
@@ -37,11 +37,11 @@ fn search(state: &BoardState, down: &mut Side, up: &mut Side) -> Option<TaskId> 
     }
 }
 
-/// One end of the search: what was reached, and from where.
+/// One end of the search: the tasks reached, and from where.
 struct Side {
     reached: BTreeMap<TaskId, TaskId>,
     open: Vec<TaskId>,
-    /// How many edges were looked at.
+    /// How many edges were examined.
     cost: usize,
 }
 
@@ -50,7 +50,7 @@ impl Side {
         Self { reached: BTreeMap::from([(start, start)]), open: alloc::vec![start], cost: 0 }
     }
 
-    /// Goes on from the last that was reached. Returns where the other side was met.
+    /// Follows the edges of the last open task. Returns a task that the other side has reached, too.
     fn follow(&mut self, next: impl Iterator<Item = TaskId>, other: &Self) -> Option<TaskId> {
         let from = self.open.pop()?;
         for task in next {
@@ -66,7 +66,7 @@ impl Side {
         None
     }
 
-    /// The way back to the start, the task itself first.
+    /// The path back to the start, beginning with the task itself.
     fn way(&self, task: TaskId) -> Vec<TaskId> {
         let mut way = alloc::vec![task];
         let mut at = task;
@@ -85,9 +85,8 @@ fn joined(down: &Side, up: &Side, meeting: TaskId) -> Vec<TaskId> {
     way
 }
 
-/// New tasks in an order in which each comes after those of them that it depends on: in their own, where that is one.
-/// `depends_on` names them by their places. Refused with a way round, along what each depends on, its last being its
-/// first.
+/// Sorts new tasks so that each comes after its dependencies, in the given order where possible. `depends_on` contains
+/// indices. A cycle is returned as an error: its path along dependencies, with the first task repeated at the end.
 pub(super) fn upstream_first(depends_on: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -98,7 +97,7 @@ pub(super) fn upstream_first(depends_on: &[Vec<usize>]) -> Result<Vec<usize>, Ve
     let mut marks = alloc::vec![Mark::New; depends_on.len()];
     let mut order = Vec::with_capacity(depends_on.len());
     for start in 0..depends_on.len() {
-        // The way down to where we are, with how many of each one's dependencies were followed.
+        // The path to the current task, each with the number of its dependencies followed so far.
         let mut way: Vec<(usize, usize)> = Vec::new();
         if marks.get(start) == Some(&Mark::New) {
             way.push((start, 0));
@@ -134,7 +133,7 @@ mod tests {
     use crate::Role;
     use crate::space::{Space, Stamp};
 
-    /// Tasks that depend on these, by number.
+    /// A board of tasks with these dependencies, by number.
     fn board(tasks: u64, on: impl Fn(u64) -> Vec<u64>) -> BoardState {
         let mut state = BoardState::default();
         let stamp = Stamp { rev: 1, at: jiff::Timestamp::UNIX_EPOCH, principal: "ann", role: Role::Worker };
@@ -146,7 +145,7 @@ mod tests {
         state
     }
 
-    /// How many edges are looked at, and whether there is a way.
+    /// How many edges are examined, and whether there is a path.
     fn cost(state: &BoardState, from: u64, to: u64) -> (usize, bool) {
         let (mut down, mut up) = (Side::new(TaskId(from)), Side::new(TaskId(to)));
         let meeting = search(state, &mut down, &mut up);
@@ -155,26 +154,26 @@ mod tests {
 
     #[test]
     fn a_search_costs_about_twice_its_cheaper_side() {
-        // All depend on the first, and the last but one on all of them.
+        // All tasks depend on the first, and the last but one depends on all others.
         const MANY: u64 = 2_000;
         let state = board(MANY, |id| match id {
             1 | MANY => Vec::new(),
             id if id == MANY - 1 => (2..id).collect(),
             _ => alloc::vec![1],
         });
-        // Nothing depends on the lone one, and it on nothing: whatever is on the other side is not looked at.
+        // The last task has no edges, so the other side is not examined.
         assert_eq!(cost(&state, 1, MANY), (0, false));
         assert_eq!(cost(&state, MANY - 1, MANY), (0, false));
         assert_eq!(cost(&state, MANY, 1), (0, false));
         assert_eq!(cost(&state, MANY, MANY - 1), (0, false));
-        // A task between two hubs has two edges, and neither hub's thousands are touched to find that it is not below.
+        // A task between the two hubs has two edges. The search examines none of the hubs' thousands of edges.
         assert_eq!(cost(&state, 2, 3), (1, false));
         let (looked_at, is_found) = cost(&state, MANY - 1, 2);
         assert!(is_found && looked_at <= 3, "{looked_at}");
     }
 
     #[test]
-    fn a_way_is_whole() {
+    fn path_follows_dependencies() {
         let state = board(50, |id| (id.saturating_sub(3).max(1)..id).collect());
         let path = path_between(&state, TaskId(50), TaskId(1)).unwrap();
         assert_eq!((path.first(), path.last()), (Some(&TaskId(50)), Some(&TaskId(1))));

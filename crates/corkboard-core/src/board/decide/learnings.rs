@@ -1,4 +1,5 @@
-//! Learnings are promoted, refused and rolled back. What concerns a core is only begun here: whoever finishes it says so.
+//! Promotes, refuses and rolls back learnings. A change of a core only begins here; the process that finishes it
+//! reports it.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
 use crate::{ActorKind, CoreId, LimitName, Limits, Refusal};
 
 impl BoardCommand {
-    /// Whether it is about learnings: these are for boards that have ended, too.
+    /// Whether it is about learnings. These commands are also allowed on boards that have ended.
     pub(super) fn is_about_learnings(&self) -> bool {
         matches!(
             self,
@@ -31,7 +32,7 @@ impl BoardCommand {
         )
     }
 
-    /// Whether it takes something back or brings it to its end: nobody is kept from that by a board that is full.
+    /// Whether it undoes or finishes something. A full board does not refuse it.
     pub(super) fn is_always_welcome(&self) -> bool {
         match self {
             Self::FinishPromotion { .. }
@@ -65,7 +66,7 @@ impl BoardDecider<'_> {
         changes: &LearningChanges,
     ) -> Reply {
         let core = core.map(|core| CoreId::new(core, self.limits())).transpose()?;
-        // Asked for once more it is what was asked for; with something else about it, it is not.
+        // Repeating a request succeeds. A request with changes or for another core is not a repeat.
         let is_there = |there: &CoreId| changes.is_empty() && core.as_ref().is_none_or(|core| core == there);
         match self.state.learning_state(learning) {
             LearningState::Open | LearningState::RolledBack { .. } => {}
@@ -99,7 +100,8 @@ impl BoardDecider<'_> {
         self.state.learning_candidate(learning).ok_or_else(|| not_on_board("learning", learning))
     }
 
-    /// What the core is to get. All that it would refuse is refused here, before anything is begun.
+    /// The entry that the core will get. Everything that the core would refuse is refused here, before the promotion
+    /// begins.
     fn promoted_entry(
         &self,
         candidate: &LearningCandidate,
@@ -116,7 +118,7 @@ impl BoardDecider<'_> {
         let mut entry = candidate.as_entry();
         if let Some(content) = content {
             entry.content = content.clone();
-            // Whoever put it in other words has a part in it.
+            // An actor that rewords the text is a contributor.
             let is_named = |name: &String| *name == actor.principal;
             if !entry.author.as_ref().is_some_and(is_named) && !entry.contributors.iter().any(is_named) {
                 entry.contributors.push(actor.principal.clone());
@@ -140,7 +142,7 @@ impl BoardDecider<'_> {
         Ok(entry)
     }
 
-    /// A person may vouch for what others said; nobody else lends it more trust than it has.
+    /// A person may raise the trust of others' texts. Agents and programs may not.
     fn promoted_trust(&self, has: Trust, asked: Option<Trust>) -> Result<Trust, Refusal> {
         let actor = self.context.actor;
         let most = match actor.kind {
@@ -152,15 +154,15 @@ impl BoardDecider<'_> {
 
     pub(super) fn finish_promotion(&mut self, learning: &LearningId, begun_rev: u64, entry: CoreEntryId) -> Reply {
         match self.state.learning_state(learning) {
-            // Given up by another, who takes out what is there.
+            // Another process has abandoned it, and removes the entry.
             LearningState::Begun(promotion) if promotion.begun_rev == begun_rev && promotion.refused.is_some() => {
-                Err(Refusal::PromotionOver { learning: learning.clone(), state: "given up".into() })
+                Err(Refusal::PromotionOver { learning: learning.clone(), state: "abandoned".into() })
             }
             LearningState::Begun(promotion) if promotion.begun_rev == begun_rev => {
                 self.push(BoardEvent::LearningPromoted { learning: learning.clone(), entry });
                 Ok(BoardReply::Done)
             }
-            // Another did it, or began anew: what is in the core is wanted there.
+            // Another process finished it or began a new promotion: the entry is wanted in the core.
             LearningState::Begun(_) | LearningState::Promoted { .. } | LearningState::RollingBack(_) => {
                 Ok(BoardReply::Done)
             }

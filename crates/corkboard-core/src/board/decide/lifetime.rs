@@ -1,4 +1,4 @@
-//! The end of a board's life: it is archived, discarded, purged.
+//! Archives, discards and purges boards.
 
 use super::super::{BoardEvent, BoardReply, BoardStatus, Lease, RetainFor};
 use super::{BoardDecider, Reply};
@@ -24,7 +24,7 @@ impl BoardDecider<'_> {
         self.check_ended()?;
         let info = self.info()?;
         let retain_until = match (retain, info.retain_until) {
-            // What was said once holds until something else is said.
+            // An earlier retention holds until a caller sets another.
             (RetainFor::Unsaid { .. }, Some(until)) => until,
             (RetainFor::Unsaid { ms } | RetainFor::Said { ms }, _) => Lease::deadline_from(self.context.now, ms),
         };

@@ -1,4 +1,4 @@
-//! What a command to a board leads to.
+//! Decides the commands of a board.
 
 mod boards;
 mod check;
@@ -50,7 +50,7 @@ pub(super) fn perform(
     decided.map_err(|refusal| if spoilt { PerformError::Spoilt(refusal) } else { PerformError::Refused(refusal) })
 }
 
-/// What happens at that time because nobody did anything.
+/// The events of everything that has expired by a time.
 pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
     if state.info().is_some_and(|info| info.status == BoardStatus::Purged) {
         return Vec::new();
@@ -64,16 +64,16 @@ pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
     let mut state = state.clone();
     let mut decider = BoardDecider::of(&mut state, &context);
     due.iter().for_each(|due| decider.push(due.event()));
-    // What is nobody's again may have lost its chance while it was worked on.
+    // A task that is pending again may have become impossible while it was worked on.
     decider.settle(due.iter().filter_map(|due| due.task()).collect());
     decider.events
 }
 
-/// A decision in the making: the events so far, and the state that they lead to.
+/// A decision in progress: the events so far, and the state after them.
 struct BoardDecider<'a> {
     state: &'a mut BoardState,
     events: Vec<BoardEvent>,
-    /// Why an event did not fit, if one did not.
+    /// Why an event did not fit the state, if one did not.
     misfit: Option<FormatError>,
     context: &'a Context<'a>,
 }
@@ -85,7 +85,7 @@ impl<'a> BoardDecider<'a> {
 }
 
 impl BoardDecider<'_> {
-    /// Decides a command, and holds what it leads to to the limits.
+    /// Decides a command, and checks the result against the limits.
     fn whole(&mut self, command: &BoardCommand) -> Result<CommandEffects<BoardEvent, BoardReply>, Refusal> {
         let limits = self.context.limits;
         Limits::check(LimitName::CommandBytes, command.bytes(), limits.command_bytes)?;
@@ -110,7 +110,7 @@ impl BoardDecider<'_> {
         match command {
             BoardCommand::Create(board) => return self.create(board),
             BoardCommand::CreateWithTasks { board, tasks } => {
-                // Who may make a board may not for that reason add tasks to it.
+                // The right to create a board does not include the right to add tasks.
                 self.check_role(BoardAction::AddTasks)?;
                 self.create(board)?;
                 return self.add_tasks(tasks, &[]);
@@ -122,7 +122,7 @@ impl BoardDecider<'_> {
             BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
                 return self.decide(command);
             }
-            // What a board taught is decided about for as long as there is the board.
+            // Learnings can be decided on as long as the board exists.
             command if command.is_about_learnings() => drop(self.info()?),
             _ => self.check_active()?,
         }
@@ -201,7 +201,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// One thing happens. What was decided fits the state that it was decided on.
+    /// Applies an event and adds it to the result. It must fit the state that it was decided on.
     fn push(&mut self, event: BoardEvent) {
         let applied = self.state.apply(&event, self.context.stamp());
         debug_assert!(applied.is_ok(), "{event:?}: {applied:?}");
@@ -215,7 +215,7 @@ impl BoardDecider<'_> {
         self.context.limits
     }
 
-    /// Who asks, as the holder of things.
+    /// The caller as the holder of leases.
     fn caller(&self) -> Result<AgentId, Refusal> {
         AgentId::new(&self.context.actor.principal, self.limits())
     }
@@ -235,7 +235,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// An actor with the role of orchestrator changes nothing while another one holds the lease.
+    /// Refuses an actor with the role of orchestrator while another one holds the lease.
     fn check_orchestrator(&self, command: &BoardCommand) -> Result<(), Refusal> {
         let Some(lease) = self.state.orchestrator() else { return Ok(()) };
         let is_other =
@@ -248,7 +248,7 @@ impl BoardDecider<'_> {
     }
 }
 
-/// Whether the command is about the orchestrator's role itself, and so looks at who has it.
+/// Whether the command is about the orchestrator's role itself, and so checks its holder itself.
 fn is_about_the_role(command: &BoardCommand) -> bool {
     matches!(
         command,
@@ -263,7 +263,7 @@ fn not_on_board(what: &'static str, id: impl ToString) -> Refusal {
     Refusal::NotOnBoard { what: what.into(), id: id.to_string() }
 }
 
-/// What a board holds in all, and how much of it is allowed.
+/// What a board contains in total, and the limits for it.
 type Sizes = [(LimitName, u64, u64); 10];
 
 fn sizes(state: &BoardState, limits: &Limits) -> Sizes {

@@ -1,4 +1,4 @@
-//! A task moves from state to state.
+//! Moves tasks between statuses.
 
 use alloc::collections::BTreeSet;
 use alloc::string::ToString;
@@ -13,7 +13,7 @@ use crate::id::check_visible;
 use crate::knowledge::Trust;
 use crate::{ActorKind, AgentId, Refusal};
 
-/// Why a task failed whose worker did not say.
+/// The reason of a failure that was reported without one.
 const NO_REASON: &str = "no reason was given";
 
 impl BoardDecider<'_> {
@@ -32,7 +32,7 @@ impl BoardDecider<'_> {
         }
         let task = self.task(id)?;
         match (task.status, to) {
-            // To give a task back looks itself at who asks.
+            // `release` checks the caller itself.
             (Assigned | InProgress | Blocked, Pending) => {}
             (_, Cancelled) => self.check_role(BoardAction::CancelTask)?,
             (Review, _) => self.check_role(BoardAction::Review)?,
@@ -40,7 +40,7 @@ impl BoardDecider<'_> {
             _ => self.check_role(BoardAction::Work)?,
         }
         match (task.status, to) {
-            // Nothing moves, but it renews the lease.
+            // The status stays the same, but the lease is renewed.
             (InProgress, InProgress) | (Blocked, Blocked) => {
                 self.check_holder(id, epoch)?;
                 self.renew(id);
@@ -144,7 +144,7 @@ impl BoardDecider<'_> {
         }
         let actor = self.context.actor;
         if let Some(reviewer) = task.reviewer.as_ref().filter(|reviewer| *reviewer != to) {
-            // Otherwise an agent could take over any review and give it.
+            // Otherwise an agent could assign any review to itself.
             if actor.kind != ActorKind::Human && to.as_str() == actor.principal {
                 return Err(Refusal::NotReviewer { task: id, reviewer: reviewer.clone() });
             }
@@ -180,7 +180,7 @@ impl BoardDecider<'_> {
             ReviewStatus::Approved => self.settle_dependents(id),
             ReviewStatus::NeedsRework => {
                 self.settle(alloc::vec![id]);
-                // The review took some of the lease; the rework gets a whole one.
+                // The review used up part of the lease; the rework gets a full one.
                 self.renew(id);
             }
             ReviewStatus::Rejected => self.failed_for_good(id),
@@ -188,7 +188,7 @@ impl BoardDecider<'_> {
         self.moved(id)
     }
 
-    /// An assigned review is the assigned reviewer's, or a person's. No agent approves what it did itself.
+    /// Only the assigned reviewer or a person may give an assigned review. No agent may approve its own work.
     fn check_may_review(&self, task: &Task, verdict: ReviewStatus) -> Result<(), Refusal> {
         let actor = self.context.actor;
         if actor.kind == ActorKind::Human {
@@ -218,7 +218,7 @@ impl BoardDecider<'_> {
         self.moved(id)
     }
 
-    /// Cancels a task. The answer names it and all that can no longer begin because of it.
+    /// Cancels a task. The reply names it and all tasks that can no longer start because of it.
     pub(super) fn cancel_task(&mut self, id: TaskId, reason: Option<&str>) -> Reply {
         self.check_comment(reason)?;
         let task = self.task(id)?;
@@ -235,7 +235,7 @@ impl BoardDecider<'_> {
 
     pub(super) fn retry(&mut self, id: TaskId) -> Reply {
         let task = self.task(id)?;
-        // A task that was cancelled because of another returns with that one.
+        // A task that was cancelled because of another is reopened with that one.
         let cause = task.upstream_cause();
         let failed = cause.unwrap_or(id);
         if self.task(failed)?.status != TaskStatus::Failed {

@@ -1,4 +1,4 @@
-//! What people do on a board: nudges, approvals, pauses; and who may do what.
+//! Nudges, approvals, pauses and permissions.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -15,12 +15,12 @@ use crate::id::check_visible;
 use crate::{ActorKind, AgentId, Refusal};
 
 impl BoardDecider<'_> {
-    /// Refuses whoever may not do that in their role.
+    /// Refuses an actor whose role does not allow the action.
     pub(super) fn check_role(&self, action: BoardAction) -> Result<(), Refusal> {
         action.check(self.context.actor)
     }
 
-    /// The time by which leases and waiting are reckoned: it stands still while the board is paused.
+    /// The clock for leases and retry delays. It stops while the board is paused.
     pub(super) fn clock(&self) -> Timestamp {
         self.state.clock(self.context.now)
     }
@@ -61,7 +61,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Nudge(id))
     }
 
-    /// What somebody read is proved once.
+    /// Records each delivery once per reader.
     pub(super) fn deliver_nudges(&mut self, nudges: &[NudgeId]) -> Reply {
         self.check_count(nudges.len())?;
         for id in nudges {
@@ -83,7 +83,7 @@ impl BoardDecider<'_> {
         }
         let mut acknowledged = Vec::new();
         for id in nudges {
-            // To acknowledge a nudge is to have read it.
+            // Acknowledging a nudge implies having read it.
             self.deliver(*id)?;
             let by = self.context.actor.principal.as_str();
             if !self.nudge(*id)?.is_acknowledged_by(by) {
@@ -103,7 +103,7 @@ impl BoardDecider<'_> {
         Ok(is_new)
     }
 
-    /// Refuses to complete a task while its holder has not read what is urgent.
+    /// Refuses to complete a task while its holder has unread urgent nudges.
     pub(super) fn check_nudges_delivered(&self, task: TaskId) -> Result<(), Refusal> {
         let actor = self.context.actor;
         let waits = |nudge: &&Arc<Nudge>| nudge.waits_undelivered(&actor.principal);
@@ -118,7 +118,7 @@ impl BoardDecider<'_> {
 
     fn check_target(&self, id: NudgeId) -> Result<(), Refusal> {
         let (nudge, actor) = (self.nudge(id)?, self.context.actor);
-        // Whoever got it may answer it, even if the role is another's by now.
+        // An actor that received the nudge may acknowledge it, even after losing the role.
         if nudge.is_delivered_to(&actor.principal) || self.state.is_target(nudge, &actor.principal, actor.role) {
             return Ok(());
         }
@@ -142,7 +142,8 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Approval(approval))
     }
 
-    /// Who may replace a decision: its author and those who run the board. An irreversible one: only a person, by force.
+    /// A decision may be replaced by its author and by actors that run the board. Only a person may replace an
+    /// irreversible one, with `force`.
     pub(super) fn check_may_supersede(&self, id: DecisionId, force: bool) -> Result<(), Refusal> {
         let old = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
         let actor = self.context.actor;
@@ -159,14 +160,14 @@ impl BoardDecider<'_> {
         }
     }
 
-    /// That a decision was replaced, and by which in the end: each by a later one.
+    /// The refusal for a replaced decision. It names the last one in the chain of replacements.
     fn superseded(&self, decision: DecisionId) -> Refusal {
         let next = |id: &DecisionId| self.state.decision(*id)?.superseded_by.filter(|by| by > id);
         let by = core::iter::successors(Some(decision), next).last().unwrap_or(decision);
         Refusal::Superseded { decision, by }
     }
 
-    /// A task is not done while a decision that it waits for is neither approved nor rejected.
+    /// A task cannot be completed while a decision that it waits for is neither approved nor rejected.
     pub(super) fn check_approved(&self, task: TaskId) -> Result<(), Refusal> {
         let decisions: Vec<DecisionId> = self.state.awaits(task).collect();
         if decisions.is_empty() { Ok(()) } else { Err(Refusal::AwaitsApproval { task, decisions }) }

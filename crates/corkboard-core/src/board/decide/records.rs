@@ -1,4 +1,4 @@
-//! Decisions, discoveries and artifacts.
+//! Records decisions, discoveries and artifacts.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -10,7 +10,7 @@ use crate::Refusal;
 use crate::knowledge::Trust;
 
 impl BoardDecider<'_> {
-    /// How far a record may be trusted: what was asked for, or as far as the caller. What says nothing is an agent's.
+    /// The trust level of a record: the requested one, or else the caller's. None stands for an agent's.
     fn recorded_trust(&self, asked: Option<Trust>) -> Result<Option<Trust>, Refusal> {
         let asked = Trust::granted(asked, self.context.actor)?;
         let trust = asked.unwrap_or(Trust::most_of(self.context.actor.kind));
@@ -26,7 +26,7 @@ impl BoardDecider<'_> {
         if let Some(id) = decision.supersedes {
             self.check_may_supersede(id, decision.force)?;
         }
-        // What concerns all tasks would bring the whole board to a stop.
+        // A decision that concerns all tasks would stop the whole board.
         if decision.needs_approval && decision.affects_tasks.is_empty() {
             return Err(Refusal::NothingWaits);
         }
@@ -58,9 +58,9 @@ impl BoardDecider<'_> {
         self.check_checksum(artifact.checksum.as_deref())?;
         let trust = self.recorded_trust(artifact.trust)?;
         let id = next_id(&self.state.artifacts);
-        // Written alike by all, so that two of them can be compared.
+        // In lower case, so that checksums can be compared.
         let checksum = artifact.checksum.as_ref().map(|text| text.to_ascii_lowercase());
-        // One file has one path. A file that has versions keeps the path that they have.
+        // One file has one path. A new version keeps the path of the earlier ones.
         let before = self.state.artifact_at(&artifact.path);
         let path = before.map_or_else(|| normal_path(&artifact.path).into(), |before| before.path.to_string());
         let recorded = Box::new(NewArtifact { path, checksum, trust, ..artifact.clone() });

@@ -1,4 +1,4 @@
-//! Tasks are added, edited, and made to wait for one another.
+//! Adds and edits tasks and dependencies.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use crate::{ActorKind, LimitName, Limits, Refusal};
 
 impl BoardDecider<'_> {
     pub(super) fn add_tasks(&mut self, tasks: &[NewTask], choices: &[NewChoice]) -> Reply {
-        // Before anything is worked out for so many.
+        // First, before any work on a batch that is too large.
         let count = (self.state.nodes.len() + tasks.len()) as u64;
         Limits::check(LimitName::TasksPerBoard, count, self.limits().tasks_per_board)?;
         let batch = NewTaskBatch::new(tasks, next_id(&self.state.nodes).0)?;
@@ -25,7 +25,7 @@ impl BoardDecider<'_> {
                 task.depends_on.iter().map(|on| self.resolve(&batch, on)).collect::<Result<_, _>>()?;
             upstream.push(once_each(on));
         }
-        // What was there before cannot depend on what comes now: a cycle lies in the batch.
+        // Existing tasks cannot depend on new ones, so any cycle lies in the batch.
         let inside: Vec<Vec<usize>> =
             upstream.iter().map(|on| on.iter().filter_map(|on| batch.place(*on)).collect()).collect();
         let order = upstream_first(&inside)
@@ -64,7 +64,7 @@ impl BoardDecider<'_> {
 
     fn resolve(&self, batch: &NewTaskBatch<'_>, task: &TaskRef) -> Result<TaskId, Refusal> {
         match task {
-            // An id that only this batch will give is nobody's business yet.
+            // An ID must exist already: IDs that this batch will assign cannot be used.
             TaskRef::Task(id) => self.task(*id).map(|task| task.id),
             TaskRef::Member(_) => batch.resolve(task),
         }
@@ -88,7 +88,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    /// Answers the task if it waited for the other, and nothing if it did not.
+    /// Replies with the task if it had the dependency, else with no task.
     pub(super) fn remove_dependency(&mut self, id: TaskId, on: TaskId) -> Reply {
         let task = self.task(id)?;
         self.task(on)?;
@@ -118,7 +118,7 @@ impl BoardDecider<'_> {
         let actor = self.context.actor;
         let is_own = task.assigned_to.as_ref().is_some_and(|agent| agent.as_str() == actor.principal);
         if actor.kind != ActorKind::Human && is_own && task.needs_review && edit.needs_review == Some(false) {
-            // To do without the review is to approve it.
+            // Dropping the review would be self-approval.
             return Err(Refusal::OwnTask { task: id, principal: actor.principal.clone() });
         }
         let mut edited = task.clone();
@@ -126,10 +126,10 @@ impl BoardDecider<'_> {
         if edited != *task {
             let is_failed = task.status == TaskStatus::Failed;
             self.push(BoardEvent::TaskEdited { task: id, edit: Box::new(edit.clone()) });
-            // Another rule, or another way to fail, may give a chance or take the last one.
+            // A new trigger rule or failure policy may make tasks possible or impossible.
             let mut touched = alloc::vec![id];
             touched.extend(self.state.blocks(id));
-            // What it stopped with fail_fast need not depend on it.
+            // Tasks that it cancelled with `fail_fast` need not depend on it.
             if is_failed && edit.on_failure.is_some() {
                 let stopped = self.state.tasks().filter(|task| task.upstream_cause() == Some(id));
                 touched.extend(stopped.map(|task| task.id));
@@ -141,14 +141,14 @@ impl BoardDecider<'_> {
     }
 }
 
-/// The same tasks without repetitions, in the order given.
+/// Removes duplicates and keeps the order.
 fn once_each(mut tasks: Vec<TaskId>) -> Vec<TaskId> {
     let mut seen = BTreeSet::new();
     tasks.retain(|task| seen.insert(*task));
     tasks
 }
 
-/// New tasks, the ids that they will have and the keys by which they know one another.
+/// New tasks, with their future IDs and the keys by which they refer to one another.
 struct NewTaskBatch<'a> {
     tasks: &'a [NewTask],
     first: u64,
@@ -172,7 +172,7 @@ impl<'a> NewTaskBatch<'a> {
         TaskId(self.first + place as u64)
     }
 
-    /// Where in the batch the task stands, if it is one of it.
+    /// The index of a task in the batch, if it belongs to the batch.
     fn place(&self, id: TaskId) -> Option<usize> {
         id.0.checked_sub(self.first).and_then(|place| usize::try_from(place).ok())
     }
@@ -187,7 +187,7 @@ impl<'a> NewTaskBatch<'a> {
         }
     }
 
-    /// What whoever sent the batch calls a task: by its key, or by its place.
+    /// The sender's name for a task: its key, or its position.
     fn name(&self, place: usize) -> TaskRef {
         let key = self.tasks.get(place).and_then(|task| task.key.clone());
         TaskRef::Member(key.unwrap_or_else(|| format!("#{}", place + 1)))

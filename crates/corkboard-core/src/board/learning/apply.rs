@@ -1,4 +1,4 @@
-//! What happens to learnings becomes what is known of them.
+//! Applies events about learnings.
 
 use alloc::format;
 

@@ -1,4 +1,4 @@
-//! What a board may have taught: found in its state whenever somebody asks, and kept nowhere.
+//! Learning candidates: computed from the board's state on every request, never stored.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -12,51 +12,50 @@ use crate::MemoryKind;
 use crate::knowledge::{NewCoreEntry, Trust};
 use crate::text::enum_text;
 
-/// What a learning was made of.
+/// Source of a learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LearningSource {
-    /// A decision that holds and says why.
+    /// A decision that holds and gives its reason.
     Decision,
     /// A discovery that is an insight.
     Insight,
-    /// A discovery that names the core it should go to.
+    /// A discovery that names the core to promote it to.
     Marked,
     /// Tasks that followed one another more than once.
     Sequence,
-    /// A task that was sent back, or failed, before it was completed.
+    /// A task that was sent back or failed before it was completed.
     Rework,
-    /// Tasks that took much longer, or much less long, than estimated.
+    /// Tasks that took much longer or much shorter than estimated.
     Estimate,
 }
 
-/// Something that a board may have taught. Whether it goes into a memory core, somebody decides.
+/// A possible learning from a board. Somebody decides whether to promote it to a memory core.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LearningCandidate {
-    /// Its name, which says what it was made of.
+    /// Its ID, which names its source.
     pub id: LearningId,
-    /// What it was made of.
     pub source: LearningSource,
     pub content: String,
-    /// What kind of memory it would be.
+    /// The kind of memory that it would be.
     pub kind: MemoryKind,
     /// How important it would be, from 0 to 1.
     pub importance: f32,
-    /// Words to find and filter by.
+    /// Tags to search and filter by.
     pub tags: Vec<String>,
-    /// Who said it; `corkboard` where it was found by comparing.
+    /// Its author; `corkboard` if it was found by comparing tasks.
     pub author: Arc<str>,
-    /// Others whose words are in it.
+    /// Other authors of its text.
     pub contributors: Vec<Arc<str>>,
-    /// How far it may be trusted: as far as the least trusted thing that it was made of.
+    /// Trust level: the lowest of its sources.
     pub trust: Trust,
-    /// What it was made of, by name; the first of them where there are many.
+    /// Its sources by ID; only the first ones if there are many.
     pub items: Vec<BoardItem>,
-    /// How much speaks for it, from 0 to 1.
+    /// Strength of the evidence, from 0 to 1.
     pub score: f32,
-    /// The core that it should go to.
+    /// The core to promote it to.
     pub suggested_core: Option<String>,
     /// What became of it.
     #[serde(flatten)]
@@ -64,7 +63,7 @@ pub struct LearningCandidate {
 }
 
 impl LearningCandidate {
-    /// The entry that a core would get. Whoever adds it knows the board that it came from.
+    /// The entry that a core would get, without the board, which the caller fills in.
     pub fn as_entry(&self) -> NewCoreEntry {
         NewCoreEntry {
             content: self.content.clone(),

@@ -1,4 +1,5 @@
-//! Learnings are found: decisions that say why, insights, what was marked, and patterns. The same board gives the same ones.
+//! Extracts learning candidates: decisions with a reason, insights, marked discoveries and patterns. Equal boards give
+//! equal candidates.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -12,13 +13,13 @@ use super::{LearningCandidate, LearningId, LearningSource};
 use crate::MemoryKind;
 use crate::knowledge::Trust;
 
-/// Who found a pattern.
+/// The author of a pattern.
 pub(super) const FINDER: &str = "corkboard";
 
-/// A longer content is cut: every candidate fits into a core.
+/// Longer texts are cut, so that every candidate fits into a core.
 const MOST_BYTES: usize = 32 * 1024;
 
-/// What a score is made of, in hundredths. [`BoardState::learning_candidates`] says it in words.
+/// The parts of a score, in hundredths. [`BoardState::learning_candidates`] documents them.
 pub(super) mod points {
     pub(super) const MARKED: u32 = 60;
     pub(super) const DECISION: u32 = 40;
@@ -34,13 +35,13 @@ pub(super) mod points {
     const EACH_TIME: u32 = 5;
     const MOST_TIMES: u32 = 25;
 
-    /// For the tasks that something concerns; none named: all of them.
+    /// Points for the tasks that a record concerns; none named means all.
     pub(super) fn tasks(named: usize) -> u32 {
         let named = u32::try_from(named).unwrap_or(u32::MAX);
         if named == 0 { MOST_TASKS } else { named.saturating_mul(EACH_TASK).min(MOST_TASKS) }
     }
 
-    /// For every time that a pattern occurred beyond those that make it one.
+    /// Points for every occurrence of a pattern beyond the required number.
     pub(in super::super) fn times(occurred: usize, needed: usize) -> u32 {
         let more = u32::try_from(occurred.saturating_sub(needed)).unwrap_or(u32::MAX);
         more.saturating_mul(EACH_TIME).min(MOST_TIMES)
@@ -48,8 +49,7 @@ pub(super) mod points {
 }
 
 impl BoardState {
-    /// What the board may have taught, the best first; what was decided about each is said with it. The same board gives the
-    /// same list.
+    /// The learning candidates of the board with their states, best first. Equal boards give equal lists.
     ///
     /// The score is a sum, cut off at 0 and 1:
     ///
@@ -59,9 +59,9 @@ impl BoardState {
     /// | a decision with a reason, an insight, rework | 0.40 |
     /// | a repeated sequence, wrong estimates | 0.35 |
     /// | a decision that was approved | + 0.20 |
-    /// | a decision that names what was rejected | + 0.10 |
-    /// | every task that it concerns | + 0.03, up to 0.15; 0.15 if it concerns all |
-    /// | every time that a pattern occurs more than it must | + 0.05, up to 0.25 |
+    /// | a decision that names rejected alternatives | + 0.10 |
+    /// | every task that a record concerns | + 0.03, up to 0.15; 0.15 if it concerns all |
+    /// | every occurrence of a pattern beyond the required number | + 0.05, up to 0.25 |
     /// | text from outside | − 0.20 |
     pub fn learning_candidates(&self) -> Vec<LearningCandidate> {
         let patterns = Patterns::of(self);
@@ -75,7 +75,7 @@ impl BoardState {
         found.extend(self.tasks().filter(|task| Patterns::is_rework(task)).map(|task| self.of_rework(task)));
         found.extend(patterns.sequences(self));
         found.extend(patterns.estimates(self));
-        // What was decided about stays visible, even if it would be no candidate now.
+        // A learning with a verdict stays visible, even if it would not be a candidate now.
         if self.learning_verdicts().len() > 0 {
             let names: BTreeSet<LearningId> = found.iter().map(|candidate| candidate.id.clone()).collect();
             let judged = self.learning_verdicts().map(|verdict| &verdict.id);
@@ -86,7 +86,7 @@ impl BoardState {
         found
     }
 
-    /// The candidate of that name, if it is one.
+    /// The candidate with this ID, if there is one.
     pub(in super::super) fn learning_candidate(&self, id: &LearningId) -> Option<LearningCandidate> {
         match id {
             LearningId::Decision(id) => {
@@ -104,7 +104,7 @@ impl BoardState {
         }
     }
 
-    /// A learning that somebody decided about, whether it would be a candidate now or not.
+    /// A learning with a verdict, even if it would not be a candidate now.
     fn described(&self, id: &LearningId, patterns: &Patterns) -> LearningCandidate {
         let described = match id {
             LearningId::Decision(id) => self.decision(*id).map(|decision| self.of_decision(decision)),
@@ -179,7 +179,7 @@ impl BoardState {
     pub(super) fn candidate(&self, id: LearningId, made: CandidateFields<'_>) -> LearningCandidate {
         let CandidateFields { source, content, kind, tags, author, contributors, trust, items, points, core } = made;
         let points = if trust == Trust::Outside { points.saturating_sub(points::OUTSIDE) } else { points };
-        // Hundredths, so that the sum is the same wherever it is made.
+        // Summed in hundredths, so that the result is the same on every machine.
         let score = points.min(100) as f32 / 100.0;
         let first_core = || self.info().and_then(|info| info.cores.first()).map(String::as_str);
         let state = self.learning_state(&id);
@@ -204,7 +204,7 @@ impl BoardState {
     }
 }
 
-/// What a candidate is made of.
+/// The fields of a candidate that depend on its source.
 pub(super) struct CandidateFields<'a> {
     pub(super) source: LearningSource,
     pub(super) content: String,
@@ -235,10 +235,10 @@ impl Default for CandidateFields<'_> {
     }
 }
 
-/// Whether a decision holds and says why in more than a word or two.
+/// Whether a decision holds and gives a reason of at least three words.
 fn is_lesson(decision: &Decision) -> bool {
     const WORDS: usize = 3;
-    /// Not every script sets blanks between its words.
+    /// Some scripts do not separate words by spaces; there, characters count.
     const CHARACTERS: usize = 6;
     let rationale = &decision.rationale;
     let is_clear = rationale.split_whitespace().nth(WORDS - 1).is_some()
@@ -250,15 +250,15 @@ fn is_worth_keeping(discovery: &Discovery) -> bool {
     discovery.kind == DiscoveryType::Insight || discovery.promote_to_core.is_some()
 }
 
-/// A record, and the tasks that it concerns.
+/// A record and the tasks that it concerns, up to `MOST_ITEMS`.
 fn named(record: BoardItem, tasks: &[TaskId]) -> Vec<BoardItem> {
     core::iter::once(record).chain(tasks.iter().map(|task| BoardItem::Task(*task))).take(MOST_ITEMS).collect()
 }
 
-/// The most things that a candidate names.
+/// The maximum number of items that a candidate names.
 pub(super) const MOST_ITEMS: usize = 32;
 
-/// The beginning of a text that is too long for a core.
+/// Cuts a text that is too long for a core.
 fn cut(mut content: String) -> String {
     if content.len() > MOST_BYTES {
         content.truncate(content.floor_char_boundary(MOST_BYTES));

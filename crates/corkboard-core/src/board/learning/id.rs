@@ -1,4 +1,4 @@
-//! The names of learnings: what each was made of, so that the same one has the same name for ever.
+//! IDs of learnings. An ID names the learning's source, so the same learning always has the same ID.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -8,23 +8,23 @@ use core::str::FromStr;
 use super::super::{DecisionId, DiscoveryId, TaskId};
 use crate::text::json_text;
 
-/// A learning of a board, named after what it was made of: `D-3`, `F-7`, `rework:T-5`, `estimate:implement`,
+/// The ID of a learning, named after its source: `D-3`, `F-7`, `rework:T-5`, `estimate:implement`,
 /// `sequence:design.implement.test`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LearningId {
     Decision(DecisionId),
     Discovery(DiscoveryId),
-    /// Of a task that was sent back, or failed, before it was completed.
+    /// From a task that was sent back or failed before it was completed.
     Rework(TaskId),
-    /// Of how long tasks took whose titles begin with that word.
+    /// From the durations of tasks whose titles begin with this word.
     Estimate(Arc<str>),
-    /// Of tasks that followed one another more than once: the first words of their titles, joined by full stops.
+    /// From tasks that followed one another more than once: the first words of their titles, joined by full stops.
     Sequence(Arc<str>),
 }
 
-/// A text that names no learning.
+/// A text that is not a valid learning ID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no learning: they read D-1, F-1, rework:T-1, estimate:word or sequence:one.two")]
+#[error("invalid learning ID {text:?}; expected D-1, F-1, rework:T-1, estimate:word or sequence:one.two")]
 pub struct ParseLearningIdError {
     text: String,
 }
@@ -34,7 +34,7 @@ impl LearningId {
     const ESTIMATE: &str = "estimate:";
     const SEQUENCE: &str = "sequence:";
     pub(super) const FEWEST: usize = 2;
-    /// The most words of a sequence.
+    /// The maximum number of words in a sequence.
     pub(super) const MOST: usize = 6;
 
     /// The words of a sequence, or the word of an estimate.
@@ -54,13 +54,13 @@ impl LearningId {
     }
 }
 
-/// The first word of a title, in lower case: what tasks are grouped by. None if it has no word.
+/// The first word of a title in lower case, by which tasks are grouped. None if the title has no word.
 pub(super) fn first_word(title: &str) -> Option<String> {
-    /// Longer words are cut, so that the name of a sequence stays a name.
+    /// Longer words are cut, so that the ID of a sequence stays short.
     const MOST_BYTES: usize = 32;
     let word = title.split(|character: char| !character.is_alphanumeric()).find(|word| !word.is_empty())?;
     let mut short = String::new();
-    // In lower case some letters are more than one character, of which not all are letters.
+    // Some letters become several characters in lower case, and not all of these are letters.
     for character in word.chars().flat_map(char::to_lowercase).filter(|character| character.is_alphanumeric()) {
         if short.len() + character.len_utf8() > MOST_BYTES {
             break;
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn ids_parse_and_print_alike() {
         let names =
             ["D-3", "F-7", "rework:T-5", "estimate:implement", "sequence:design.implement.test", "sequence:ä.2"];
         for name in names {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_is_refused() {
+    fn invalid_ids_are_refused() {
         let long = format!("estimate:{}", "x".repeat(33));
         let seven = "sequence:a.b.c.d.e.f.g";
         let wrong = ["", "T-1", "A-1", "rework:D-1", "rework:", "estimate:", "estimate:Two", "estimate:a b", &long];
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_known_by_its_first_word() {
+    fn first_word_of_a_title() {
         assert_eq!(first_word("Implement: the routes").as_deref(), Some("implement"));
         assert_eq!(first_word("  -- (Test) it").as_deref(), Some("test"));
         assert_eq!(first_word("İstanbul").as_deref(), Some("istanbul"));

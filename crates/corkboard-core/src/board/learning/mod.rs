@@ -1,4 +1,4 @@
-//! What a board taught: candidates are computed from its state, what became of them is kept.
+//! Learnings of a board. Candidates are computed from its state; only verdicts on them are stored.
 
 mod apply;
 mod candidate;
@@ -22,19 +22,19 @@ pub use verdict::{LearningState, LearningVerdict, Promotion, RollBack};
 use crate::MemoryKind;
 use crate::knowledge::Trust;
 
-/// What whoever promotes a learning wants to have otherwise. What is none stays.
+/// Changes to a learning at its promotion. Missing fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LearningChanges {
-    /// What it says. Not for agents: it would be their own words in another's name.
+    /// New text. Agents cannot set it: their words would appear under another author's name.
     pub content: Option<String>,
     pub kind: Option<MemoryKind>,
     /// From 0 to 1.
     #[serde(with = "crate::number::optional")]
     pub importance: Option<f32>,
     pub tags: Option<Vec<String>>,
-    /// How far it may be trusted. Only a person may say more than what it was made of.
+    /// Trust level. Only a person may raise it above that of the learning's sources.
     pub trust: Option<Trust>,
 }
 
@@ -44,7 +44,7 @@ impl LearningChanges {
     }
 }
 
-/// Which learnings are to be rolled back.
+/// Which learnings to roll back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

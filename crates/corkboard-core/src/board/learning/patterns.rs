@@ -1,4 +1,4 @@
-//! What repeats itself among completed tasks: sequences, rework, and how long things take.
+//! Patterns among completed tasks: sequences, rework and durations.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -14,20 +14,20 @@ use super::{LearningCandidate, LearningId, LearningSource};
 use crate::knowledge::Trust;
 use crate::{AgentId, MemoryKind};
 
-/// How often tasks must have followed one another.
+/// How often tasks must have followed one another to be a sequence.
 pub(super) const LEAST_REPEATS: usize = 2;
-/// How many tasks an estimate is held against.
+/// How many estimated tasks a learning about estimates needs.
 const LEAST_ESTIMATES: usize = 3;
-/// From which ratio on, in thousandths, things took longer than estimated.
+/// Ratio in thousandths from which on tasks took longer than estimated.
 const LONGER: u64 = 1500;
-/// Up to which ratio, in thousandths, things took less long than estimated.
+/// Ratio in thousandths up to which tasks took shorter than estimated.
 const SHORTER: u64 = 670;
 
-/// The completed tasks of a board, by the first words of their titles.
+/// The completed tasks of a board, grouped by the first words of their titles.
 pub(super) struct Patterns {
-    /// The tasks, oldest first, each with the place of its word.
+    /// The tasks, oldest first, each with the index of its word.
     pub(super) tasks: Vec<(TaskId, u32)>,
-    /// Each word once, in order of the tasks.
+    /// Each word once, in the order of the tasks.
     pub(super) words: Vec<Arc<str>>,
 }
 
@@ -46,7 +46,7 @@ impl Patterns {
         Self { tasks, words }
     }
 
-    /// Whether a task was completed after it was sent back, or failed, and somebody said why.
+    /// Whether a task was completed after it was sent back or failed with a reason.
     pub(super) fn is_rework(task: &Task) -> bool {
         let has_reason = task.setbacks.iter().any(|setback| setback.comment.is_some());
         task.status == TaskStatus::Completed && has_reason
@@ -61,7 +61,7 @@ impl Patterns {
         found.collect()
     }
 
-    /// Words whose tasks took much longer, or much less long, than estimated.
+    /// Words whose tasks took much longer or much shorter than estimated.
     pub(super) fn estimates(&self, state: &BoardState) -> Vec<LearningCandidate> {
         let mut groups: BTreeMap<u32, Vec<Estimated>> = BTreeMap::new();
         for (id, word) in &self.tasks {
@@ -77,7 +77,7 @@ impl Patterns {
         wrong.collect()
     }
 
-    /// How long the tasks of that word took, whatever came of it.
+    /// How long the tasks of a word took, even if the estimates were right.
     pub(super) fn estimate(&self, state: &BoardState, word: &str) -> Option<LearningCandidate> {
         let tasks = self.tasks.iter().filter(|(_, place)| self.word(*place) == Some(word));
         let group: Vec<_> = tasks.filter_map(|(id, _)| Estimated::of(state.task(*id)?)).collect();
@@ -88,7 +88,6 @@ impl Patterns {
         self.words.get(place as usize).map(|word| &**word)
     }
 
-    /// The task at that place.
     pub(super) fn task(&self, place: u32) -> Option<TaskId> {
         self.tasks.get(place as usize).map(|(task, _)| *task)
     }
@@ -97,7 +96,7 @@ impl Patterns {
 /// A completed task that had an estimate.
 struct Estimated {
     task: TaskId,
-    /// How long its last attempt took against the estimate, in thousandths.
+    /// Duration of its last attempt relative to the estimate, in thousandths.
     ratio: u64,
 }
 
@@ -110,7 +109,7 @@ impl Estimated {
     }
 }
 
-/// The ratio in the middle; of two, the lower.
+/// The median ratio; of two middle ones, the lower.
 fn median(group: &[Estimated]) -> Option<u64> {
     let mut ratios: Vec<u64> = group.iter().map(|estimated| estimated.ratio).collect();
     ratios.sort_unstable();
@@ -140,9 +139,9 @@ impl BoardState {
         self.candidate(id.clone(), made)
     }
 
-    /// What was said when a task was sent back, or failed, and what settled it.
+    /// The setbacks of a task, and the result that solved them.
     pub(super) fn of_rework(&self, task: &Task) -> LearningCandidate {
-        let mut content = format!("{}: not right at once", task.title);
+        let mut content = format!("{}: needed more than one attempt", task.title);
         for setback in task.setbacks.iter() {
             if let Some(comment) = &setback.comment {
                 content.push_str(&format!("\n- {} ({}): {}", setback.kind, setback.by, comment.trim()));
@@ -151,9 +150,9 @@ impl BoardState {
         let worker = task.assigned_to.as_ref().map(AgentId::as_str);
         if let Some(result) = &task.result {
             let by = worker.map_or_else(String::new, |worker| format!(" ({worker})"));
-            content.push_str(&format!("\nDone then{by}: {}", result.summary.trim()));
+            content.push_str(&format!("\nResult{by}: {}", result.summary.trim()));
         }
-        // Whoever said all of it is its author; the title's words are somebody's as well.
+        // A single speaker is the author. The creator of the task wrote the title, and is a contributor.
         let said = task.setbacks.iter().map(|setback| &*setback.by);
         let said: BTreeSet<&str> = said.chain(worker.filter(|_| task.result.is_some())).collect();
         let mut alone = said.iter();
@@ -217,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_ratio_is_told_as_none() {
+    fn small_ratios_are_not_zero() {
         for (ratio, expected) in [
             (0, "less than 0.01 times as long"),
             (9, "less than 0.01 times as long"),

@@ -1,4 +1,5 @@
-//! Chains of dependent tasks that occur more than once. The work is bounded: a task continues only so many chains.
+//! Chains of dependent tasks that occur more than once. The work is bounded: each task continues at most `MOST_CHAINS`
+//! chains.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -8,14 +9,14 @@ use super::super::BoardState;
 use super::LearningId;
 use super::patterns::{LEAST_REPEATS, Patterns};
 
-/// How many of those that a task depends on are followed.
+/// How many dependencies of a task are followed.
 const MOST_BEFORE: usize = 8;
-/// How many chains of one length that end at a task are followed.
+/// How many chains of one length are followed per final task.
 const MOST_CHAINS: usize = 8;
-/// How many sequences are told of.
+/// How many sequences are returned.
 const MOST_SEQUENCES: usize = 64;
 
-/// Tasks that depend on one another, by their places in [`Patterns::tasks`], the first first.
+/// Tasks that depend on one another, by their index in [`Patterns::tasks`], in order of work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chain {
     tasks: [u32; LearningId::MOST],
@@ -45,8 +46,8 @@ impl Chain {
     }
 }
 
-/// Every sequence of words that occurs at least twice on tasks of their own, with where it does; of those that are part of
-/// one another, the longest.
+/// Every sequence of words that occurs at least twice without sharing a task, with its occurrences. Sequences that are
+/// part of a longer one are left out.
 pub(super) fn frequent_chains(patterns: &Patterns, state: &BoardState) -> Vec<(Vec<u32>, Vec<Chain>)> {
     let before = before(patterns, state);
     let mut ending: Vec<Vec<Chain>> = Vec::with_capacity(patterns.tasks.len());
@@ -54,7 +55,7 @@ pub(super) fn frequent_chains(patterns: &Patterns, state: &BoardState) -> Vec<(V
     let mut found: Vec<(Vec<u32>, Vec<Chain>)> = Vec::new();
     for length in 1..=LearningId::MOST {
         let frequent = apart(&ending);
-        // No part of what is frequent is rare: what is rare need not be followed.
+        // Every part of a frequent sequence is frequent, so rare ones need not be followed.
         for chains in &mut ending {
             chains.retain(|chain| frequent.contains_key(chain.words()));
         }
@@ -72,7 +73,7 @@ pub(super) fn frequent_chains(patterns: &Patterns, state: &BoardState) -> Vec<(V
     found
 }
 
-/// The places of the completed tasks that each depends on.
+/// For each task, the indices of the completed tasks that it depends on.
 fn before(patterns: &Patterns, state: &BoardState) -> Vec<Vec<u32>> {
     let before = patterns.tasks.iter().map(|(task, _)| {
         let depends_on = state.task(*task).map(|task| &*task.depends_on).unwrap_or_default();
@@ -85,7 +86,7 @@ fn before(patterns: &Patterns, state: &BoardState) -> Vec<Vec<u32>> {
     before.collect()
 }
 
-/// The sequences that occur often enough, with occurrences that share no task.
+/// The sequences that occur often enough, counting only occurrences that share no task.
 fn apart(ending: &[Vec<Chain>]) -> BTreeMap<Vec<u32>, Vec<Chain>> {
     let mut groups: BTreeMap<&[u32], Vec<Chain>> = BTreeMap::new();
     for chain in ending.iter().flatten() {
@@ -125,12 +126,12 @@ fn longer(ending: &[Vec<Chain>], before: &[Vec<u32>], patterns: &Patterns) -> Ve
     longer.collect()
 }
 
-/// Whether there is more to it than one word.
+/// Whether it contains different words.
 fn is_varied(words: &[u32]) -> bool {
     words.iter().any(|word| Some(word) != words.first())
 }
 
-/// Those that are no part of a longer one.
+/// The sequences that are not part of a longer one.
 fn longest(mut found: Vec<(Vec<u32>, Vec<Chain>)>) -> Vec<(Vec<u32>, Vec<Chain>)> {
     found.sort_by_key(|(words, _)| Reverse(words.len()));
     let mut covered: BTreeSet<Vec<u32>> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What went wrong with a task before it was done: what others may learn from.
+//! Setbacks: what went wrong with a task before it was completed.
 
 use alloc::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::super::{ReviewStatus, Task};
 use crate::space::Stamp;
 use crate::text::enum_text;
 
-/// How a task did not get through.
+/// Kind of a setback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -18,17 +18,17 @@ pub enum SetbackKind {
     NeedsRework,
     /// The reviewer rejected it.
     Rejected,
-    /// It did not work.
+    /// The task failed.
     Failed,
 }
 
-/// That a task was sent back, or failed.
+/// A task was sent back or failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Setback {
     pub kind: SetbackKind,
     pub at: Timestamp,
-    /// Who said so.
+    /// The reviewer, or the agent that reported the failure.
     pub by: Arc<str>,
     #[serde(default)]
     pub comment: Option<Arc<str>>,
@@ -58,7 +58,7 @@ impl Setback {
 }
 
 impl Task {
-    /// Of more setbacks, only the last are kept.
+    /// Only this many setbacks are kept, the latest ones.
     pub const MOST_SETBACKS: usize = 8;
 
     pub(in super::super) fn set_back(&mut self, kind: SetbackKind, comment: Option<Arc<str>>, stamp: Stamp<'_>) {

@@ -1,4 +1,4 @@
-//! What became of learnings: this is kept, and nothing else about them.
+//! What became of learnings. Nothing else about them is stored.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -18,35 +18,35 @@ use crate::{Actor, CoreId};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum LearningState {
-    /// Nobody has decided anything.
+    /// Nobody has decided about it.
     #[default]
     Open,
-    /// It is on its way into a core.
+    /// Its promotion into a core began.
     Begun(Promotion),
     /// It is in a core.
     Promoted {
         core: CoreId,
-        /// The entry that says it.
+        /// The core entry.
         entry: CoreEntryId,
         /// Who promoted it.
         by: Arc<str>,
         at: Timestamp,
     },
-    /// It is not wanted, for ever.
+    /// It was refused permanently.
     Refused {
         by: Arc<str>,
         at: Timestamp,
         #[serde(default)]
         reason: Option<Arc<str>>,
     },
-    /// It is on its way out of its core.
+    /// Its removal from its core began.
     RollingBack(RollBack),
-    /// It was in a core, and was taken out of it.
+    /// It was removed from its core.
     RolledBack {
         core: CoreId,
-        /// The entry that said it.
+        /// The former core entry.
         entry: CoreEntryId,
-        /// Who took it out.
+        /// Who rolled it back.
         by: Arc<str>,
         at: Timestamp,
         #[serde(default)]
@@ -54,40 +54,41 @@ pub enum LearningState {
     },
 }
 
-/// A promotion that was begun on the board: all that is needed to finish it, whoever does.
+/// A promotion that began on the board, with everything that any process needs to finish it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Promotion {
-    /// The core that it goes to.
+    /// The target core.
     pub core: CoreId,
-    /// What the core is to get, less the board.
+    /// The entry that the core will get, without the board.
     pub entry: NewCoreEntry,
-    /// Who promotes it: the core hears it in their name.
+    /// Who promotes it. The core command runs as this actor.
     pub by: Actor,
-    /// When it was begun.
+    /// When it began.
     pub at: Timestamp,
-    /// The revision in which it was begun: no two promotions have the same.
+    /// The revision in which it began.
     pub begun_rev: u64,
-    /// What the core said if it did not take it: whoever finishes it takes out what another may have got in, and gives it up.
+    /// Why the core refused it, if it did. The process that finishes the promotion then removes an entry that another
+    /// process may have added, and abandons the promotion.
     #[serde(default)]
     pub refused: Option<Arc<str>>,
 }
 
-/// A roll-back that was begun on the board: all that is needed to finish it, whoever does.
+/// A rollback that began on the board, with everything that any process needs to finish it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RollBack {
-    /// The core that it is taken out of.
+    /// The core that it is removed from.
     pub core: CoreId,
-    /// The entry that says it.
+    /// The core entry.
     pub entry: CoreEntryId,
-    /// Who takes it out: the core hears it in their name.
+    /// Who rolls it back. The core command runs as this actor.
     pub by: Actor,
-    /// When it was begun.
+    /// When it began.
     pub at: Timestamp,
     #[serde(default)]
     pub reason: Option<Arc<str>>,
-    /// The revision in which it was begun.
+    /// The revision in which it began.
     pub begun_rev: u64,
 }
 
@@ -122,7 +123,7 @@ impl LearningState {
         }
     }
 
-    /// When something was begun that is not finished.
+    /// When an unfinished promotion or rollback began.
     pub fn open_since(&self) -> Option<Timestamp> {
         match self {
             Self::Begun(promotion) => Some(promotion.at),
@@ -160,10 +161,10 @@ fn length(text: &Option<Arc<str>>) -> usize {
 }
 
 impl BoardState {
-    /// For how long whoever began to promote or to roll back may take before others finish it for them.
+    /// How long the process that began a promotion or rollback may take before others finish it.
     pub const LEARNING_PATIENCE: SignedDuration = SignedDuration::from_secs(30);
 
-    /// Everything that was decided about learnings, by their names.
+    /// All verdicts on learnings, by ID.
     pub fn learning_verdicts(&self) -> impl ExactSizeIterator<Item = &Arc<LearningVerdict>> {
         self.learnings.values()
     }
@@ -172,12 +173,12 @@ impl BoardState {
         self.learnings.get(learning).map(|verdict| verdict.state.clone()).unwrap_or_default()
     }
 
-    /// Whether something was begun with a memory core and is not finished.
+    /// Whether a promotion or rollback is unfinished.
     pub fn has_open_promotion(&self) -> bool {
         !self.open_learnings.is_empty()
     }
 
-    /// What was begun with memory cores and is not finished.
+    /// The learnings whose promotion or rollback is unfinished.
     pub fn open_learnings(&self) -> Vec<Arc<LearningVerdict>> {
         self.open_learnings.iter().filter_map(|learning| self.learnings.get(learning).cloned()).collect()
     }

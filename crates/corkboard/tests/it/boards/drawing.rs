@@ -135,7 +135,7 @@ async fn an_invalid_pattern_creates_no_board() {
     let make =
         |which: &str| corkboard.create_board(on_cores("Release", &["ways"])).tasks_from_pattern(which.parse().unwrap());
     let wrong = make("ways:E-1").await.unwrap_err();
-    assert_eq!(wrong.to_string(), "ways:E-1 is not a task pattern: line 3: it is number 2, not 3");
+    assert_eq!(wrong.to_string(), "ways:E-1 is not a task pattern: line 3: expected number 2, found 3");
     assert!(matches!(wrong, Error::TaskPattern { line: Some(3), .. }));
     let wrong = make("ways:E-3").await.unwrap_err();
     assert_eq!(wrong.to_string(), "ways:E-3 is not a task pattern: it does not have the tag task-pattern");
@@ -146,7 +146,7 @@ async fn an_invalid_pattern_creates_no_board() {
     let made = make("best").report().await.unwrap();
     assert_eq!((made.pattern, made.tasks), (None, vec![]), "a pattern from outside is not a candidate");
     let told: Vec<String> = made.passed_over.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["ways:E-1 is not a task pattern: line 3: it is number 2, not 3"]);
+    assert_eq!(told, ["ways:E-1 is not a task pattern: line 3: expected number 2, found 3"]);
     let core = corkboard.core("ways").unwrap();
     core.forget(CoreEntryId(1), None).await.unwrap();
     assert!(matches!(make("ways:E-1").await, Err(Error::Refused(Refusal::EntryForgotten { .. }))));
@@ -177,7 +177,7 @@ async fn the_best_fitting_pattern_that_parses_is_taken() {
     let made = make("few").await.unwrap();
     assert_eq!((made.pattern, made.tasks.len()), (Some(entry("few:E-2")), 1));
     let told: Vec<String> = made.passed_over.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["few:E-1 is not a task pattern: line 3: it does not begin with a number and a full stop"]);
+    assert_eq!(told, ["few:E-1 is not a task pattern: line 3: must begin with a number and a full stop"]);
     let made = make("ways").await.unwrap();
     assert_eq!((made.pattern, made.tasks.len(), made.passed_over.len()), (Some(entry("ways:E-14")), 2, 12));
     assert_eq!(titles(&made.board).await, ["Build", "Tell everybody"]);
