@@ -76,7 +76,7 @@ pub enum BoardCommand {
     /// Takes the orchestrator's role if nobody else holds it. A caller that already holds it gets a new epoch; commands
     /// under the old one are fenced.
     AcquireOrchestrator {
-        /// Lease duration, unless it is renewed.
+        /// Lease duration.
         lease_ms: u64,
     },
     /// Renews the lease of the orchestrator's role.
@@ -331,7 +331,7 @@ pub enum BoardReply {
     Approval(ApprovalId),
     /// To `InjectNudge`.
     Nudge(NudgeId),
-    /// To `DeliverNudges` and `AcknowledgeNudges`: the nudges for which this is new.
+    /// To `DeliverNudges` and `AcknowledgeNudges`: the nudges that were newly delivered or acknowledged.
     Nudges(Vec<NudgeId>),
     /// To `Retry` and `RetryFailed` (tasks that are pending again), `Choose` and `CancelTask` (tasks that were
     /// cancelled), and `RemoveDependency` (the task, if it had the dependency).

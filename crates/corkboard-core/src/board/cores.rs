@@ -18,7 +18,7 @@ impl BoardCommand {
     }
 
     /// The memory cores that it touches: the board draws on them, or a learning goes into or comes out of them. Unless
-    /// [`finds_cores`](Self::finds_cores), the result is the same for every board.
+    /// [`finds_cores`](Self::finds_cores) is true, the result is the same for every board.
     pub fn cores(&self, board: &BoardState) -> Vec<String> {
         fn drawn<'c>(refs: impl IntoIterator<Item = &'c CoreRef>) -> impl Iterator<Item = String> {
             refs.into_iter().map(|entry| entry.core.as_str().to_owned())

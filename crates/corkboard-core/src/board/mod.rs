@@ -237,8 +237,8 @@ impl BoardState {
         self.orchestrator.as_ref()
     }
 
-    /// The board at a time: everything that is due by then has expired. `rev` is the revision of this state. Expired
-    /// items have the version that the next revision will give them, so that a reader can build on it.
+    /// The board at a time: everything due by then has expired. `rev` is the revision of this state. Expired items have
+    /// the version that the next revision will give them, so that a reader can send it as the expected version.
     pub fn at(&self, now: Timestamp, rev: u64) -> Self {
         let mut state = self.clone();
         let stamp = Stamp { rev: rev + 1, at: now, principal: "corkboard", role: crate::Role::Admin };

@@ -33,7 +33,7 @@ pub(super) struct Views {
     due: OrdSet<(Timestamp, Due)>,
 }
 
-/// A list of tasks, each in its own order.
+/// A list of tasks. Each list has its own order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskList {
     /// Oldest first.

@@ -14,7 +14,7 @@ use crate::{BoardId, MemoryKind};
 
 numbered_id!(
     /// An entry of a memory core.
-    CoreEntryId, "core's entry", "E-"
+    CoreEntryId, "core entry", "E-"
 );
 
 /// That an entry was forgotten. It can be restored.

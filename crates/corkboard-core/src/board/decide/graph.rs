@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_search_costs_about_twice_its_cheaper_side() {
-        // All tasks depend on the first, and the last but one depends on all others.
+        // The tasks in between depend on the first, the last but one depends on all of them, and the last has no edges.
         const MANY: u64 = 2_000;
         let state = board(MANY, |id| match id {
             1 | MANY => Vec::new(),

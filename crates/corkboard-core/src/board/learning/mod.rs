@@ -51,6 +51,6 @@ impl LearningChanges {
 pub enum WhichLearnings {
     /// All that are in a core.
     All,
-    /// These.
+    /// The listed ones.
     These(Vec<LearningId>),
 }

@@ -11,7 +11,7 @@ use super::patterns::{LEAST_REPEATS, Patterns};
 
 /// How many dependencies of a task are followed.
 const MOST_BEFORE: usize = 8;
-/// How many chains of one length are followed per final task.
+/// How many chains of one length that end at the same task are followed.
 const MOST_CHAINS: usize = 8;
 /// How many sequences are returned.
 const MOST_SEQUENCES: usize = 64;
