@@ -1,18 +1,18 @@
-//! Mutates a committed corpus of texts and checks what must hold for every text: nothing panics, problems lie in the text,
-//! snippets keep their bytes, what is accepted prints and parses to itself, and the work grows with the length alone.
+//! Mutates a corpus of texts and checks rules that hold for every text: nothing panics, problems lie inside the text,
+//! snippets keep their bytes, accepted text prints and parses to itself, and the work grows linearly with the length.
 //!
 //! ```text
 //! cargo run --release -p corkboard-core --example fuzz_notebook -- [seconds] [seed]
 //! ```
 //!
-//! It runs on stable, prints its seed, and stops at the first text that breaks a rule, which it prints.
+//! Runs on stable Rust and prints its seed. Stops at the first text that breaks a rule and prints it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a broken rule ends it"
+    reason = "a broken rule stops the program"
 )]
 
 #[path = "../tests/it/notebook/laws.rs"]
@@ -47,7 +47,7 @@ fn main() {
             std::process::exit(1);
         };
         (runs, bytes, accepted) = (runs + 1, bytes + text.len() as u64, accepted + u64::from(is_accepted));
-        // What is accepted is worth going on from; the corpus stays small.
+        // Accepted texts are mutated further. The corpus stays small.
         if is_accepted && text.len() < 4_000 {
             let place = seeds + random.below(2_000);
             if place < corpus.len() { corpus[place] = text } else { corpus.push(text) }
@@ -66,8 +66,7 @@ fn corpus() -> Vec<String> {
     paths.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// The same text over and over costs in proportion: measured in the allocations and characters that a result is made of,
-/// not in time.
+/// Repeating a text must cost in proportion. The measure is the result's allocations and characters, not time.
 fn check_growth(text: &str) {
     let size = |times: usize| {
         let parsed = parse(&text.repeat(times));
@@ -78,7 +77,7 @@ fn check_growth(text: &str) {
     assert!(more <= 2 * some + 64 * text.len() + 4_096, "{some} became {more}: {text:?}");
 }
 
-/// Numbers that follow from a seed.
+/// Pseudo-random numbers from a seed.
 struct Random(u64);
 
 impl Random {
@@ -137,7 +136,7 @@ const PIECES: [&str; 40] = [
     "\n\n",
 ];
 
-/// Some changes of a text of the corpus, most of them to its lines.
+/// Some mutations of a text of the corpus, most of them to its lines.
 fn mutate(corpus: &[String], random: &mut Random) -> String {
     let mut text = corpus[random.below(corpus.len())].clone();
     for _ in 0..1 + random.below(6) {

@@ -1,12 +1,12 @@
-//! What reading a text costs, in instructions, which do not depend on how busy the machine is.
+//! The cost of parsing a text, in instructions, which do not depend on the machine's load.
 //!
 //! ```text
 //! cargo run --release -p corkboard-core --example measure_notebook
 //! ```
 //!
-//! The first table is parsing against a bare scan of the same lines. The second is hostile texts of 512 KiB and 1 MiB: twice
-//! the length must be about twice the work. It needs `valgrind`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measurement that fails has to be seen")]
+//! The first table compares parsing with a bare scan of the same lines. The second shows hostile texts of 512 KiB and 1
+//! MiB: twice the length should take about twice the work. Needs `valgrind`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a failed measurement should be visible")]
 
 use std::hint::black_box;
 use std::process::Command;
@@ -87,7 +87,7 @@ fn text(name: &str, size: usize) -> String {
         "errors" => ("KEY_LEARNINGS:\n  ADD:\n".into(), "    - x\n".into()),
         "raw fences" => ("VERBATIM_CONTEXT:\n  ADD:\n".into(), "    - because r: l =>\n```x\n".into()),
         "one line" => ("VERBATIM_CONTEXT:\n  ADD:\n    - because r: l => ".into(), "=> because : ".into()),
-        other => panic!("no text {other:?}"),
+        other => panic!("unknown text {other:?}"),
     };
     let mut text = head;
     while text.len() < size {

@@ -1,19 +1,20 @@
-//! How well search finds, and how fast, against SQLite's FTS5 in the same run. The results are
-//! in `docs/decisions/0032-bm25-for-short-texts.md`.
+//! Quality and speed of search, compared with SQLite's FTS5 in the same run. The results are in
+//! `docs/decisions/0032-bm25-for-short-texts.md`.
 //!
 //! ```text
 //! cargo run --release --example retrieval -- FOLDER…
 //! ```
 //!
-//! A folder holds JSON lines. A line of `kind` `entry` has `id`, `store`, `text`, and may have `speaker`, `time`, `title` and
-//! `aliases`; one of `kind` `query` has `store`, `query`, `category`, and in `gold` groups of ids, each a piece of evidence.
+//! A folder contains files of JSON lines. A line of `kind` `entry` has `id`, `store` and `text`, and optionally
+//! `speaker`, `time`, `title` and `aliases`. A line of `kind` `query` has `store`, `query`, `category` and `gold`:
+//! groups of entry IDs, each group a piece of evidence.
 
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "it prints what it measured; what is wrong with the data ends it"
+    reason = "it prints its measurements and stops on invalid data"
 )]
 
 #[path = "../src/search/stop_words.rs"]
@@ -27,11 +28,11 @@ use corkboard::{AgentMemory, Corkboard, EntryMetadata, Result};
 use rusqlite::Connection;
 use serde::Deserialize;
 
-/// How many hits are looked at.
+/// Number of hits to examine.
 const DEPTH: usize = 20;
-/// How many entries the timed memory has.
+/// Number of entries in the timed memory.
 const TIMED_ENTRIES: usize = 10_000;
-/// How many writes are timed, each followed by a search.
+/// Number of timed writes, each followed by a search.
 const TIMED_WRITES: usize = 500;
 
 #[derive(Deserialize)]
@@ -75,8 +76,10 @@ async fn main() -> Result<()> {
     let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let mut datasets = Vec::new();
     for folder in &folders {
-        let mut files: Vec<PathBuf> =
-            std::fs::read_dir(folder).expect("a folder").map(|file| file.unwrap().path()).collect();
+        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+            .expect("the argument should be a readable folder")
+            .map(|file| file.unwrap().path())
+            .collect();
         files.sort();
         datasets.extend(files.iter().filter(|file| file.extension().is_some_and(|end| end == "jsonl")).map(read));
     }
@@ -109,11 +112,11 @@ async fn main() -> Result<()> {
 }
 
 fn read(path: &PathBuf) -> Dataset {
-    let text = std::fs::read_to_string(path).expect("a file");
+    let text = std::fs::read_to_string(path).expect("the file should be readable");
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut dataset = Dataset { name, entries: Vec::new(), queries: Vec::new() };
     for line in text.lines().filter(|line| !line.is_empty()) {
-        match serde_json::from_str(line).expect("a line of a dataset") {
+        match serde_json::from_str(line).expect("each line should be an entry or a query") {
             Line::Dataset {} => {}
             Line::Entry(entry) => dataset.entries.push(entry),
             Line::Query(query) => dataset.queries.push(query),
@@ -126,7 +129,10 @@ async fn write(agent: &AgentMemory, key: &str, entry: &Entry) -> Result<()> {
     let metadata = EntryMetadata {
         author: entry.speaker.clone(),
         session: entry.session.map(|session| session.to_string()),
-        at: entry.time.as_ref().map(|time| format!("{time}:00Z").parse().expect("a time")),
+        at: entry
+            .time
+            .as_ref()
+            .map(|time| format!("{time}:00Z").parse().expect("`time` should be a time without seconds")),
         ..EntryMetadata::default()
     };
     let memory = agent.working();
@@ -141,7 +147,7 @@ async fn write(agent: &AgentMemory, key: &str, entry: &Entry) -> Result<()> {
 }
 
 impl Query {
-    /// Adversarial queries ask for what is not there, and some have lost their evidence.
+    /// Adversarial queries ask for information that is missing, and some queries have lost their evidence.
     fn is_scored(&self) -> bool {
         self.category.as_deref() != Some("adversarial") && !self.gold.is_empty()
     }
@@ -172,7 +178,7 @@ impl Scores {
     }
 }
 
-/// The yardstick: FTS5 with the Porter stemmer, the query's words OR-ed, the same stop words.
+/// The baseline: FTS5 with the Porter stemmer, the same stop words, and the query's words joined by OR.
 struct Fts {
     connection: Connection,
 }
@@ -219,7 +225,7 @@ impl Fts {
     }
 }
 
-/// Searches one memory of many entries, and searches after every write.
+/// Times searches in one memory of many entries, and a search after every write.
 async fn time(datasets: &[Dataset]) -> Result<()> {
     let entries: Vec<&Entry> = datasets.iter().flat_map(|dataset| &dataset.entries).collect();
     let queries: Vec<&str> = datasets.iter().flat_map(|set| set.queries.iter().map(|query| &*query.query)).collect();
@@ -268,7 +274,7 @@ async fn time(datasets: &[Dataset]) -> Result<()> {
     let started = Instant::now();
     for (index, (entry, query)) in writes() {
         let id = format!("{}", index * 7 % TIMED_ENTRIES);
-        // FTS5 finds a row by its number; ids are numbered from 1 here.
+        // FTS5 identifies rows by number; the IDs here are numbered from 1.
         let rowid = (index * 7 % TIMED_ENTRIES + 1) as i64;
         fts.connection.prepare_cached("DELETE FROM entries WHERE rowid = ?1").unwrap().execute([rowid]).unwrap();
         let mut insert =
@@ -286,7 +292,7 @@ fn compare(what: &str, ours: Duration, theirs: Duration, times: usize) {
     println!("{what:<20} corkboard {:>9.0} µs, fts5 {:>9.0} µs: {ratio:.2}×", micros(ours), micros(theirs));
 }
 
-/// What the system says that this process takes.
+/// Resident memory of this process according to the system.
 fn process_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);

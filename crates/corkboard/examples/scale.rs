@@ -1,19 +1,19 @@
-//! What one node holds: fills a store with agents, then reads them cold and warm. `docs/scaling.md` says what came out.
+//! Capacity of one node: fills a store with agents, then reads them cold and warm. Results are in `docs/scaling.md`.
 //!
 //! ```text
 //! cargo run --release --all-features --example scale -- sqlite:/tmp/scale.db 100000
 //! ```
 
-#![allow(clippy::print_stdout, reason = "it prints what it measured")]
+#![allow(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::time::{Duration, Instant};
 
 use corkboard::{Corkboard, Options, Result};
 use futures_util::{StreamExt, stream};
 
-/// Callers at once: what a busy server has.
+/// Concurrent callers, as on a busy server.
 const CALLERS: usize = 64;
-/// Agents that are read again.
+/// Number of agents to read again.
 const SAMPLE: usize = 2000;
 
 #[tokio::main]
@@ -61,7 +61,7 @@ async fn main() -> Result<()> {
         for index in &sample {
             let started = Instant::now();
             let found: Option<String> = corkboard.agent(&name(*index))?.working().get("entry-3").await?;
-            assert!(found.is_some(), "agent {index} is not there");
+            assert!(found.is_some(), "agent {index} was not found");
             times.push(started.elapsed());
         }
         times.sort();

@@ -1,7 +1,7 @@
-//! A tour: an agent's memory, a board with those who work on it, and what the next board learns from it. `make tour` runs it;
-//! read it from top to bottom beside its output.
+//! A tour: an agent's memory, a board with its workers, and what the next board learns from it. `make tour` runs it.
+//! Read it from top to bottom beside its output.
 
-#![allow(clippy::print_stdout, reason = "it shows what it does")]
+#![allow(clippy::print_stdout, reason = "it prints its results")]
 
 use std::time::Instant;
 
@@ -22,13 +22,13 @@ struct Plan {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // Everything lives in one SQLite file. A second process may open it at the same time; try `cork --store …` on it.
+    // Everything is in one SQLite file. A second process can open it at the same time; try `cork --store …` on it.
     let folder = std::env::temp_dir().join(format!("corkboard-tour-{}", std::process::id()));
     let url = format!("sqlite:{}", folder.join("corkboard.db").display());
     let corkboard = Corkboard::open(&url).await?;
     println!("opened {url}\n");
 
-    // An agent's memory is its own. Values are anything that serialises; they are durable when the call returns.
+    // Each agent has a private memory. A value can be of any type that serializes. It is durable when the call returns.
     let ada = corkboard.agent("ada")?;
     let memory = ada.working();
     let started = Instant::now();
@@ -46,10 +46,10 @@ async fn main() -> Result<()> {
     task.set("branch", "feature/login").await?;
     println!("\nin the scope:  user_name = {:?}", task.get::<String>("user_name").await?);
     println!("in the root:   user_name = {:?}", memory.get::<String>("user_name").await?);
-    println!("entries merged into the root, which keeps what it had: {}", task.merge_to_parent(false).await?);
+    println!("entries merged into the root without overwriting: {}", task.merge_to_parent(false).await?);
     task.dispose().await?;
 
-    // Nobody overwrites anybody unseen: a stale writer is told what is there.
+    // Optimistic locking: a write based on an old version is refused, and the refusal contains the current value.
     let read = memory.get_entry("user_name").await?.map_or(0, |entry| entry.version);
     memory.set("user_name", "Rear Admiral Hopper").await?;
     match memory.set("user_name", "G.").if_version(read).await {
@@ -57,7 +57,7 @@ async fn main() -> Result<()> {
         other => println!("\nunexpected: {other:?}"),
     }
 
-    // A hundred tasks count at once; the atomic update loses none.
+    // A hundred tasks increment a counter at once. The update is atomic, so no increment is lost.
     let started = Instant::now();
     let tasks: Vec<_> = (0..100)
         .map(|_| {
@@ -76,7 +76,7 @@ async fn main() -> Result<()> {
         started.elapsed()
     );
 
-    // The memory is a log. A watcher reads it from any revision on, and then waits for what comes.
+    // The memory is a log. A watcher reads it from any revision, then waits for new ones.
     let rev = ada.rev().await?;
     let mut watch = ada.watch(rev - 2).await?;
     for _ in 0..2 {
@@ -85,7 +85,7 @@ async fn main() -> Result<()> {
         }
     }
 
-    // A snapshot brings everything back.
+    // Restoring a snapshot brings everything back.
     let snapshot = ada.snapshot().await?;
     ada.clear(Default::default()).await?;
     println!("\ncleared; entries left: {}", memory.len().await?);
@@ -97,12 +97,12 @@ async fn main() -> Result<()> {
         stats.total_entries_working, stats.total_notes, stats.storage_bytes_used, stats.rev
     );
 
-    // What a model sees: tools to call, and a prompt that fits its budget. This is the call that a model would make.
+    // What a model gets: tools to call, and a prompt that fits its budget. A model would make this call:
     let tools = ToolRegistry::new(&corkboard);
     let handoff = json!({"content": "Login routes half done; next: their tests"});
     let said = tools.call("write_session_handoff", handoff, &ToolContext::agent("ada")).await;
     println!("\n{}", said.map_or_else(|error| error.to_string(), |output| output.text));
-    // And what it keeps of its task, in its own words.
+    // The notebook: what the model keeps about its task, in its own words.
     let block = "CURRENT_PROGRESS:\n  In Progress:\n    - tests of the login routes\n\
                  KEY_LEARNINGS:\n  ADD:\n    - because it cost an hour: cookies need SameSite=Lax here\n";
     ada.notebook("main")?.apply(block).await?;
@@ -112,7 +112,7 @@ async fn main() -> Result<()> {
     together(&corkboard).await?;
 
     corkboard.close().await?;
-    // What was acknowledged is there when the file is opened again.
+    // All acknowledged changes are there when the file is opened again.
     let corkboard = Corkboard::open(&url).await?;
     println!("\nreopened: visits = {:?}", corkboard.agent("ada")?.working().get::<u32>("visits").await?);
     corkboard.close().await?;
@@ -120,9 +120,9 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// A board: tasks, a decision that waits for a person, a nudge; and what it taught goes on to the next.
+/// A board: tasks, a decision that waits for a person, a nudge. The next board uses what this one taught.
 async fn together(corkboard: &Corkboard) -> Result<()> {
-    // A memory core is what everybody knows, for longer than a board lasts. A task pattern says what is usually done.
+    // A memory core holds shared knowledge and outlives boards. A task pattern lists the usual tasks of a kind of work.
     let rules = corkboard.core("house-rules")?;
     rules.add("Every login route has a test").await?;
     let steps = "Adding a login\n1. Choose a hash\n2. Write the login route ~30m";
@@ -138,14 +138,14 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
     let board = made.board;
     println!("\n\na board, which drew {} from its core and began with {} tasks", listed(&made.drawn), made.tasks.len());
 
-    // Workers claim what is ready: nobody gets what another has.
+    // Workers claim ready tasks. A task has at most one holder.
     let worker = |name: &str| Actor::new(name, ActorKind::Agent, Role::Worker);
     let (ada, lin) = (board.acting_as(worker("ada")), board.acting_as(worker("lin")));
     let lease = std::time::Duration::from_secs(60);
     let Some(claimed) = ada.claim_task(None, lease).await? else { return Ok(()) };
     println!("ada has {}; for lin there is {:?}", claimed.task, lin.claim_task(None, lease).await?.map(|it| it.task));
 
-    // A decision may wait for a person. What waits for it is not done before.
+    // A decision can wait for a person's approval. A task that depends on it cannot be completed before.
     let decision = NewDecision {
         question: "Which hash?".into(),
         choice: "argon2id".into(),
@@ -174,7 +174,8 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
         println!("  {} {} ({})", task.id, task.title, task.status);
     }
 
-    // What a board taught is found by rule; somebody decides what is kept. The next board begins with it.
+    // Corkboard finds a board's learnings by rules, and a person decides which to keep. The next board starts with
+    // them.
     board.complete(None, Unfinished::Cancel).await?;
     for learning in board.extract_learning_candidates().await? {
         println!("learned, score {:.2}: {}", learning.score, learning.content.replace('\n', " "));

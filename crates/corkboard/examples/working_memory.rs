@@ -1,7 +1,7 @@
-//! The listings of the working memory's specification, in its order: what an orchestrator, a worker and a person call, and
-//! what becomes of what was learned. `cargo run --package corkboard --example working_memory`.
+//! The listings of the working memory specification, in its order: the calls of an orchestrator, a worker and a person,
+//! and the promotion of learnings. `cargo run --package corkboard --example working_memory`.
 
-#![allow(clippy::print_stdout, reason = "it shows what it does")]
+#![allow(clippy::print_stdout, reason = "it prints its results")]
 
 use corkboard::boards::{
     ArtifactType, DiscoveryType, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority,
@@ -9,20 +9,20 @@ use corkboard::boards::{
 };
 use corkboard::{Actor, ActorKind, AgentId, Corkboard, Limits, Result, Role};
 
-/// Somebody who works on the board.
+/// Someone who works on the board.
 fn actor(name: &str, kind: ActorKind, role: Role) -> Actor {
     Actor::new(name, kind, role)
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // `memory:` for once; `file:.working-memory`, `sqlite:…`, `redis://…` and `postgres://…` persist.
+    // `memory:` persists nothing; `file:.working-memory`, `sqlite:…`, `redis://…` and `postgres://…` do.
     let corkboard = Corkboard::open("memory:").await?;
     corkboard.core("auth-jwt")?.add("Refresh tokens are stored hashed").await?;
 
     // # Orchestrator operations
 
-    // Create working memory for a task set. The best that the cores know about the goal belongs to it.
+    // Create working memory for a task set. The board draws the entries of its cores that fit its goal best.
     let orchestrator = actor("conductor", ActorKind::Agent, Role::Orchestrator);
     let board = corkboard
         .create_board(NewBoard {
@@ -59,8 +59,7 @@ async fn main() -> Result<()> {
     let context = worker.context_for_task(task_id, None).await?;
     println!("\nthe worker is told, in {} tokens:\n{}", context.tokens, context.text);
 
-    // Worker reports progress. Programs that live longer than a call say `work_on` instead: it holds on to the task, with
-    // heartbeats, for as long as they live.
+    // Worker reports progress. Long-lived programs call `work_on` instead, which keeps the task with heartbeats.
     worker.update_task_status(task_id, TaskStatus::InProgress, None, None).await?;
 
     // Worker records a decision.

@@ -1,8 +1,9 @@
-//! Authority: random commands and images, many of them forged, by actors of every kind and role. A model keeps who gave what.
-//! After every step, no board, memory core or agent memory shows more trust, approval or authorship than was given.
+//! Authority: random commands and images, many of them forged, by actors of every kind and role. A model records who
+//! gave which trust, approval and authorship. After every step, no board, memory core or agent memory shows more than
+//! was given.
 //!
-//! All commands pass the wire, as if they came from another machine. The seed is fixed, unless `PROPTEST_CASES` asks for more
-//! histories than the few that keep the suite quick.
+//! All commands cross the wire format, as if they came from another machine. The seed is fixed, unless `PROPTEST_CASES`
+//! asks for more than the few histories that keep the suite fast.
 
 mod boards;
 mod cores;
@@ -39,9 +40,9 @@ proptest! {
     }
 }
 
-/// What the histories must contain for the properties above to say anything.
+/// The histories must contain enough of each kind for the properties above to mean something.
 #[test]
-fn the_histories_reach_what_they_are_meant_to() {
+fn the_histories_cover_every_kind_of_event() {
     let mut runner = TestRunner::deterministic();
     let (mut boards, mut cores, mut memories) = Default::default();
     for _ in 0..100 {
@@ -54,12 +55,12 @@ fn the_histories_reach_what_they_are_meant_to() {
     }
 }
 
-/// How often something happened in a history.
+/// Counts of events in a history.
 #[derive(Default)]
 struct Reached {
-    /// An image was taken over as it was.
+    /// An image was accepted unchanged.
     admitted: u32,
-    /// An image lost something.
+    /// An image lost some claims.
     limited: u32,
     /// A command was refused.
     refused: u32,
@@ -111,7 +112,8 @@ fn is_person(actor: &Actor) -> bool {
     actor.kind == ActorKind::Human
 }
 
-/// Sends a command as a client does, and decides it as a server does. `complete` adds what the server reads itself.
+/// Sends a command as a client does, and decides it as a server does. `complete` adds the parts that the server reads
+/// itself.
 fn send<S: Space>(
     live: &mut Revisioned<S>,
     space: Option<&SpaceId>,

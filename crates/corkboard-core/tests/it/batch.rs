@@ -1,4 +1,4 @@
-//! Several changes in one revision, and what forgetting makes of entries that were renamed.
+//! Several changes in one revision, and forgetting entries that were renamed.
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, EntryChange, Forget, Separator};
 use corkboard_core::{EntryMetadata, LimitName, Limits, Refusal, Request, RequestOutcome, Revisioned, ScopeId, Space};
@@ -49,7 +49,7 @@ fn one_refused_change_refuses_all() {
 }
 
 #[test]
-fn an_entry_is_renamed_with_all_that_is_known_about_it() {
+fn an_entry_is_renamed_with_its_metadata() {
     let mut memory = Memory::new(Limits::default());
     let metadata = EntryMetadata {
         importance: Some(0.75),
@@ -85,7 +85,7 @@ fn nothing_is_renamed_over_another_entry_nor_over_itself() {
 }
 
 #[test]
-fn a_condition_speaks_of_the_entry_as_the_changes_before_left_it() {
+fn a_condition_refers_to_the_entry_after_the_previous_changes() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set(ROOT, "a", "1"));
     let put_at = |name: &str, version| EntryChange::Set {
@@ -117,19 +117,19 @@ fn limits_hold_for_the_whole_and_not_on_the_way() {
 }
 
 #[test]
-fn what_a_batch_writes_is_held_to_the_size_of_a_state() {
+fn a_batch_must_fit_the_maximum_size_of_a_state() {
     let mut memory = Memory::new(Limits { state_bytes: 10, ..Limits::default() });
     memory.tell(set(ROOT, "a", "12345"));
     let refusal = Refusal::Limit { limit: LimitName::StateBytes, used: 12, allowed: 10 };
     assert_eq!(memory.send(batch([put("a", "54321"), put("a", "12345")])), Err(refusal));
-    // What is there may be renamed, even over a limit that was lowered.
+    // Renaming existing entries is allowed even over a lowered limit.
     memory.limits.state_bytes = 2;
     memory.tell(batch([rename("a", "b")]));
     assert_eq!(memory.value(ROOT, "b"), Some("12345"));
 }
 
 #[test]
-fn a_batch_without_effect_leaves_no_revision_and_one_with_a_name_is_answered_again() {
+fn a_batch_without_effect_writes_no_revision_and_one_with_a_key_is_answered_again() {
     let mut memory = Memory::new(Limits::default());
     let nothing = memory.send(batch([remove("a")])).unwrap();
     assert_eq!(nothing, RequestOutcome::Unchanged { reply: AgentReply::Done, rev: 0 });
@@ -153,7 +153,7 @@ fn a_renamed_entry_is_forgotten_under_every_key_it_had() {
         memory.tell(batch([rename("a", "b"), append("b", " secret")]));
         memory.tell(append_to("b", " secret"));
         memory.tell(batch([rename("b", "c")]));
-        // Another entry takes the first one's name; it has nothing to do with it.
+        // An unrelated entry takes the first one's key.
         memory.tell(set(ROOT, "a", "\"kept\""));
         memory.tell(append_to("a", " as it is"));
         let kept = (forgotten != "a").then_some("\"kept as it is\"");
@@ -166,7 +166,7 @@ fn a_renamed_entry_is_forgotten_under_every_key_it_had() {
 }
 
 #[test]
-fn where_the_log_begins_amid_a_history_the_renaming_tells_the_earlier_key() {
+fn in_a_trimmed_log_the_rename_event_names_the_earlier_key() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set(ROOT, "a", "\"secret\""));
     memory.tell(append_to("a", " secret"));
@@ -180,7 +180,7 @@ fn where_the_log_begins_amid_a_history_the_renaming_tells_the_earlier_key() {
 }
 
 #[test]
-fn a_copy_that_a_merge_made_under_another_key_is_an_entry_of_its_own() {
+fn a_merged_copy_under_another_key_is_a_separate_entry() {
     let mut memory = Memory::new(Limits::default());
     let task = memory.create_scope("task", ROOT);
     memory.tell(set(task, "a", "\"secret\""));
@@ -193,7 +193,7 @@ fn a_copy_that_a_merge_made_under_another_key_is_an_entry_of_its_own() {
     assert!(!log_text(&memory).contains("secret"));
 }
 
-/// As the engine does it: learn, remove, take out.
+/// Like the engine: find what to forget, remove it, redact the log.
 fn forget(memory: &mut Memory, name: &str) {
     let mut what = Forget::entry(key(name));
     let mut survey = memory.clone();

@@ -1,4 +1,4 @@
-//! A or B: branches wait for the choice, losers are cancelled with it, joins below still run.
+//! Choices between branches: branches wait for the choice, the branches not taken are cancelled, joins below still run.
 
 use crate::board_support::*;
 use corkboard_core::Refusal;
@@ -14,7 +14,7 @@ fn with_rule(rule: TriggerRule, task: NewTask) -> NewTask {
     NewTask { trigger_rule: rule, ..task }
 }
 
-/// Two branches of two tasks each, T-1 T-2 and T-3 T-4, and a join below both, T-5.
+/// Two branches of two tasks each, T-1 T-2 and T-3 T-4, and T-5, which joins both.
 fn two_branches() -> Desk {
     let mut desk = Desk::new();
     let tasks = vec![
@@ -60,7 +60,7 @@ fn answer_8_choosing_cancels_the_losers_below_and_the_join_still_runs() {
 }
 
 #[test]
-fn answer_8_every_rule_decides_whether_what_hangs_on_a_branch_and_on_something_else_runs() {
+fn answer_8_the_rule_of_a_task_below_a_branch_and_another_task_decides() {
     use TriggerRule::*;
     let expected = [
         (AllSuccess, TaskStatus::Cancelled),
@@ -77,12 +77,12 @@ fn answer_8_every_rule_decides_whether_what_hangs_on_a_branch_and_on_something_e
         let only = desk.add(with_rule(rule, after("below the loser alone", &[id(2)])));
         desk.choose(CHOICE, "B");
         assert_eq!(desk.status(both), status, "{rule:?}");
-        assert_eq!(desk.cancelled(only), NOT_TAKEN, "{rule:?}: nothing else is a reason to run it");
+        assert_eq!(desk.cancelled(only), NOT_TAKEN, "{rule:?}: without another dependency, it is cancelled");
     }
 }
 
 #[test]
-fn a_loser_that_hangs_on_the_winner_is_cancelled_all_the_same() {
+fn a_losing_branch_that_depends_on_the_winner_is_cancelled() {
     let mut desk = Desk::new();
     let first = desk.add(NewTask::new("quick way"));
     let second = desk.add(after("thorough way, on top of the quick one", &[first]));
@@ -90,12 +90,16 @@ fn a_loser_that_hangs_on_the_winner_is_cancelled_all_the_same() {
     let outside = desk.add(NewTask::new("on no branch"));
     let both = desk.add(after("below the thorough way and that", &[second, outside]));
     let choice = desk.add_choice(&[("quick", &[first]), ("thorough", &[second])]);
-    assert_eq!(desk.choose(choice, "quick"), [second, both, below], "what leads through a loser is no join");
+    assert_eq!(
+        desk.choose(choice, "quick"),
+        [second, both, below],
+        "a task that depends on a losing branch is not a join"
+    );
     assert_eq!(desk.ready(), [first, outside]);
 }
 
 #[test]
-fn a_loser_does_not_come_back_when_what_it_waited_for_is_retried() {
+fn a_losing_branch_stays_cancelled_when_its_dependency_is_retried() {
     let mut desk = Desk::new();
     let base = desk.add(NewTask::new("base"));
     let (one, two) = (desk.add(after("one", &[base])), desk.add(after("two", &[base])));
@@ -112,20 +116,20 @@ fn a_loser_does_not_come_back_when_what_it_waited_for_is_retried() {
 }
 
 #[test]
-fn a_loser_that_had_failed_is_not_done_when_it_is_retried() {
+fn a_failed_task_of_a_losing_branch_is_not_retried() {
     let mut desk = two_branches();
     desk.tell(assign(id(1), "ann"));
     desk.ask(&worker("ann"), fail_task(id(1), None)).unwrap();
     assert_eq!(desk.cancelled(id(5)), Some((CancelCause::UpstreamFailed, Some(id(1)))));
     desk.choose(CHOICE, "B");
     assert_eq!((desk.status(id(1)), desk.cancelled(id(2))), (TaskStatus::Failed, NOT_TAKEN));
-    assert_eq!(desk.status(id(5)), TaskStatus::Pending, "the join has another way");
+    assert_eq!(desk.status(id(5)), TaskStatus::Pending, "the join can still run through the other branch");
     assert_eq!(tasks_of(&desk.tell(BoardCommand::RetryFailed)), []);
     assert_eq!(desk.cancelled(id(1)), NOT_TAKEN);
 }
 
 #[test]
-fn a_join_that_a_failure_on_the_losing_branch_had_cancelled_runs_after_all() {
+fn a_join_cancelled_by_a_failure_on_the_losing_branch_runs() {
     let mut desk = Desk::new();
     let trouble = desk.add(NewTask::new("needed for one way"));
     let one = desk.add(after("one", &[trouble]));
@@ -150,7 +154,7 @@ fn a_choice_inside_a_branch_waits_for_its_own_decision() {
     assert_eq!(desk.ready(), ids(&[2]));
     assert_eq!(desk.choose(nested, "other"), [inner]);
     assert_eq!(desk.ready(), [id(2), other]);
-    // On a branch not taken, the inner choice can still be made, and nothing comes of it.
+    // A choice inside a branch not taken can still be made, without effect.
     let mut desk = two_branches();
     let (inner, other) = (desk.add(after("inner", &[id(1)])), desk.add(after("other", &[id(1)])));
     let nested = desk.add_choice(&[("inner", &[inner]), ("other", &[other])]);
@@ -160,7 +164,7 @@ fn a_choice_inside_a_branch_waits_for_its_own_decision() {
 }
 
 #[test]
-fn a_choice_is_made_once_and_for_a_branch_that_it_has() {
+fn a_choice_is_made_once_and_for_an_existing_branch() {
     let mut desk = two_branches();
     let choose = |choice, option: &str| BoardCommand::Choose { choice, option: option.into(), rationale: None };
     let options = vec!["A".into(), "B".into()];
@@ -171,7 +175,7 @@ fn a_choice_is_made_once_and_for_a_branch_that_it_has() {
 }
 
 #[test]
-fn a_choice_that_is_none_is_refused_with_its_batch() {
+fn an_invalid_choice_is_refused_with_its_batch() {
     let mut desk = two_branches();
     desk.add_all(vec![NewTask::new("six"), NewTask::new("seven")]);
     desk.claim(&worker("ann"), id(7));

@@ -1,4 +1,4 @@
-//! A board made from another: what it begins with, and that nothing from outside breaks it.
+//! Forks: the state that a copy of a board starts with, and the checks on images from outside.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use corkboard_core::board::{
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, ActorKind, LimitName, Limits, Refusal, Role};
 
-/// A board with something of everything.
+/// A board with content of every kind.
 fn rich() -> Desk {
     let mut desk = Desk::new();
     desk.add_all(vec![
@@ -69,26 +69,26 @@ fn a_copy_is_active_and_nobody_holds_anything_on_it() {
     assert!(copy.state().orchestrator().is_none());
     assert!(copy.state().tasks().all(|task| task.claim.is_none() && task.version == 1));
     assert_eq!(copy.ready(), ids(&[2, 7]));
-    // Both go on, each by itself.
+    // Source and copy continue independently.
     let claimed = copy.claim(&worker("bob"), id(2));
-    assert_eq!((claimed.epoch, claimed.attempt), (2, 2), "a claim on the source is none on the copy");
+    assert_eq!((claimed.epoch, claimed.attempt), (2, 2), "a claim on the source should not count on the copy");
     assert!(matches!(copy.refused_to(&worker("bob"), heartbeat(id(2), Some(1))), Refusal::Fenced { .. }));
     source.ask(&worker("bob"), heartbeat(id(2), Some(1))).unwrap();
     copy.tell(review(id(3), ReviewStatus::Approved));
     let ann = copy.state().contributions().next().unwrap();
-    assert_eq!((&*ann.agent, ann.first_rev), ("ann", 1), "its part of this log begins with the copy");
+    assert_eq!((&*ann.agent, ann.first_rev), ("ann", 1), "a contributor's revisions should start with the copy");
     assert_eq!(ann.tasks_completed.iter().copied().collect::<Vec<_>>(), ids(&[1, 3]));
 }
 
 #[test]
-fn a_copy_of_a_board_that_ended_goes_on_where_it_was() {
+fn a_copy_of_an_ended_board_continues_its_work() {
     let mut source = rich();
     source.tell(BoardCommand::Complete { reason: Some("enough".into()), unfinished: Unfinished::Cancel });
     let mut copy = Desk::empty(Limits::default());
     copy.tell(fork(image(&source)));
     let info = copy.state().info().unwrap();
     assert_eq!((info.status, info.outcome, info.ended_at, &info.reason), (BoardStatus::Active, None, None, &None));
-    assert_eq!(copy.ready(), ids(&[2, 3, 6, 7, 9]), "what was cancelled only because it ended is to be done");
+    assert_eq!(copy.ready(), ids(&[2, 3, 6, 7, 9]), "tasks cancelled by the end of the source should be pending");
     assert_eq!(copy.cancelled(id(8)), Some((CancelCause::BranchNotTaken, None)));
     assert_eq!(copy.cancelled(id(5)), Some((CancelCause::UpstreamFailed, Some(id(4)))));
 }
@@ -111,7 +111,7 @@ fn a_copy_is_made_once_and_of_a_board() {
     assert_eq!(few.refused(fork(image(&source))), Refusal::Limit { limit, used: 9, allowed: 8 });
 }
 
-/// Changes one thing in an image.
+/// Invalidates one field of an image.
 type Harm = fn(&mut BoardImage);
 
 fn task(image: &mut BoardImage, at: u64) -> &mut Task {
@@ -172,7 +172,7 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| task(it, 1).depends_on = ids(&[2]).into(),
         |it| task(it, 1).depends_on = ids(&[99]).into(),
         |it| task(it, 2).depends_on = ids(&[1, 1]).into(),
-        // Tasks that are in no state.
+        // Tasks in an invalid state.
         |it| task(it, 1).title = "".into(),
         |it| task(it, 1).description = "x".repeat(100_000).into(),
         |it| task(it, 4).failure = Some("x".repeat(100_000).into()),
@@ -216,7 +216,7 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| artifact(it, 1).checksum = Some("no".into()),
         |it| artifact(it, 1).content = Some("x".repeat(100_000).into()),
         |it| artifact(it, 1).task = Some(id(99)),
-        // Who did what.
+        // Contributions.
         |it| contribution(it).agent = "bob".into(),
         |it| _ = contribution(it).tasks_completed.insert(id(4)),
         |it| _ = contribution(it).decisions_made.insert(DecisionId(9)),
@@ -231,15 +231,15 @@ fn an_image_that_contradicts_itself_is_refused() {
     for (place, harm) in harms.iter().enumerate() {
         let mut image = whole.clone();
         harm(&mut image);
-        assert_ne!(image, whole, "harm {place} is none");
+        assert_ne!(image, whole, "harm {place} changes nothing");
         let mut copy = Desk::empty(Limits::default());
         let refusal = copy.ask(&human(), fork(image));
-        assert!(refusal.is_err(), "harm {place} was taken: {refusal:?}");
+        assert!(refusal.is_err(), "harm {place} was accepted: {refusal:?}");
     }
 }
 
 #[test]
-fn an_image_may_have_what_a_copy_does_not_keep() {
+fn an_image_may_contain_fields_that_a_copy_drops() {
     let mut image = image(&rich());
     let lease = Lease { holder: agent("eve"), epoch: u64::MAX, deadline: at(1), lease_ms: u64::MAX };
     task(&mut image, 2).claim = Some(lease.clone());
@@ -251,7 +251,7 @@ fn an_image_may_have_what_a_copy_does_not_keep() {
     assert_eq!(copy.claim(&worker("bob"), id(2)).epoch, 2);
     copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     assert_eq!(copy.state().orchestrator().unwrap().epoch, 2);
-    // A task that says it waits for what can never be is cancelled with the copy.
+    // A pending task whose condition has become impossible is cancelled in the copy.
     let mut lost = BoardImage::from(rich().state().clone());
     let upstream = task(&mut lost, 5);
     (upstream.status, upstream.cancellation) = (TaskStatus::Pending, None);
@@ -260,7 +260,7 @@ fn an_image_may_have_what_a_copy_does_not_keep() {
     assert_eq!(copy.cancelled(id(5)), Some((CancelCause::UpstreamFailed, Some(id(4)))));
 }
 
-/// A board with what only a person can give: trust, an approval, a rejection.
+/// A board with verdicts that only a person can give: trust, an approval, a rejection.
 fn judged() -> Desk {
     let mut desk = Desk::new();
     desk.add_all(vec![member("one", &[]), member("two", &[])]);
@@ -294,7 +294,7 @@ fn trusts(desk: &Desk) -> Vec<Trust> {
 }
 
 #[test]
-fn a_copy_shows_no_approval_and_no_trust_that_its_maker_could_not_give() {
+fn a_copy_shows_no_approval_or_trust_that_its_creator_could_not_give() {
     use ActorKind::*;
     let source = judged();
     let copy = |kind, role| {
@@ -317,11 +317,11 @@ fn a_copy_shows_no_approval_and_no_trust_that_its_maker_could_not_give() {
         let mut copy = copy(kind, Role::Orchestrator);
         assert_eq!((verdicts(&copy), trusts(&copy)), (vec![None; 3], vec![trust; 6]), "{kind:?}");
         assert_eq!(copy.state().approvals().count(), 0);
-        // What was approved waits again, and what was rejected does not hold either.
+        // In the copy, approved decisions wait again, and rejected decisions still do not hold.
         assert!(copy.state().decisions().all(|decision| decision.is_undecided() && !decision.holds()));
         let boss = Actor::new("eve", kind, Role::Orchestrator);
         assert!(matches!(copy.refused_to(&boss, claim(id(2))), Refusal::NotReady { .. }));
-        // A copy of the copy is one as well, and a person can approve what waits there.
+        // A copy of the copy works, too, and a person can approve its waiting decisions.
         let mut again = Desk::empty(Limits::default());
         again.tell(fork(image(&copy)));
         for decision in 1..=3 {
@@ -332,9 +332,10 @@ fn a_copy_shows_no_approval_and_no_trust_that_its_maker_could_not_give() {
     }
 }
 
-/// A copy keeps reviews, chosen branches and refused learnings, so those who make it must be able to give these.
+/// A copy keeps reviews, chosen branches and rejected learnings. So a role that may create boards must be allowed to
+/// give all of these.
 #[test]
-fn makers_of_boards_may_give_every_verdict_that_a_copy_keeps() {
+fn roles_that_create_boards_may_give_every_verdict_that_a_copy_keeps() {
     for role in Role::ALL.into_iter().filter(|role| BoardAction::Create.is_allowed_to(*role)) {
         for action in [BoardAction::Review, BoardAction::Choose, BoardAction::Promote, BoardAction::Supersede] {
             assert!(action.is_allowed_to(role), "{action:?} by {role}");

@@ -1,4 +1,4 @@
-//! Dependencies: cycles are refused with the way round, batches are checked whole, and large graphs are no burden.
+//! Dependencies: a cycle is refused with its path, a batch is checked as a whole, and large graphs stay fast.
 
 use crate::board_support::*;
 use corkboard_core::board::{BoardCommand, BoardEvent, BoardReply, NewTask, TaskId, TaskRef, TaskStatus, TriggerRule};
@@ -8,7 +8,7 @@ fn depend(task: TaskId, on: TaskId) -> BoardCommand {
     BoardCommand::AddDependency { task, on }
 }
 
-/// The way round that is told.
+/// The cycle in a refusal.
 fn path(refusal: Refusal) -> Vec<String> {
     match refusal {
         Refusal::Cycle { path } => path.iter().map(TaskRef::to_string).collect(),
@@ -16,7 +16,7 @@ fn path(refusal: Refusal) -> Vec<String> {
     }
 }
 
-/// A chain in which each depends on the one before it.
+/// A chain in which each task depends on the previous one.
 fn chain(length: u64) -> Vec<NewTask> {
     let link = |at: u64| match at {
         0 => member("m0", &[]),
@@ -32,7 +32,7 @@ fn answer_4_a_cycle_is_refused_with_its_path() {
     let refusal = desk.refused(depend(id(1), id(4)));
     assert_eq!(refusal.to_string(), "dependency cycle: T-1 -> T-4 -> T-3 -> T-2 -> T-1");
     assert_eq!(path(refusal), ["T-1", "T-4", "T-3", "T-2", "T-1"]);
-    // The same the other way round: what is added later may be what an older one waits for.
+    // In the other direction: a task can depend on one that is added later.
     let later = desk.add(NewTask::new("later"));
     desk.tell(depend(id(1), later));
     assert_eq!(path(desk.refused(depend(later, id(3)))), ["T-5", "T-3", "T-2", "T-1", "T-5"]);
@@ -62,14 +62,14 @@ fn answer_4_a_batch_is_checked_whole() {
     assert_eq!(desk.refused(add_tasks(twice)), Refusal::DuplicateMember { key: "x".into() });
     let as_id = vec![member("t-7", &[])];
     assert_eq!(desk.refused(add_tasks(as_id)), Refusal::KeyReadsAsId { key: "t-7".into() });
-    // The id that the batch itself would give is not there yet.
+    // The ID that the batch itself would assign does not exist yet.
     let ahead = vec![NewTask::new("first"), after("second", &[id(2)])];
     assert_eq!(desk.refused(add_tasks(ahead)), Refusal::NotOnBoard { what: "task".into(), id: "T-2".into() });
     assert_eq!(desk.live, before);
 }
 
 #[test]
-fn a_batch_may_name_what_comes_later_in_it() {
+fn a_batch_may_refer_to_its_later_tasks() {
     let mut desk = Desk::new();
     let tasks =
         vec![member("last", &["middle", "first", "middle"]), member("middle", &["first"]), member("first", &[])];
@@ -84,12 +84,12 @@ fn a_batch_may_name_what_comes_later_in_it() {
 }
 
 #[test]
-fn a_dependency_is_added_once_and_only_to_what_was_not_begun() {
+fn a_dependency_is_added_once_and_only_to_tasks_not_started() {
     let mut desk = Desk::new();
     desk.add_all(chain(2));
     let rev = desk.rev();
     desk.tell(depend(id(2), id(1)));
-    assert_eq!(desk.rev(), rev, "it was there");
+    assert_eq!(desk.rev(), rev, "adding an existing dependency changes nothing");
     let other = desk.add(NewTask::new("other"));
     desk.claim(&worker("ann"), id(1));
     let refusal = desk.refused(depend(id(1), other));
@@ -106,14 +106,14 @@ fn a_dependency_can_be_removed_and_the_task_becomes_ready() {
     let later = desk.add(NewTask::new("later"));
     desk.tell(depend(id(1), later));
     assert_eq!((desk.ready(), desk.state().edge_count()), (ids(&[4]), 3));
-    // The desk holds views, tallies and edges against a scan after each of these.
+    // After each revision, `Desk` compares views, tallies and edges with a scan.
     assert_eq!(desk.tell(remove(2, 1)), BoardReply::Tasks(ids(&[2])));
     assert_eq!((desk.ready(), desk.state().edge_count()), (ids(&[2, 4]), 2));
     assert_eq!(desk.last_events(), [BoardEvent::DependencyRemoved { task: id(2), depends_on: id(1) }]);
     let rev = desk.rev();
     assert_eq!(desk.tell(remove(2, 1)), BoardReply::Tasks(vec![]));
-    assert_eq!(desk.rev(), rev, "it was not there");
-    // What would have been a way round is none any more, forward edges included.
+    assert_eq!(desk.rev(), rev, "removing a missing dependency changes nothing");
+    // Dependencies that would have closed a cycle are now allowed, including those on later tasks.
     desk.tell(remove(1, 4));
     desk.tell(depend(id(4), id(1)));
     desk.tell(depend(id(1), id(2)));
@@ -126,7 +126,7 @@ fn a_dependency_can_be_removed_and_the_task_becomes_ready() {
 }
 
 #[test]
-fn without_a_failed_dependency_a_task_and_what_depends_on_it_return() {
+fn removing_a_failed_dependency_restores_a_task_and_its_dependents() {
     let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), on: id(on) };
     let mut desk = Desk::new();
     desk.add_all(chain(3));
@@ -135,7 +135,7 @@ fn without_a_failed_dependency_a_task_and_what_depends_on_it_return() {
     assert_eq!((desk.status(id(2)), desk.status(id(3))), (TaskStatus::Cancelled, TaskStatus::Cancelled));
     desk.tell(remove(2, 1));
     assert_eq!((desk.status(id(2)), desk.status(id(3))), (TaskStatus::Pending, TaskStatus::Pending));
-    // Without the failure that it waits for, another can no longer begin.
+    // Without the failure that it needs, this task can no longer start.
     assert_eq!(desk.status(last_chance), TaskStatus::Pending);
     desk.tell(remove(4, 1));
     desk.complete(id(2));
@@ -143,7 +143,7 @@ fn without_a_failed_dependency_a_task_and_what_depends_on_it_return() {
 }
 
 #[test]
-fn a_long_way_round_is_told_whole_and_shown_by_its_ends() {
+fn a_long_cycle_is_reported_whole_and_displayed_by_its_ends() {
     let mut desk = Desk::new();
     desk.limits = Limits { command_bytes: 64 << 20, ..Limits::default() };
     const LENGTH: u64 = 100_000;
@@ -155,12 +155,12 @@ fn a_long_way_round_is_told_whole_and_shown_by_its_ends() {
     assert_eq!((round.len() as u64, &*round[0], &*round[1]), (LENGTH + 1, "m0", "m99999"));
 }
 
-/// A hundred thousand edges, among them those that lead to later tasks, and everything that is done with them ends.
+/// Operations on a hundred thousand edges finish in time, including edges to later tasks.
 #[test]
-fn a_hundred_thousand_edges_are_no_burden() {
+fn a_hundred_thousand_edges_stay_fast() {
     const TASKS: u64 = 50_000;
     let mut desk = Desk::new();
-    // Each waits for the next two: all edges lead to what comes later in the batch.
+    // Each task waits for the next two, so all edges lead to later tasks of the batch.
     let task = |at: u64| {
         let on: Vec<String> = (at + 1..(at + 3).min(TASKS)).map(|at| format!("m{at}")).collect();
         member(&format!("m{at}"), &on.iter().map(|key| &**key).collect::<Vec<_>>())
@@ -168,10 +168,10 @@ fn a_hundred_thousand_edges_are_no_burden() {
     desk.add_all((0..TASKS).map(task).collect());
     assert_eq!(desk.state().edge_count(), 2 * TASKS - 3);
     assert_eq!(desk.ready(), [id(TASKS)]);
-    // Between the two ends there is a way, of all lengths.
+    // Paths of all lengths connect the two ends.
     let round = path(desk.refused(depend(id(TASKS), id(1))));
     assert_eq!((&*round[0], &*round[1], round.last().unwrap().as_str()), ("T-50000", "T-1", "T-50000"));
-    // And from what hangs on nothing there is none, from whichever end one looks.
+    // No path leads from a task without dependencies, from either end.
     let lone = desk.add(NewTask::new("lone"));
     desk.tell(depend(id(1), lone));
     for task in (TASKS - 200..=TASKS).rev() {
@@ -191,7 +191,7 @@ fn a_task_with_a_hundred_thousand_dependents_and_one_with_as_many_upstreams() {
     desk.limits = Limits { command_bytes: 64 << 20, ..Limits::default() };
     let names: Vec<String> = (0..WIDE).map(|at| format!("m{at}")).collect();
     let all: Vec<&str> = names.iter().map(|name| &**name).collect();
-    // The join comes first: all that it waits for comes later.
+    // The join comes first, and all its dependencies come later.
     let mut tasks = vec![member("join", &all), member("root", &[])];
     tasks.extend(all.iter().map(|name| member(name, &["root"])));
     desk.add_all(tasks);

@@ -1,4 +1,4 @@
-//! Partial failure: what becomes of the others, retries, and how a board ends.
+//! Partial failure: the effect on other tasks, retries, and how a board ends.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -19,52 +19,52 @@ fn rule(rule: TriggerRule, task: NewTask) -> NewTask {
     NewTask { trigger_rule: rule, ..task }
 }
 
-/// T-1 <- T-2 <- T-3, and T-4 beside them.
+/// T-1 <- T-2 <- T-3, and T-4 without dependencies.
 fn chain(on_failure: FailurePolicy) -> Desk {
     let mut desk = Desk::with(NewBoard { name: "board".into(), on_failure, ..NewBoard::default() });
     desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["b"]), member("beside", &[])]);
     desk
 }
 
-/// Why a task was cancelled, as it is stored.
+/// The stored reason of a cancellation.
 fn reason(desk: &Desk, task: u64) -> String {
     let cancelled = serde_json::to_value(desk.task(id(task)).cancellation.as_ref().unwrap()).unwrap();
     format!("{} {}", cancelled["cause"].as_str().unwrap(), cancelled["caused_by"].as_str().unwrap_or("-"))
 }
 
 #[test]
-fn what_a_cancelled_task_stops_is_reported_and_names_the_cancellation() {
+fn dependents_of_a_cancelled_task_are_reported_with_the_cancellation() {
     let mut desk = chain(FailurePolicy::SkipDependents);
     let cancelled = desk.tell(cancel_task(id(1)));
-    assert_eq!(tasks_of(&cancelled), ids(&[1, 2, 3]), "all of them are reported");
+    assert_eq!(tasks_of(&cancelled), ids(&[1, 2, 3]), "all cancelled tasks should be reported");
     assert_eq!(
         ["requested -", "upstream_cancelled T-1", "upstream_cancelled T-1"],
         [1, 2, 3].map(|it| reason(&desk, it))[..]
     );
-    // Nothing failed, so there is nothing to try again.
+    // Nothing failed, so there is nothing to retry.
     assert_eq!(desk.tell(BoardCommand::RetryFailed), BoardReply::Tasks(vec![]));
     let refused = Refusal::CauseNotRetried { task: id(3), cause: "T-1".into() };
     assert_eq!(desk.refused(BoardCommand::Retry { task: id(3) }), refused);
 }
 
 #[test]
-fn a_cancelled_and_a_failed_task_above_are_told_apart() {
+fn cancelled_and_failed_dependencies_are_distinguished() {
     let mut desk = Desk::new();
     desk.add_all(vec![member("a", &[]), member("b", &[]), member("c", &["a", "b"]), member("d", &["c"])]);
     desk.fail(id(1));
     assert_eq!([reason(&desk, 3), reason(&desk, 4)], ["upstream_failed T-1", "upstream_failed T-1"]);
-    assert_eq!(tasks_of(&desk.tell(cancel_task(id(2)))), ids(&[2]), "the others were cancelled before");
-    // When the failed one is tried again, what is left is that the other was cancelled.
+    assert_eq!(tasks_of(&desk.tell(cancel_task(id(2)))), ids(&[2]), "the others are cancelled already");
+    // After the failed task is retried, the cancelled one remains as the reason.
     desk.tell(BoardCommand::RetryFailed);
     assert_eq!([reason(&desk, 3), reason(&desk, 4)], ["upstream_cancelled T-2", "upstream_cancelled T-2"]);
-    // A rule that takes any end lets it begin after all.
+    // With a rule that accepts any ending, the task can start.
     let edit = TaskEdit { trigger_rule: Some(TriggerRule::AllDone), ..TaskEdit::default() };
     desk.tell(BoardCommand::EditTask { task: id(3), edit, if_version: None });
     assert_eq!((desk.status(id(3)), desk.status(id(4))), (TaskStatus::Pending, TaskStatus::Pending));
 }
 
 #[test]
-fn answer_12_skip_dependents_cancels_what_can_no_longer_begin() {
+fn answer_12_skip_dependents_cancels_tasks_that_can_no_longer_start() {
     let mut desk = chain(FailurePolicy::SkipDependents);
     desk.fail(id(1));
     assert_eq!(desk.status(id(1)), TaskStatus::Failed);
@@ -73,7 +73,7 @@ fn answer_12_skip_dependents_cancels_what_can_no_longer_begin() {
 }
 
 #[test]
-fn answer_12_fail_fast_cancels_all_that_is_unfinished() {
+fn answer_12_fail_fast_cancels_all_unfinished_tasks() {
     let mut desk = chain(FailurePolicy::FailFast);
     desk.complete(id(4));
     let other = desk.add(NewTask::new("other"));
@@ -84,13 +84,13 @@ fn answer_12_fail_fast_cancels_all_that_is_unfinished() {
         assert_eq!(desk.cancelled(task), upstream_failed(id(1)));
     }
     assert_eq!((desk.status(id(4)), desk.state().next_due()), (TaskStatus::Completed, None));
-    // What is not below it comes back with it all the same; who held something does not.
+    // A retry also restores tasks that do not depend on the failed one, but not their holders.
     assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: id(1) })), [id(1), id(2), id(3), other, held]);
     assert_eq!(desk.ready(), [id(1), other, held]);
 }
 
 #[test]
-fn what_fail_fast_stopped_comes_back_with_it_and_not_before() {
+fn tasks_stopped_by_fail_fast_return_only_with_their_cause() {
     let mut desk = Desk::new();
     let other = desk.add(policy(FailurePolicy::Continue, NewTask::new("other")));
     let stopped = desk.add(after("stopped", &[other]));
@@ -99,8 +99,8 @@ fn what_fail_fast_stopped_comes_back_with_it_and_not_before() {
     desk.fail(stopper);
     assert_eq!(desk.cancelled(stopped), upstream_failed(stopper));
     assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: other })), [other]);
-    assert_eq!(desk.cancelled(stopped), upstream_failed(stopper), "what it waits for is not what stopped it");
-    // By a retry, or when its failure no longer stops everything.
+    assert_eq!(desk.cancelled(stopped), upstream_failed(stopper), "its dependency is not what stopped it");
+    // It returns by a retry of the cause, or when the cause's failure policy changes.
     let mut edited = desk.clone();
     assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: stopper })), [stopper, stopped]);
     let edit = TaskEdit { on_failure: Some(FailurePolicy::SkipDependents), ..TaskEdit::default() };
@@ -121,7 +121,7 @@ fn answer_12_continue_lets_dependents_run_anyway() {
 }
 
 #[test]
-fn a_task_says_more_than_its_board_and_an_edited_board_speaks_for_new_tasks() {
+fn a_tasks_policy_overrides_its_boards_and_a_board_edit_applies_to_new_tasks() {
     let mut desk = chain(FailurePolicy::FailFast);
     let own = desk.add(policy(FailurePolicy::Continue, NewTask::new("own")));
     desk.fail(own);
@@ -134,7 +134,7 @@ fn a_task_says_more_than_its_board_and_an_edited_board_speaks_for_new_tasks() {
 }
 
 #[test]
-fn answer_12_a_task_is_tried_again_up_to_its_limit_and_waits_longer_each_time() {
+fn answer_12_a_task_is_retried_up_to_its_limit_with_growing_backoff() {
     let mut desk = Desk::new();
     let task = desk.add(NewTask { retry_limit: 3, retry_backoff_s: 10, ..NewTask::new("task") });
     let dependent = desk.add(after("dependent", &[task]));
@@ -152,7 +152,7 @@ fn answer_12_a_task_is_tried_again_up_to_its_limit_and_waits_longer_each_time() 
     assert_eq!((desk.status(task), desk.task(task).attempt), (TaskStatus::Failed, 4));
     assert_eq!(desk.cancelled(dependent), upstream_failed(task));
     assert_eq!(desk.state().next_due(), None);
-    // By hand it begins anew, at once.
+    // A manual retry resets the count and starts at once.
     desk.tell(BoardCommand::Retry { task });
     assert_eq!((desk.task(task).failures, desk.ready()), (0, vec![task]));
     desk.fail(task);
@@ -160,7 +160,7 @@ fn answer_12_a_task_is_tried_again_up_to_its_limit_and_waits_longer_each_time() 
 }
 
 #[test]
-fn a_wait_is_a_day_at_most_and_the_largest_numbers_do_no_harm() {
+fn a_backoff_is_at_most_a_day_and_does_not_overflow() {
     let mut desk = Desk::new();
     let task = desk.add(NewTask { retry_limit: u32::MAX, retry_backoff_s: u32::MAX, ..NewTask::new("task") });
     for _ in 0..70 {
@@ -175,7 +175,7 @@ fn a_wait_is_a_day_at_most_and_the_largest_numbers_do_no_harm() {
 }
 
 #[test]
-fn what_is_assigned_while_it_waits_and_then_given_up_is_not_due_any_more() {
+fn a_task_assigned_during_its_backoff_and_then_cancelled_is_no_longer_due() {
     let mut desk = Desk::new();
     let task = desk.add(NewTask { retry_limit: 1, retry_backoff_s: 10, ..NewTask::new("task") });
     desk.fail(task);
@@ -185,7 +185,7 @@ fn what_is_assigned_while_it_waits_and_then_given_up_is_not_due_any_more() {
 }
 
 #[test]
-fn answer_12_retry_failed_reopens_what_failed_and_what_was_cancelled_because_of_it() {
+fn answer_12_retry_failed_reopens_failed_tasks_and_the_tasks_they_cancelled() {
     let mut desk = chain(FailurePolicy::SkipDependents);
     let requested = desk.add(NewTask::new("not wanted"));
     desk.tell(cancel_task(requested));
@@ -203,10 +203,10 @@ fn answer_12_retry_failed_reopens_what_failed_and_what_was_cancelled_because_of_
 }
 
 #[test]
-fn what_was_cancelled_comes_back_only_with_its_cause() {
+fn a_cancelled_task_returns_only_with_its_cause() {
     let mut desk = chain(FailurePolicy::SkipDependents);
     desk.fail(id(1));
-    // Retrying what was cancelled retries what failed.
+    // Retrying a cancelled task retries the failed task that caused it.
     assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: id(3) })), ids(&[1, 2, 3]));
     desk.tell(cancel_task(id(1)));
     assert_eq!(desk.cancelled(id(3)), Some((CancelCause::UpstreamCancelled, Some(id(1)))));
@@ -215,7 +215,7 @@ fn what_was_cancelled_comes_back_only_with_its_cause() {
 }
 
 #[test]
-fn with_several_causes_a_task_comes_back_when_none_is_left_that_forbids_it() {
+fn a_task_with_several_causes_returns_when_none_is_left() {
     let mut desk = Desk::new();
     let (one, two) = (desk.add(NewTask::new("one")), desk.add(NewTask::new("two")));
     let both = desk.add(after("both", &[one, two]));
@@ -230,16 +230,16 @@ fn with_several_causes_a_task_comes_back_when_none_is_left_that_forbids_it() {
 }
 
 #[test]
-fn a_task_that_needs_one_of_several_comes_back_with_any_of_them() {
+fn a_task_that_needs_one_of_several_returns_with_any_of_them() {
     let mut desk = Desk::new();
     let (one, two) = (desk.add(NewTask::new("one")), desk.add(NewTask::new("two")));
     let any = desk.add(rule(TriggerRule::OneSuccess, after("any", &[one, two])));
     let below = desk.add(after("below", &[any]));
     desk.fail(one);
-    assert_eq!(desk.status(any), TaskStatus::Pending, "the other can still make it good");
+    assert_eq!(desk.status(any), TaskStatus::Pending, "the other dependency can still succeed");
     desk.fail(two);
     assert_eq!(desk.cancelled(below), upstream_failed(one));
-    // Not the first that failed, but it is enough.
+    // It was not the first to fail, but one retry is enough.
     desk.tell(BoardCommand::Retry { task: two });
     assert_eq!((desk.status(any), desk.status(below)), (TaskStatus::Pending, TaskStatus::Pending));
     desk.complete(two);
@@ -268,7 +268,7 @@ fn a_failure_handler_runs_on_failure_and_is_skipped_on_success() {
 }
 
 #[test]
-fn what_lost_its_chance_while_it_was_worked_on_is_cancelled_when_it_is_given_back() {
+fn a_task_that_became_impossible_during_work_is_cancelled_on_release() {
     type GiveBack = fn(&mut Desk, TaskId);
     let give_back: [(&str, GiveBack); 4] = [
         ("released", |desk, task| drop(desk.tell(release(task, None)))),
@@ -290,14 +290,14 @@ fn what_lost_its_chance_while_it_was_worked_on_is_cancelled_when_it_is_given_bac
         let below = desk.add(after("below", &[task]));
         desk.fail(upstream);
         desk.claim(&worker("bob"), task);
-        // Meanwhile the failure counts after all.
+        // During the work, the upstream failure starts to count.
         let edit = TaskEdit { on_failure: Some(FailurePolicy::SkipDependents), ..TaskEdit::default() };
         desk.tell(BoardCommand::EditTask { task: upstream, edit, if_version: None });
-        assert_eq!(desk.status(task), TaskStatus::InProgress, "whoever works on it goes on");
+        assert_eq!(desk.status(task), TaskStatus::InProgress, "its holder continues");
         give_back(&mut desk, task);
         assert_eq!(desk.cancelled(task), upstream_failed(upstream), "{how}");
         assert_eq!(desk.cancelled(below), upstream_failed(upstream), "{how}");
-        // And when it no longer counts, they come back.
+        // When the failure no longer counts, the tasks return.
         let edit = TaskEdit { on_failure: Some(FailurePolicy::Continue), ..TaskEdit::default() };
         desk.tell(BoardCommand::EditTask { task: upstream, edit, if_version: None });
         assert_eq!((desk.status(task), desk.status(below)), (TaskStatus::Pending, TaskStatus::Pending), "{how}");
@@ -305,7 +305,7 @@ fn what_lost_its_chance_while_it_was_worked_on_is_cancelled_when_it_is_given_bac
 }
 
 #[test]
-fn a_rejected_task_failed_and_is_not_tried_again_by_itself() {
+fn a_rejected_task_fails_without_automatic_retry() {
     let mut desk = Desk::new();
     let task = desk.add(NewTask { needs_review: true, retry_limit: 5, ..NewTask::new("task") });
     let dependent = desk.add(after("dependent", &[task]));
@@ -342,7 +342,7 @@ fn answer_12_a_board_ends_with_success_partial_or_failed() {
 }
 
 #[test]
-fn whoever_sends_a_task_back_or_rejects_it_says_why() {
+fn sending_a_task_back_or_rejecting_it_needs_a_reason() {
     let mut desk = Desk::new();
     let task = desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
     desk.complete(task);
@@ -362,7 +362,7 @@ fn whoever_sends_a_task_back_or_rejects_it_says_why() {
         told.tell(BoardCommand::Review { task, verdict, comment: Some("\u{200b}?".into()) });
         assert_eq!(told.status(task), status);
     }
-    // Whoever approves need not say anything.
+    // An approval needs no comment.
     let (verdict, comment) = (ReviewStatus::Approved, None);
     desk.tell(BoardCommand::Review { task, verdict, comment });
     assert_eq!(desk.status(task), TaskStatus::Completed);

@@ -1,20 +1,28 @@
-//! The stored format of boards: what every version wrote stays as a fixture that must load.
+//! The stored format of boards: fixtures of every format version, which must stay readable.
 //!
-//! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
-//! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
-//! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
-//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
-//! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
-//! did not take everything, `board-outside-v<n>` for one on which results came from outside, `board-untied-v<n>` for one
-//! from which dependencies were removed, `board-reworked-v<n>` for one on
-//! which work was sent back, taken up again after a restart, and cancelled. What is missing is written by
+//! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit per line. `board-v<n>.snapshot.json` is the
+//! state after it. The other pairs are boards that:
+//!
+//! - `board-copy`: were forked from another
+//! - `board-small`: set only required fields
+//! - `board-people`: have nudges, approvals and pauses
+//! - `board-retired`: were archived, discarded and purged
+//! - `board-drawn`: started with entries of their memory cores
+//! - `board-redrawn`: got other cores later
+//! - `board-learned`: have learnings in every state
+//! - `board-given-up`: have promotions that a core refused
+//! - `board-outside`: have results from outside
+//! - `board-untied`: had dependencies removed
+//! - `board-reworked`: had work sent back, resumed after a restart, and cancelled
+//!
+//! This command writes missing fixtures from the histories in this file:
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test it board_format
 //! ```
 //!
-//! from the histories in this file. Files that exist are never written again: a difference from them is a change of the
-//! format, and needs a new version. Boards came with format 2.
+//! Existing files are never overwritten: a difference from them changes the format and needs a new version. Boards
+//! exist since format 2.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -82,7 +90,7 @@ fn the_current_version_is_still_written_byte_for_byte() {
 }
 
 #[test]
-fn the_fixtures_hold_every_event_and_every_answer() {
+fn the_fixtures_contain_every_event_and_every_reply() {
     let (mut events, mut replies) = (BTreeSet::new(), BTreeSet::new());
     for commit in commits() {
         events.extend(commit.events.iter().map(event_name));
@@ -93,7 +101,7 @@ fn the_fixtures_hold_every_event_and_every_answer() {
 }
 
 #[test]
-fn the_fixtures_hold_every_word_of_every_list() {
+fn the_fixtures_contain_every_variant_of_every_enum() {
     let text: String =
         KINDS.iter().flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log).map(|line| text(&line)).collect();
     let words = [
@@ -109,12 +117,12 @@ fn the_fixtures_hold_every_word_of_every_list() {
     let snapshots: Vec<_> = KINDS.iter().map(|kind| Fixture::read(kind, FORMAT_VERSION).snapshot).collect();
     let snapshots = snapshots.iter().map(|bytes| self::text(bytes)).collect::<String>();
     for status in TaskStatus::ALL {
-        assert!(snapshots.contains(&format!("\"status\":\"{status}\"")), "no task is {status}");
+        assert!(snapshots.contains(&format!("\"status\":\"{status}\"")), "no fixture has a task that is {status}");
     }
 }
 
 #[test]
-fn the_fixtures_hold_every_optional_field_present_and_absent() {
+fn the_fixtures_contain_every_optional_field_present_and_absent() {
     let lines_of = |version: u32| -> Vec<Value> {
         let lines = KINDS.iter().flat_map(|kind| Fixture::read(kind, version).log);
         lines.map(|line| serde_json::from_slice(&line).unwrap()).collect()
@@ -143,7 +151,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
     check_fields(&results, "next_steps trust");
     check_fields(&events("task_reviewed"), "comment remembered");
-    // Every failure has been remembered since there are setbacks. Only what was written before does not say so.
+    // Since setbacks were added, every failure is remembered. Only older events lack the field.
     assert!(events("task_failed").iter().all(|failed| failed["remembered"] == true));
     check_fields(&events_in(&lines_of(2), "task_failed"), "remembered");
     check_fields(&events("task_retried"), "not_before by_hand");
@@ -180,7 +188,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check_fields(&of_image("discoveries"), "promote_to_core trust");
     check_fields(&of_image("artifacts"), "task checksum size content trust");
     check_fields(&of_image("choices"), "chosen chosen_by chosen_at rationale");
-    // What a learning says depends on what became of it.
+    // The fields of a learning depend on its state.
     check_fields(&of_image("learnings"), "core entry reason begun_rev refused");
     let with = |field: &str| -> Vec<Value> {
         of_image("learnings").into_iter().filter(|verdict| verdict.get(field).is_some()).collect()
@@ -208,7 +216,7 @@ fn a_cancellation_is_read_in_every_format() {
         (r#""reason":"upstream_failed","cause":"T-1""#, is(CancelCause::UpstreamFailed, Some(1), None)),
         (r#""reason":"requested","comment":"board_ended""#, is(CancelCause::Requested, None, Some("board_ended"))),
         (r#""cause":"upstream_failed","caused_by":"T-1""#, is(CancelCause::UpstreamFailed, Some(1), None)),
-        // In format 2, this reason would have been a cause.
+        // In format 2, this free-text reason has the name of a cause.
         (r#""cause":"requested","reason":"board_ended""#, is(CancelCause::Requested, None, Some("board_ended"))),
     ] {
         assert_eq!(cancelled(said), event, "{said}");
@@ -279,10 +287,10 @@ fn fixtures() -> impl Iterator<Item = (&'static str, u32)> {
     KINDS.into_iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version)))
 }
 
-/// The same with one value for what only format 3 stores: when a record was changed last, and who made a choice or a verdict
-/// on a learning and when. A log tells all of it by its stamps, also an old one; an old snapshot does not, and what is
-/// filled in for it when it is loaded is the best guess that there is. Artifacts and approvals never change after they were
-/// made, so that there is nothing to guess: they stay as they are.
+/// Sets the fields that only format 3 stores to one value: when a record was last changed, and who made a choice or a
+/// verdict on a learning and when. A log contains all of it in its stamps, even an old log. An old snapshot does not,
+/// and loading fills in a best guess. Artifacts and approvals never change after their creation, so they need no guess
+/// and stay as they are.
 fn without_what_format_3_added(mut board: Revisioned<BoardState>) -> Revisioned<BoardState> {
     let mut image = BoardImage::from(board.state);
     macro_rules! forget_updates {
@@ -373,7 +381,7 @@ fn decision(supersedes: Option<u64>) -> NewDecision {
     }
 }
 
-/// A board that began with what its cores know, and with tasks.
+/// A board that started with entries of its cores and with tasks.
 fn drawn() -> Desk {
     let mut desk = Desk::empty(Limits::default());
     let board = NewBoard {
@@ -388,7 +396,7 @@ fn drawn() -> Desk {
     desk
 }
 
-/// The same, with other cores since.
+/// The same board after its cores were replaced.
 fn redrawn() -> Desk {
     let mut desk = drawn();
     let (cores, drawn) = (vec!["acme".into()], vec!["acme:E-4".parse().unwrap()]);
@@ -397,12 +405,12 @@ fn redrawn() -> Desk {
     desk
 }
 
-/// One life of a board in which everything happens that can be stored.
+/// A history in which everything happens that a board can store.
 fn history() -> Desk {
     let (ann, bob) = (worker("ann"), worker("bob"));
     let mut desk = Desk::empty(Limits::default());
     let mut keys = 0;
-    // With a name for the request, the answer is stored too.
+    // With an idempotency key, the reply is stored, too.
     let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
         keys += 1;
         let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
@@ -502,7 +510,7 @@ fn history() -> Desk {
     desk.pass(60_000);
     desk.tell(BoardCommand::Tick);
     desk.complete(id(3));
-    // Looked at three times.
+    // Reviewed three times.
     desk.tell(BoardCommand::AssignReview { task: id(2), to: agent("rita") });
     desk.claim(&ann, id(2));
     desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
@@ -558,7 +566,7 @@ fn history() -> Desk {
     desk.tell(BoardCommand::CancelTask { task: id(4), reason: Some("not wanted".into()) });
     desk.tell(assign(id(5), "bob"));
     desk.tell(release(id(5), None));
-    // Something of every state that a copy can begin with.
+    // Tasks in every state that a copy can start with.
     let more = desk.add_all(vec![
         NewTask::new("fails"),
         NewTask { retry_limit: 1, retry_backoff_s: 3_600, ..NewTask::new("waits") },
@@ -573,7 +581,7 @@ fn history() -> Desk {
     desk
 }
 
-/// A board made from that one, with work under way.
+/// A fork of that board, with work in progress.
 fn copied(source: &Desk) -> Desk {
     let (ann, mut copy) = (worker("ann"), Desk::empty(Limits::default()));
     copy.now = source.now;
@@ -599,7 +607,7 @@ fn ended(mut desk: Desk) -> Desk {
     desk
 }
 
-/// A board that says as little as can be said.
+/// A board that sets only required fields.
 fn small() -> Desk {
     let mut desk = Desk::with(NewBoard { name: "small".into(), ..NewBoard::default() });
     desk.add(NewTask::new("task"));
@@ -608,7 +616,7 @@ fn small() -> Desk {
     desk
 }
 
-/// A board that people steer, and that is paused at the end.
+/// A board with nudges, approvals and pauses, paused at the end.
 fn steered() -> Desk {
     let (ann, bob, mut keys) = (worker("ann"), worker("bob"), 0);
     let mut desk = Desk::new();
@@ -644,7 +652,7 @@ fn steered() -> Desk {
     desk
 }
 
-/// A board that was put away in every way, and purged.
+/// A board that was archived and discarded in every way, and purged.
 fn retired() -> Desk {
     let mut desk = Desk::new();
     desk.tell(BoardCommand::Cancel { reason: None });
@@ -662,7 +670,7 @@ fn retired() -> Desk {
     desk
 }
 
-/// A board that taught something, with a learning in every state that there is.
+/// A board with learnings in every state.
 fn learned() -> Desk {
     let (ann, rita, mut keys) = (worker("ann"), named("rita", Role::Reviewer), 0);
     let mut desk = Desk::with(NewBoard { name: "learned".into(), cores: vec!["rules".into()], ..NewBoard::default() });
@@ -737,7 +745,7 @@ fn learned() -> Desk {
     desk
 }
 
-/// A board of which a core did not take two learnings: one is given up, one is about to be.
+/// A board with two learnings that a core refused: one promotion is abandoned, one is about to be.
 fn given_up() -> Desk {
     let mut desk = Desk::with(NewBoard { name: "given up".into(), ..NewBoard::default() });
     for name in ["F-1", "F-2"] {
@@ -756,7 +764,7 @@ fn given_up() -> Desk {
     desk
 }
 
-/// A board on which tasks ended with what somebody else said.
+/// A board with task results from outside.
 fn told_from_outside() -> Desk {
     let ann = worker("ann");
     let mut desk = Desk::with(NewBoard { name: "outside".into(), ..NewBoard::default() });
@@ -784,7 +792,7 @@ fn told_from_outside() -> Desk {
     desk
 }
 
-/// A board on which work was sent back and taken up again, a task was cancelled with what depends on it, and an irreversible
+/// A board on which work was sent back and resumed, a task was cancelled with its dependents, and an irreversible
 /// decision was superseded.
 fn reworked() -> Desk {
     let ann = worker("ann");
@@ -794,7 +802,7 @@ fn reworked() -> Desk {
         desk.complete(task);
         desk.tell(review(task, ReviewStatus::NeedsRework));
     }
-    // The second still waits for its holder.
+    // The second task still waits for its holder.
     desk.ask(&ann, claim(id(1))).unwrap();
     desk.ask(&ann, BoardCommand::Claim { task: Some(id(1)), epoch: Some(2), lease_ms: LEASE_MS }).unwrap();
     let dropped = desk.add(NewTask::new("Drop it"));
@@ -807,7 +815,7 @@ fn reworked() -> Desk {
     desk
 }
 
-/// A board on which tasks no longer wait for others.
+/// A board whose dependencies were removed.
 fn untied() -> Desk {
     let mut desk = Desk::with(NewBoard { name: "untied".into(), ..NewBoard::default() });
     desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["a", "b"])]);
@@ -817,14 +825,14 @@ fn untied() -> Desk {
     desk
 }
 
-/// How long a nudge of these lasts.
+/// How long the nudges here last.
 const LASTS: SignedDuration = SignedDuration::from_secs(20);
 
 fn nudge(to: NudgeTarget) -> NewNudge {
     NewNudge { to, message: "Mind the \"budget\"".into(), priority: NudgePriority::Normal, expires_at: None }
 }
 
-// These have no wildcard: what is added to the format belongs into the history above.
+// These have no wildcard: add new variants of the format to the history above.
 
 fn event_name(event: &BoardEvent) -> &'static str {
     match event {

@@ -1,4 +1,4 @@
-//! What a board may have taught: found in its state, the same whenever it is looked for.
+//! Learnings of a board: derived from its state, the same every time.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -39,7 +39,7 @@ fn insight(content: &str) -> NewDiscovery {
     NewDiscovery { content: content.into(), ..NewDiscovery::default() }
 }
 
-/// Somebody does a task of that title after these, and it takes so long.
+/// Adds a task with this title after the given ones, and completes it in this many minutes.
 fn work(
     desk: &mut Desk,
     title: &str,
@@ -48,7 +48,7 @@ fn work(
 ) -> corkboard_core::board::TaskId {
     let task = desk.add(after(title, on));
     let claimed = desk.claim(&worker("ann"), task);
-    // The holder is heard of in time.
+    // Heartbeats keep the lease.
     for _ in 0..minutes * 3 {
         desk.pass(20_000);
         desk.ask(&worker("ann"), heartbeat(task, Some(claimed.epoch))).unwrap();
@@ -58,7 +58,7 @@ fn work(
 }
 
 #[test]
-fn a_decision_that_holds_and_says_why_is_a_learning() {
+fn a_decision_that_holds_and_has_a_rationale_is_a_learning() {
     let mut desk = Desk::new();
     for rationale in ["", "  ", "it works", "it is memory-hard", "メモリを多く使う", "no new dependency"] {
         decide(&mut desk, decision(rationale));
@@ -74,13 +74,13 @@ fn a_decision_that_holds_and_says_why_is_a_learning() {
     let task = desk.add(NewTask::new("task"));
     let asks = NewDecision { needs_approval: true, affects_tasks: vec![task], ..decision("there is a backup") };
     decide(&mut desk, asks);
-    assert_eq!(names(&desk), ["D-6", "D-7"], "nobody has approved D-8");
+    assert_eq!(names(&desk), ["D-6", "D-7"], "D-8 is not approved");
     desk.tell(judge(8, ApprovalVerdict::Approved));
     assert_eq!(names(&desk), ["D-8", "D-6", "D-7"]);
 }
 
 #[test]
-fn a_decision_is_told_with_its_reason_and_what_was_rejected() {
+fn a_decisions_learning_contains_its_rationale_and_rejected_alternatives() {
     let mut desk = Desk::with(NewBoard {
         name: "b".into(),
         cores: vec!["house-rules".into(), "other".into()],
@@ -103,7 +103,7 @@ fn a_decision_is_told_with_its_reason_and_what_was_rejected() {
 }
 
 #[test]
-fn insights_are_learnings_and_what_was_marked_comes_first() {
+fn insights_are_learnings_and_those_marked_for_promotion_come_first() {
     let (ann, mut desk) = (worker("ann"), Desk::new());
     let kinds = [DiscoveryType::Constraint, DiscoveryType::Opportunity, DiscoveryType::Risk, DiscoveryType::Insight];
     for kind in kinds {
@@ -123,7 +123,7 @@ fn insights_are_learnings_and_what_was_marked_comes_first() {
 }
 
 #[test]
-fn trust_is_the_recorders_unless_less_is_said() {
+fn trust_is_the_recorders_unless_lowered() {
     let (ann, mut desk) = (worker("ann"), Desk::new());
     let of = |trust| NewDiscovery { trust, ..insight("a fact") };
     for (actor, trust) in [(&ann, None), (&human(), None), (&human(), Some(Trust::Agent)), (&ann, Some(Trust::Outside))]
@@ -142,14 +142,14 @@ fn trust_is_the_recorders_unless_less_is_said() {
     for command in refused {
         assert_eq!(desk.refused_to(&ann, command), denied);
     }
-    // What came from outside is the last to be promoted.
+    // Learnings from outside come last.
     assert_eq!(names(&desk), ["F-1", "F-2", "F-3", "F-4"]);
     assert_eq!((learning(&desk, "F-2").trust, learning(&desk, "F-4").trust), (Trust::Own, Trust::Outside));
     assert!(learning(&desk, "F-4").score < learning(&desk, "F-1").score);
 }
 
 #[test]
-fn tasks_that_follow_one_another_again_and_again_are_a_pattern() {
+fn repeated_task_sequences_are_a_pattern() {
     let mut desk = Desk::new();
     for round in 0..3 {
         let design = work(&mut desk, &format!("Design part {round}"), &[], 0);
@@ -158,25 +158,25 @@ fn tasks_that_follow_one_another_again_and_again_are_a_pattern() {
         desk.complete(task);
         desk.tell(review(task, ReviewStatus::Approved));
     }
-    // A shorter one that occurs nowhere else is part of the longer one.
+    // A shorter sequence that occurs nowhere else is part of the longer one.
     assert_eq!(names(&desk), ["sequence:design.implement.test"]);
     let found = &learnings(&desk)[0];
     assert_eq!(found.content, "1. Design\n2. Implement\n3. Test [review]");
     assert_eq!((found.tags.clone(), &*found.author), (vec!["task-pattern".to_string()], "corkboard"));
     assert_eq!((found.items.len(), found.score, found.source), (9, 0.4, LearningSource::Sequence));
-    // It is a task pattern: the next board can begin with it.
+    // The learning is a task pattern, from which the next board can start.
     let tasks = NewTask::from_pattern(&found.content).unwrap();
     let reviews: Vec<_> = tasks.iter().map(|task| (&*task.title, task.needs_review, task.depends_on.len())).collect();
     assert_eq!(reviews, [("Design", false, 0), ("Implement", false, 1), ("Test", true, 1)]);
 }
 
 #[test]
-fn what_happened_once_or_was_not_completed_is_no_pattern() {
+fn a_sequence_that_happened_once_or_is_incomplete_is_not_a_pattern() {
     let mut desk = Desk::new();
     let design = work(&mut desk, "Design", &[], 0);
     let build = work(&mut desk, "Build", &[design], 0);
     assert_eq!(names(&desk), Vec::<String>::new());
-    // The same task again: not twice, but once and a branch of it.
+    // Two tasks after the same first task are one occurrence with a branch, not two occurrences.
     work(&mut desk, "Build more", &[design], 0);
     assert_eq!(names(&desk), Vec::<String>::new(), "both need the same design");
     let other = work(&mut desk, "Design", &[], 0);
@@ -184,7 +184,7 @@ fn what_happened_once_or_was_not_completed_is_no_pattern() {
     assert_eq!(names(&desk), Vec::<String>::new(), "{open} is not done");
     desk.complete(open);
     assert_eq!(names(&desk), ["sequence:design.build"]);
-    // One and the same word is no pattern, however often.
+    // Repetitions of one word are not a pattern.
     let mut last = build;
     for _ in 0..6 {
         last = work(&mut desk, "Fix it", &[last], 0);
@@ -203,7 +203,7 @@ fn long_chains_are_cut_at_six_and_wide_graphs_stay_bounded() {
         }
     }
     assert_eq!(names(&desk), ["sequence:a.b.c.d.e.f", "sequence:b.c.d.e.f.g"]);
-    // Eight layers of ten, each after all ten before: 10^8 ways through.
+    // Eight layers of ten tasks, each after all ten of the previous layer: 10^8 paths.
     let mut desk = Desk::new();
     let mut before: Vec<_> = Vec::new();
     for layer in 0..8 {
@@ -213,14 +213,14 @@ fn long_chains_are_cut_at_six_and_wide_graphs_stay_bounded() {
 }
 
 #[test]
-fn what_was_sent_back_teaches_what_settled_it() {
+fn reworked_tasks_teach_how_they_were_fixed() {
     let (rita, mut desk) = (named("rita", Role::Reviewer), Desk::new());
     let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..NewTask::new("Write the routes") });
     desk.fail(task);
     desk.complete(task);
     let comment = Some("logout has no test".into());
     desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewStatus::NeedsRework, comment }).unwrap();
-    assert_eq!(names(&desk), Vec::<String>::new(), "it is not done");
+    assert_eq!(names(&desk), Vec::<String>::new(), "the task is not completed yet");
     let result = TaskResult { summary: "three routes, tested".into(), next_steps: vec![], trust: None };
     desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));
@@ -230,21 +230,21 @@ fn what_was_sent_back_teaches_what_settled_it() {
     assert_eq!(found.content, content);
     assert_eq!((found.kind, &*found.author, found.score), (MemoryKind::Correction, "corkboard", 0.45));
     let contributors: Vec<&str> = found.contributors.iter().map(|name| &**name).collect();
-    assert_eq!(contributors, ["ann", "hugo", "rita"], "whoever has a word in it");
+    assert_eq!(contributors, ["ann", "hugo", "rita"], "everyone who contributed text");
     assert_eq!(found.as_entry().contributors, ["ann", "hugo", "rita"]);
-    // An agent with a word in it does not promote it.
+    // An agent who contributed text cannot promote it.
     let (core, changes) = (Some("rules".into()), Box::default());
     let promote = BoardCommand::PromoteLearning { learning: found.id.clone(), core, changes };
     let refused = desk.refused_to(&rita, promote);
     assert_eq!(refused, Refusal::OwnLearning { learning: found.id, principal: "rita".into() });
 
-    // What one alone said is theirs.
+    // A learning with texts of one author belongs to that author.
     let task = desk.add(NewTask { retry_limit: 1, ..NewTask::new("Ship") });
     desk.fail(task);
     desk.complete(task);
     let found = learning(&desk, "rework:T-2");
     assert_eq!((&*found.author, found.contributors.len()), ("ann", 1));
-    // Nothing was said, as could once be: nothing is learned.
+    // Older boards can have rework without a comment, which teaches nothing.
     let task = desk.add(NewTask { needs_review: true, ..NewTask::new("Quiet") });
     desk.complete(task);
     let (verdict, stamp) =
@@ -257,7 +257,7 @@ fn what_was_sent_back_teaches_what_settled_it() {
 }
 
 #[test]
-fn what_is_made_of_a_result_from_outside_came_from_there() {
+fn a_learning_from_an_outside_result_is_from_outside() {
     let mut desk = Desk::new();
     let mut learned = |trust: Option<Trust>| {
         let task = desk.add(NewTask { retry_limit: 1, ..NewTask::new("Read the page") });
@@ -287,7 +287,7 @@ fn a_task_keeps_its_last_setbacks() {
 }
 
 #[test]
-fn estimates_that_are_wrong_again_and_again_are_told() {
+fn repeatedly_wrong_estimates_are_a_learning() {
     let mut desk = Desk::new();
     let estimated = |desk: &mut Desk, title: &str, minutes: i64| {
         let task = desk.add(NewTask { estimate_minutes: Some(10), ..NewTask::new(title) });
@@ -301,7 +301,7 @@ fn estimates_that_are_wrong_again_and_again_are_told() {
     for minutes in [15, 30] {
         estimated(&mut desk, "Implement it", minutes);
     }
-    assert_eq!(names(&desk), Vec::<String>::new(), "two are not enough");
+    assert_eq!(names(&desk), Vec::<String>::new(), "two wrong estimates are not enough");
     estimated(&mut desk, "implement that", 1);
     for minutes in [10, 14, 7] {
         estimated(&mut desk, "Test it", minutes);
@@ -317,14 +317,14 @@ fn estimates_that_are_wrong_again_and_again_are_told() {
 }
 
 #[test]
-fn a_long_text_is_cut_so_that_a_core_takes_it() {
+fn a_long_text_is_cut_to_the_maximum_of_a_core() {
     let mut desk = Desk::new();
     decide(&mut desk, NewDecision { choice: "ä".repeat(30_000), ..decision("it is what we have") });
     let found = &learnings(&desk)[0].content;
     assert!(found.len() < 33_000 && found.ends_with("ä…"), "{}", found.len());
 }
 
-/// The same content and order, whatever way a state came to be.
+/// Both states must give the same learnings in the same order, however they were built.
 fn same(one: &BoardState, other: &BoardState) {
     assert_eq!(one.learning_candidates(), other.learning_candidates());
 }
@@ -352,12 +352,12 @@ proptest! {
         let image: BoardState = BoardImage::from(desk.state().clone()).into();
         same(desk.state(), &image);
         same(desk.state(), &replay(Default::default(), &desk.log, &desk.limits).state);
-        // Every sequence occurs: its tasks are completed and depend on one another.
+        // Every sequence really occurs: its tasks are completed and depend on one another.
         for found in learnings(&desk).iter().filter(|found| found.source == LearningSource::Sequence) {
             let words = found.id.to_string().split('.').count();
             prop_assert!(found.items.len() >= 2 * words);
             let items: std::collections::BTreeSet<_> = found.items.iter().collect();
-            prop_assert_eq!(items.len(), found.items.len(), "tasks of their own");
+            prop_assert_eq!(items.len(), found.items.len(), "occurrences should not share tasks");
             for chain in found.items.chunks(words).filter(|chain| chain.len() == words) {
                 for pair in chain.windows(2) {
                     let (BoardItem::Task(first), BoardItem::Task(second)) = (pair[0], pair[1]) else { panic!("{pair:?}") };

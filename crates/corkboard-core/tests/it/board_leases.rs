@@ -1,4 +1,4 @@
-//! Claims and the orchestrator's role are leases: they expire, are renewed, and whoever lost one is fenced.
+//! Claims and the orchestrator's role are leases: they expire, can be renewed, and a former holder is fenced.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -20,7 +20,7 @@ fn fenced(holder: Option<&str>, epoch: u64) -> Refusal {
     Refusal::Fenced { what: TASK.to_string(), holder: holder.map(agent), epoch }
 }
 
-/// Everything that a holder sends under the claim.
+/// All commands that a holder sends under the claim.
 fn under_the_claim(epoch: Option<u64>) -> Vec<BoardCommand> {
     let mut commands =
         vec![heartbeat(TASK, epoch), release(TASK, epoch), complete_task(TASK, epoch), fail_task(TASK, epoch)];
@@ -45,7 +45,7 @@ fn answer_5_an_expired_claim_returns_the_task_with_the_attempt_counted() {
     assert_eq!(desk.state().next_due(), Some(claimed.deadline));
     desk.pass(LEASE_MS as i64 - 1);
     desk.tell(BoardCommand::Tick);
-    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a millisecond before its end it holds");
+    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a millisecond before its deadline the lease is valid");
     desk.pass(1);
     desk.tell(BoardCommand::Tick);
     let task = desk.task(TASK);
@@ -56,11 +56,11 @@ fn answer_5_an_expired_claim_returns_the_task_with_the_attempt_counted() {
 }
 
 #[test]
-fn answer_5_every_command_first_expires_what_is_due() {
+fn answer_5_every_command_first_expires_due_leases() {
     let mut desk = one_task();
     desk.claim(&worker("ann"), TASK);
     desk.pass(LEASE_MS as i64);
-    // Nobody ticked: the claim of another finds the task free, in one revision.
+    // Nobody ticked. The other worker's claim finds the task free, in one revision.
     let rev = desk.rev();
     let claimed = desk.claim(&worker("bob"), TASK);
     assert_eq!((claimed.epoch, desk.rev()), (2, rev + 1));
@@ -71,7 +71,7 @@ fn answer_5_every_command_first_expires_what_is_due() {
 }
 
 #[test]
-fn answer_5_a_stale_holder_is_fenced_whatever_he_sends() {
+fn answer_5_every_command_of_a_stale_holder_is_fenced() {
     let (ann, bob) = (worker("ann"), worker("bob"));
     let mut desk = one_task();
     desk.claim(&ann, TASK);
@@ -81,27 +81,27 @@ fn answer_5_a_stale_holder_is_fenced_whatever_he_sends() {
     desk.tell(BoardCommand::Tick);
     assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
     assert_fenced(&mut desk, &ann, None, &fenced(None, 1));
-    // Assigned to another, who has not begun.
+    // Assigned to another worker who has not started.
     desk.tell(assign(TASK, "bob"));
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("bob"), 1));
-    // Another's.
+    // Claimed by another worker.
     desk.claim(&bob, TASK);
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("bob"), 2));
     assert_fenced(&mut desk, &ann, None, &fenced(Some("bob"), 2));
-    // Even with the other's epoch.
+    // The other worker's epoch does not help.
     assert_fenced(&mut desk, &ann, Some(2), &fenced(Some("bob"), 2));
     desk.ask(&bob, complete_task(TASK, Some(2))).unwrap();
     assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 2));
 }
 
 #[test]
-fn answer_5_a_process_of_the_same_name_is_told_from_another_by_its_epoch() {
+fn answer_5_the_epoch_distinguishes_processes_with_the_same_name() {
     let ann = worker("ann");
     let mut desk = one_task();
     desk.claim(&ann, TASK);
     let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
     let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
-    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "another process may go by the same name");
+    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "another process can have the same name");
     desk.pass(LEASE_MS as i64);
     desk.claim(&ann, TASK);
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
@@ -109,7 +109,7 @@ fn answer_5_a_process_of_the_same_name_is_told_from_another_by_its_epoch() {
 }
 
 #[test]
-fn whoever_gave_a_task_back_or_lost_it_to_those_who_run_the_board_is_fenced() {
+fn a_holder_that_released_or_lost_its_task_is_fenced() {
     let ann = worker("ann");
     let mut desk = one_task();
     desk.claim(&ann, TASK);
@@ -153,7 +153,11 @@ fn answer_5_a_heartbeat_that_moves_the_deadline_by_more_than_a_tenth_is_stored()
     let (rev, version) = (desk.rev(), desk.task(TASK).version);
     desk.pass(TENTH);
     let held = desk.ask(&ann, heartbeat(TASK, Some(1))).unwrap();
-    assert_eq!(held, BoardReply::Held { epoch: 1, deadline: first.deadline }, "the answer is what is stored");
+    assert_eq!(
+        held,
+        BoardReply::Held { epoch: 1, deadline: first.deadline },
+        "the answer should contain the stored deadline"
+    );
     assert_eq!((desk.rev(), desk.task(TASK).claim.as_ref().unwrap().deadline), (rev, first.deadline));
     desk.pass(1);
     let deadline = Lease::deadline_from(desk.now, LEASE_MS);
@@ -161,7 +165,7 @@ fn answer_5_a_heartbeat_that_moves_the_deadline_by_more_than_a_tenth_is_stored()
     assert_eq!((desk.rev(), desk.task(TASK).version), (rev + 1, version));
     assert_eq!(desk.last_events(), [BoardEvent::LeaseRenewed { task: TASK, deadline }]);
     assert_eq!(desk.state().next_due(), Some(deadline));
-    // Nobody who edits it under the version they read is disturbed.
+    // A renewal does not conflict with an edit based on the earlier version.
     let edit = corkboard_core::board::TaskEdit { priority: Some(1), ..Default::default() };
     desk.tell(BoardCommand::EditTask { task: TASK, edit, if_version: Some(version) });
 }
@@ -171,7 +175,7 @@ fn a_worker_that_heartbeats_before_half_of_its_lease_is_over_keeps_its_task() {
     let ann = worker("ann");
     let mut desk = one_task();
     let claimed = desk.claim(&ann, TASK);
-    // The case of the report: a lease of 10 s, a heartbeat at 4.5 s, done at 10.5 s.
+    // A reported case: a lease of 10 s, a heartbeat at 4.5 s, completion at 10.5 s.
     desk.pass(LEASE_MS as i64 * 45 / 100);
     desk.ask(&ann, heartbeat(TASK, Some(claimed.epoch))).unwrap();
     desk.pass(LEASE_MS as i64 * 60 / 100);
@@ -180,7 +184,7 @@ fn a_worker_that_heartbeats_before_half_of_its_lease_is_over_keeps_its_task() {
 }
 
 #[test]
-fn answer_5_every_call_of_the_holder_about_his_task_renews() {
+fn answer_5_every_call_of_the_holder_about_its_task_renews() {
     let ann = worker("ann");
     let decision =
         NewDecision { question: "q".into(), choice: "c".into(), affects_tasks: vec![TASK], ..Default::default() };
@@ -204,7 +208,7 @@ fn answer_5_every_call_of_the_holder_about_his_task_renews() {
         let deadline = desk.task(TASK).claim.as_ref().unwrap().deadline;
         assert_eq!(deadline, Lease::deadline_from(desk.now, LEASE_MS), "{call:?}");
     }
-    // What another says of it does not.
+    // Calls of other workers do not renew it.
     let mut desk = one_task();
     let claimed = desk.claim(&ann, TASK);
     desk.pass(TENTH + 1);
@@ -213,7 +217,7 @@ fn answer_5_every_call_of_the_holder_about_his_task_renews() {
 }
 
 #[test]
-fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
+fn answer_5_commands_under_a_claim_are_fenced_with_it_and_renew_it() {
     let (ann, bob) = (worker("ann"), worker("bob"));
     let found = NewDiscovery { content: "found".into(), ..NewDiscovery::default() };
     let under = |epoch, command| BoardCommand::UnderClaim { task: TASK, epoch, command: Box::new(command) };
@@ -230,7 +234,7 @@ fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
     desk.claim(&ann, TASK);
     assert_eq!(desk.refused_to(&ann, record(1)), fenced(Some("ann"), 2));
     assert_eq!(desk.state().discoveries().count(), 1);
-    // What is refused inside is refused whole: the claim is not renewed by it.
+    // If the inner command is refused, the whole command is refused and the claim is not renewed.
     desk.pass(TENTH + 1);
     assert_eq!(
         desk.refused_to(&ann, under(2, claim(id(9)))),
@@ -244,12 +248,12 @@ fn a_lease_that_ends_in_review_leaves_the_task_there_and_rework_to_anyone() {
     let mut desk = Desk::new();
     desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
     desk.complete(TASK);
-    // While it is held, whoever did it does it again.
+    // While the claim is held, rework goes back to its holder.
     let mut held = desk.clone();
     held.tell(review(TASK, ReviewStatus::NeedsRework));
     assert_eq!((held.status(TASK), held.task(TASK).attempt), (TaskStatus::InProgress, 2));
     held.ask(&ann, complete_task(TASK, Some(1))).unwrap();
-    // When it is not, it stays in review, and is done again by whoever claims it.
+    // Without a holder, the task stays in review, and any worker can claim the rework.
     desk.pass(LEASE_MS as i64);
     desk.tell(BoardCommand::Tick);
     assert_eq!((desk.status(TASK), desk.state().next_due()), (TaskStatus::Review, None));
@@ -259,7 +263,7 @@ fn a_lease_that_ends_in_review_leaves_the_task_there_and_rework_to_anyone() {
     assert_eq!(desk.claim(&worker("bob"), TASK).attempt, 2);
 }
 
-/// A task that ann did and that was sent back to her, and one beside it that is ready.
+/// A task of ann's that was sent back to her, and another task that is ready.
 fn sent_back() -> Desk {
     let mut desk = Desk::new();
     desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
@@ -282,16 +286,17 @@ fn a_holder_claims_its_own_reworked_task_before_anything_else() {
     let mut desk = sent_back();
     desk.pass(LEASE_MS as i64 - 1);
     assert_eq!(claimed(desk.clone().ask(&bob, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
-    let again = claimed(desk.ask(&ann, claim_next()).unwrap()).expect("the task that was sent back");
-    // The same attempt, under a new epoch and a whole lease.
+    let again =
+        claimed(desk.ask(&ann, claim_next()).unwrap()).expect("the claim should return the task that was sent back");
+    // The same attempt, with a new epoch and a full lease.
     assert_eq!((again.task, again.epoch, again.attempt), (TASK, 2, 2));
     assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
-    // Once it is taken up, the next claim finds other work.
+    // Once it is resumed, the next claim finds other work.
     assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
     assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None);
     desk.ask(&ann, complete_task(TASK, Some(2))).unwrap();
-    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None, "in review there is nothing to do");
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None, "a task in review should not be claimed");
     desk.tell(review(TASK, ReviewStatus::NeedsRework));
     assert_eq!(
         claimed(desk.ask(&ann, claim(TASK)).unwrap()).map(|claimed| (claimed.epoch, claimed.attempt)),
@@ -300,7 +305,7 @@ fn a_holder_claims_its_own_reworked_task_before_anything_else() {
 }
 
 #[test]
-fn rework_gets_a_whole_lease_however_long_the_review_took() {
+fn rework_gets_a_full_lease_after_a_long_review() {
     let ann = worker("ann");
     let mut desk = Desk::new();
     desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
@@ -317,38 +322,46 @@ fn claim_again(epoch: u64) -> BoardCommand {
 }
 
 #[test]
-fn a_worker_that_restarts_gets_its_task_back_by_task_and_epoch() {
+fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     let (ann, bob) = (worker("ann"), worker("bob"));
     let mut desk = one_task();
     desk.claim(&ann, TASK);
     desk.pass(LEASE_MS as i64 - 1);
     let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
     let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
-    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "without the epoch another process may go by the same name");
+    assert_eq!(
+        desk.refused_to(&ann, claim(TASK)),
+        held,
+        "without the epoch it could be another process with the same name"
+    );
     assert_eq!(desk.refused_to(&bob, claim_again(1)), held);
     let again = claimed(desk.ask(&ann, claim_again(1)).unwrap()).unwrap();
     assert_eq!((again.epoch, again.attempt), (2, 1));
     assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
-    // The process that was taken for dead is fenced, whatever it sends.
+    // The old process is fenced in everything it sends.
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
     assert_eq!(desk.refused_to(&ann, claim_again(1)), fenced(Some("ann"), 2));
-    // A blocked task is worked on again.
+    // Reclaiming a blocked task resumes it.
     desk.ask(&ann, set_status(TASK, TaskStatus::Blocked, Some(2))).unwrap();
     desk.tell(BoardCommand::Pause { reason: None });
     desk.ask(&ann, claim_again(2)).unwrap();
-    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a pause does not keep a holder from its task");
+    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a holder should reclaim its task during a pause");
     desk.tell(BoardCommand::Resume);
     // The lease ended, and nobody has claimed it since.
     desk.pass(LEASE_MS as i64);
     let late = claimed(desk.ask(&ann, claim_again(3)).unwrap()).unwrap();
-    assert_eq!((late.epoch, late.attempt), (4, 2), "that is a new attempt");
-    // Somebody else had it meanwhile.
+    assert_eq!((late.epoch, late.attempt), (4, 2), "reclaiming after expiry should count as a new attempt");
+    // Another worker held the task in between.
     desk.pass(LEASE_MS as i64);
     desk.claim(&bob, TASK);
     assert_eq!(desk.refused_to(&ann, claim_again(4)), fenced(Some("bob"), 5));
     desk.ask(&bob, release(TASK, None)).unwrap();
-    assert_eq!(desk.refused_to(&ann, claim_again(6)), fenced(None, 5), "nobody ever had that epoch");
-    // Now nobody has it. A worker that was killed before it could store its newest epoch must not be stuck.
+    assert_eq!(
+        desk.refused_to(&ann, claim_again(6)),
+        fenced(None, 5),
+        "an epoch that was never given should be refused"
+    );
+    // The task is free now. A worker that was killed before it stored its newest epoch must still get it.
     let free = claimed(desk.ask(&ann, claim_again(4)).unwrap()).unwrap();
     assert_eq!((free.epoch, free.attempt), (6, 4));
     let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease_ms: LEASE_MS };
@@ -396,7 +409,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     assert_eq!(desk.state().next_due(), Some(deadline));
     let held = Refusal::OrchestratorHeld { holder: agent("olga"), until: deadline };
     assert_eq!(desk.refused_to(&otto, acquire()), held);
-    // What is done under the role renews it, once that moves the deadline by more than a tenth.
+    // A command under the role renews the role if that moves the deadline by more than a tenth.
     desk.pass(TENTH);
     desk.ask(&olga, as_orchestrator(1)).unwrap();
     assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
@@ -406,7 +419,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
     let rev = desk.rev();
     desk.ask(&olga, BoardCommand::RenewOrchestrator { epoch: 1 }).unwrap();
-    assert_eq!(desk.rev(), rev, "it was renewed a moment ago");
+    assert_eq!(desk.rev(), rev, "a role that was just renewed should not be written again");
 
     desk.pass(LEASE_MS as i64);
     assert_eq!(desk.refused_to(&olga, as_orchestrator(1)), role_fenced(None, 1));
@@ -420,7 +433,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     for command in stale {
         assert_eq!(desk.refused_to(&olga, command), role_fenced(Some("otto"), 2));
     }
-    // Not even with the right epoch: the role is another's.
+    // Not even with the right epoch: somebody else holds the role.
     assert_eq!(desk.refused_to(&olga, as_orchestrator(2)), role_fenced(Some("otto"), 2));
     desk.ask(&otto, BoardCommand::ReleaseOrchestrator { epoch: 2 }).unwrap();
     assert_eq!(desk.refused_to(&otto, as_orchestrator(2)), role_fenced(None, 2));
@@ -429,7 +442,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
 }
 
 #[test]
-fn answer_5_an_orchestrator_of_the_same_name_takes_over_with_a_new_epoch() {
+fn answer_5_an_orchestrator_with_the_same_name_takes_over_with_a_new_epoch() {
     let olga = orchestrator("olga");
     let mut desk = Desk::new();
     desk.ask(&olga, acquire()).unwrap();
@@ -439,7 +452,7 @@ fn answer_5_an_orchestrator_of_the_same_name_takes_over_with_a_new_epoch() {
 }
 
 #[test]
-fn whoever_calls_himself_orchestrator_changes_nothing_while_another_is() {
+fn an_orchestrator_without_the_role_changes_nothing_while_another_holds_it() {
     let (olga, otto) = (orchestrator("olga"), orchestrator("otto"));
     let mut desk = one_task();
     desk.claim(&worker("ann"), TASK);
@@ -459,7 +472,7 @@ fn whoever_calls_himself_orchestrator_changes_nothing_while_another_is() {
     for command in commands {
         assert_eq!(desk.refused_to(&otto, command), role_fenced(Some("olga"), 1));
     }
-    // Others work on, people steer, and the orchestrator by name is taken for himself.
+    // Others continue to work, and people steer. A command that only names the orchestrator counts as the holder's.
     desk.ask(&worker("ann"), heartbeat(TASK, None)).unwrap();
     desk.tell(release(TASK, None));
     desk.ask(&olga, add_tasks(vec![NewTask::new("more")])).unwrap();

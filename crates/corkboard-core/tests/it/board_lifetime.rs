@@ -1,4 +1,4 @@
-//! The end of a board's life: archived, kept for a while, discarded, purged.
+//! The end of a board's life: archived, retained, discarded, purged.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -27,7 +27,7 @@ fn complete() -> BoardCommand {
     BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel }
 }
 
-/// A board that has ended, with a task.
+/// A board with a task that has ended.
 fn ended() -> Desk {
     let mut desk = Desk::new();
     desk.add(NewTask::new("task"));
@@ -47,7 +47,7 @@ fn retained(reply: &BoardReply) -> Timestamp {
     }
 }
 
-/// What a board that is over for good has to say to everything.
+/// Commands that a purged board refuses.
 fn everything() -> Vec<BoardCommand> {
     vec![
         BoardCommand::Edit { edit: BoardEdit::default(), if_version: None },
@@ -67,7 +67,7 @@ fn everything() -> Vec<BoardCommand> {
 }
 
 #[test]
-fn only_what_has_ended_is_put_away() {
+fn only_an_ended_board_is_archived_or_discarded() {
     for end in [complete(), BoardCommand::Cancel { reason: None }] {
         let mut desk = Desk::new();
         desk.add(NewTask::new("task"));
@@ -87,7 +87,7 @@ fn only_what_has_ended_is_put_away() {
 }
 
 #[test]
-fn what_was_said_of_how_long_holds_until_something_else_is_said() {
+fn a_retention_holds_until_another_one_is_given() {
     let mut desk = ended();
     let (archived, day) = (desk.now, SignedDuration::from_hours(24));
     assert_eq!(retained(&desk.tell(unsaid())), archived + day * 30);
@@ -98,13 +98,13 @@ fn what_was_said_of_how_long_holds_until_something_else_is_said() {
     let said = desk.tell(archive(RetainFor::Said { ms: 2 * DAY_MS }));
     assert_eq!(retained(&said), desk.now + day * 2);
     assert_eq!((info(&desk).archived_at, info(&desk).retain_until), (Some(archived), Some(desk.now + day * 2)));
-    // For ever, and not a moment.
+    // Forever, and not at all.
     assert_eq!(retained(&desk.tell(archive(RetainFor::Said { ms: u64::MAX }))), Timestamp::MAX);
     assert_eq!(retained(&desk.tell(archive(RetainFor::Said { ms: 0 }))), desk.now);
 }
 
 #[test]
-fn an_archived_board_is_only_read() {
+fn an_archived_board_is_read_only() {
     let mut desk = ended();
     desk.tell(unsaid());
     for command in everything() {
@@ -116,7 +116,7 @@ fn an_archived_board_is_only_read() {
 }
 
 #[test]
-fn a_board_is_kept_until_its_time_is_over_and_its_learnings_are_settled() {
+fn a_board_is_kept_until_it_expires_and_its_learnings_are_settled() {
     let mut desk = ended();
     let kept = |by: &[KeptBy]| Refusal::BoardKept { by: by.to_vec() };
     assert_eq!(desk.refused(BoardCommand::Purge), kept(&[KeptBy::NotArchived, KeptBy::Learnings]));
@@ -142,13 +142,13 @@ fn a_board_is_kept_until_its_time_is_over_and_its_learnings_are_settled() {
 }
 
 #[test]
-fn who_looks_before_the_end_has_not_looked_at_all() {
+fn extracting_learnings_before_the_end_does_not_count() {
     let mut desk = Desk::new();
     desk.tell(BoardCommand::ExtractLearnings);
     desk.tell(complete());
     desk.tell(archive(RetainFor::Said { ms: 0 }));
     assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Learnings] });
-    // It is late, and not too late.
+    // Extraction after archiving is late, but counts.
     desk.tell(BoardCommand::ExtractLearnings);
     let extracted = info(&desk).learnings_extracted.clone().unwrap();
     assert_eq!((&*extracted.by, extracted.at, extracted.candidates), ("hugo", desk.now, 0));
@@ -167,7 +167,7 @@ fn learnings_that_nobody_decided_on_keep_the_board_unless_they_are_waived() {
     desk.tell(complete());
     desk.tell(archive(RetainFor::Said { ms: 0 }));
     assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Learnings] });
-    assert_eq!(desk.state().undecided_learnings(), 3, "even before anybody looked");
+    assert_eq!(desk.state().undecided_learnings(), 3, "undecided learnings count before extraction, too");
     desk.tell(BoardCommand::ExtractLearnings);
     let kept = |desk: &mut Desk| match desk.refused(BoardCommand::Purge) {
         Refusal::BoardKept { by } => by.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -178,7 +178,7 @@ fn learnings_that_nobody_decided_on_keep_the_board_unless_they_are_waived() {
     waived.tell(discard("a try"));
     waived.tell(BoardCommand::Purge);
 
-    // One is promoted, one refused, one promoted and taken back: that is a decision, too.
+    // One learning is promoted, one rejected, one promoted and rolled back. All three count as decided.
     let promote = |desk: &mut Desk, name: &str| {
         let (learning, changes) = (name.parse().unwrap(), Box::new(LearningChanges::default()));
         desk.tell(BoardCommand::PromoteLearning { learning, core: Some("house".into()), changes });
@@ -186,7 +186,7 @@ fn learnings_that_nobody_decided_on_keep_the_board_unless_they_are_waived() {
         desk.tell(BoardCommand::FinishPromotion { learning, begun_rev, entry });
     };
     promote(&mut desk, "D-1");
-    assert_eq!(desk.state().lifetime(None).unwrap().undecided, 2, "its summary says so");
+    assert_eq!(desk.state().lifetime(None).unwrap().undecided, 2, "the summary should count them");
     desk.tell(BoardCommand::RefuseLearning { learning: "D-2".parse().unwrap(), reason: None });
     assert_eq!(kept(&mut desk), ["1 learning waits for a decision"]);
     promote(&mut desk, "D-3");
@@ -200,7 +200,7 @@ fn learnings_that_nobody_decided_on_keep_the_board_unless_they_are_waived() {
 }
 
 #[test]
-fn what_is_on_its_way_into_a_core_or_out_of_it_keeps_the_board_even_one_that_was_discarded() {
+fn an_open_promotion_or_roll_back_keeps_even_a_discarded_board() {
     let mut desk = Desk::new();
     let (question, choice, rationale) = ("Which?".into(), "this".into(), "it was measured twice".into());
     let decision = NewDecision { question, choice, rationale, ..NewDecision::default() };
@@ -213,7 +213,7 @@ fn what_is_on_its_way_into_a_core_or_out_of_it_keeps_the_board_even_one_that_was
     desk.tell(discard("a try"));
     let kept = Refusal::BoardKept { by: vec![KeptBy::Promotion] };
     assert_eq!(desk.refused(BoardCommand::Purge), kept);
-    assert!(desk.state().lifetime(None).unwrap().promotion_open, "its summary says so");
+    assert!(desk.state().lifetime(None).unwrap().promotion_open, "the summary should show the open promotion");
     let (learning, entry) = ("D-1".parse().unwrap(), "E-1".parse().unwrap());
     desk.tell(BoardCommand::FinishPromotion { learning, begun_rev, entry });
     let mut rolled_back = desk.clone();
@@ -226,7 +226,7 @@ fn what_is_on_its_way_into_a_core_or_out_of_it_keeps_the_board_even_one_that_was
 }
 
 #[test]
-fn whoever_discards_a_board_waives_what_it_taught_and_lets_it_go_at_once() {
+fn discarding_a_board_waives_its_learnings_and_its_retention() {
     let (mut ended, mut archived) = (ended(), ended());
     archived.tell(unsaid());
     ended.pass(3_000);
@@ -239,10 +239,10 @@ fn whoever_discards_a_board_waives_what_it_taught_and_lets_it_go_at_once() {
         let (rev, at) = (desk.rev(), desk.now);
         desk.pass(1_000);
         assert_eq!(retained(&desk.tell(discard("again"))), at);
-        assert_eq!(desk.rev(), rev, "it was discarded before");
+        assert_eq!(desk.rev(), rev, "discarding again changes nothing");
     }
     assert_eq!(archived.state().info().unwrap().archived_at, Some(archived.now - SignedDuration::from_secs(4)));
-    // Whoever thinks better of it keeps the board; whoever discards it then, lets it go again.
+    // Archiving a discarded board keeps it again. Discarding it once more releases it.
     let until = retained(&ended.tell(archive(RetainFor::Said { ms: 1_000 })));
     assert_eq!(
         ended.refused(BoardCommand::Purge),
@@ -254,7 +254,7 @@ fn whoever_discards_a_board_waives_what_it_taught_and_lets_it_go_at_once() {
 }
 
 #[test]
-fn a_reason_is_a_text_like_others() {
+fn a_reason_is_checked_like_other_texts() {
     let mut desk = ended();
     let bytes = desk.state().usage().bytes;
     let long = "x".repeat(desk.limits.board_text_bytes as usize + 1);
@@ -265,14 +265,14 @@ fn a_reason_is_a_text_like_others() {
 }
 
 #[test]
-fn after_a_board_was_purged_there_is_nothing_more() {
+fn a_purged_board_refuses_everything_else() {
     let mut desk = Desk::new();
     let expires_at = Some(desk.now + SignedDuration::from_secs(60));
     let (message, priority) = ("look".into(), NudgePriority::Normal);
     desk.tell(BoardCommand::InjectNudge(NewNudge { to: NudgeTarget::All, message, priority, expires_at }));
     desk.tell(complete());
     desk.tell(discard("a try"));
-    assert_eq!(desk.state().next_due(), expires_at, "what it says expires, ended or not");
+    assert_eq!(desk.state().next_due(), expires_at, "an expiry should be due on ended boards, too");
     desk.tell(BoardCommand::Purge);
     let rev = desk.rev();
     desk.pass(60_000);
@@ -283,14 +283,14 @@ fn after_a_board_was_purged_there_is_nothing_more() {
     for command in everything().into_iter().chain([create, fork, unsaid(), discard("again")]) {
         assert_eq!(desk.refused(command.clone()), Refusal::BoardPurged, "{command:?}");
     }
-    // These two are always welcome: what is left of it is to be deleted.
+    // A purged board always accepts these two, because its rest still has to be deleted.
     assert_eq!(desk.tell(BoardCommand::Purge), BoardReply::Done);
     assert_eq!(desk.tell(BoardCommand::Tick), BoardReply::Done);
     assert_eq!(desk.rev(), rev);
 }
 
 #[test]
-fn a_board_made_from_one_that_was_put_away_begins_its_own_life() {
+fn a_fork_of_an_archived_board_starts_a_new_life() {
     let mut desk = ended();
     desk.tell(discard("a try"));
     desk.tell(BoardCommand::ExtractLearnings);
@@ -305,7 +305,7 @@ fn a_board_made_from_one_that_was_put_away_begins_its_own_life() {
 }
 
 #[test]
-fn a_lifetime_says_all_that_keeps_a_board() {
+fn a_lifetime_lists_all_reasons_that_keep_a_board() {
     let now = at(1_000);
     let (soon, over) = (Some(at(1_001)), Some(now));
     let by = |status, retain_until, learnings, promotion_open| {
@@ -346,7 +346,7 @@ fn only_an_active_board_is_idle_and_only_after_a_while() {
     let active = of(BoardStatus::Active, Some(then));
     assert_eq!(active.idle_since(then + week, week), None);
     assert_eq!(active.idle_since(then + week + SignedDuration::from_nanos(1), week), Some(then));
-    assert_eq!(active.idle_since(then - week, week), None, "a clock that is behind makes nothing idle");
+    assert_eq!(active.idle_since(then - week, week), None, "a clock that is behind should not make boards idle");
     assert_eq!(of(BoardStatus::Active, None).idle_since(then + week * 2, week), None, "who knows");
     for status in [BoardStatus::Completed, BoardStatus::Cancelled, BoardStatus::Archived, BoardStatus::Purged] {
         assert_eq!(of(status, Some(then)).idle_since(then + week * 2, week), None);
@@ -354,10 +354,10 @@ fn only_an_active_board_is_idle_and_only_after_a_while() {
 }
 
 #[test]
-fn a_summary_of_before_is_read_as_one_that_nothing_was_settled_of() {
+fn an_old_summary_is_read_as_completely_unsettled() {
     let read: Lifetime = serde_json::from_str(r#"{"name":"b","goal":"","status":"completed","bytes":1}"#).unwrap();
     assert_eq!(read.kept_by(at(1_000)), [KeptBy::NotArchived, KeptBy::Learnings]);
     assert_eq!(read.updated_at, None);
-    assert!(serde_json::from_str::<Lifetime>("{}").is_err(), "what says nothing is not taken for a board");
+    assert!(serde_json::from_str::<Lifetime>("{}").is_err(), "an empty object should not be read as a board");
     assert!(serde_json::from_str::<Lifetime>(r#"{"status":"of another version"}"#).is_err());
 }

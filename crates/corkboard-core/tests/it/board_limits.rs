@@ -1,4 +1,4 @@
-//! How large things on a board may be: every text, list and number, each with the limit, what was used and what is allowed.
+//! Limits of a board: every text, list and number. A refusal contains the limit, the used amount and the maximum.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -39,7 +39,7 @@ fn busy(limits: Limits) -> Desk {
     desk
 }
 
-/// A way to put a text, or a list of so many, into a command.
+/// Puts a text, or a list of texts, into a command.
 type WithText = fn(String) -> BoardCommand;
 type WithList = fn(Vec<String>) -> BoardCommand;
 
@@ -86,7 +86,7 @@ fn question(question: String, name: &str) -> BoardCommand {
 }
 
 #[test]
-fn answer_1_every_line_has_a_limit_must_say_something_and_be_printable() {
+fn answer_1_every_line_has_a_limit_and_must_be_printable_and_not_blank() {
     let lines: [(&str, WithText); 10] = [
         ("board name", |text| edit(|edit| edit.name = Some(text))),
         ("memory core", |text| edit(|edit| edit.cores = Some(vec![text]))),
@@ -209,9 +209,9 @@ fn answer_1_every_list_has_a_limit() {
 }
 
 #[test]
-fn answer_1_a_board_holds_so_many_tasks_edges_and_records_and_warns_before() {
+fn answer_1_tasks_edges_and_records_have_limits_and_warnings() {
     let limits = Limits { tasks_per_board: 5, dependencies_per_board: 5, records_per_board: 5, ..Limits::default() };
-    /// Adds tasks whatever the limit on them.
+    /// Adds tasks, ignoring the limit on them.
     fn add(desk: &mut Desk, count: usize) -> Vec<TaskId> {
         let limits = Limits { tasks_per_board: 100, ..desk.limits.clone() };
         let limits = std::mem::replace(&mut desk.limits, limits);
@@ -255,7 +255,7 @@ fn answer_1_a_board_holds_so_many_tasks_edges_and_records_and_warns_before() {
 }
 
 #[test]
-fn answer_1_a_state_and_a_command_have_their_bytes() {
+fn answer_1_states_and_commands_have_a_maximum_size() {
     let text = |bytes: usize| new_task(|task| task.description = "x".repeat(bytes));
     let mut desk = busy(Limits::default());
     let used = desk.state().usage().bytes;
@@ -266,7 +266,7 @@ fn answer_1_a_state_and_a_command_have_their_bytes() {
         Refusal::Limit { limit: LimitName::StateBytes, used: used + 400 + 4 + 600, allowed: used + 1000 }
     );
     desk.tell(text(596));
-    // Over a limit that was lowered, what does not grow is still done.
+    // Over a lowered limit, commands that do not grow the state are still accepted.
     desk.limits.state_bytes = 1;
     desk.tell(release(id(2), None));
     assert!(matches!(desk.refused(text(1)), Refusal::Limit { limit: LimitName::StateBytes, .. }));
@@ -309,7 +309,7 @@ fn answer_1_a_state_and_a_command_have_their_bytes() {
 }
 
 #[test]
-fn a_summary_stays_under_4_kib_whatever_the_texts() {
+fn a_summary_stays_under_4_kib_for_any_texts() {
     let texts = ["\u{1}", "\"", "\\", "🗝", "a", "\n", "ä", "\u{2028}"];
     for text in texts {
         for count in [1, 165, 166, 167, 330, 999, 1000, 1001, 16_000] {
@@ -318,7 +318,7 @@ fn a_summary_stays_under_4_kib_whatever_the_texts() {
             let name =
                 if text.trim().is_empty() || text == "\u{1}" { "n".into() } else { long.chars().take(1000).collect() };
             let mut desk = Desk::with(NewBoard { name, goal: goal.clone(), ..NewBoard::default() });
-            // What its end adds is part of it.
+            // The fields that the end of the board adds count, too.
             desk.tell(BoardCommand::Cancel { reason: None });
             desk.tell(BoardCommand::Discard { reason: Some(goal.clone()) });
             let summary = desk.state().summary(desk.now);

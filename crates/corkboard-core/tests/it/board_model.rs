@@ -1,8 +1,9 @@
-//! Random histories of a board, sent by several actors while time passes, held against scans and simple references.
+//! Random histories of a board, sent by several actors while time passes, compared with scans and simple reference
+//! models.
 //!
-//! Each property runs on its own histories; a failing one is printed in its smallest form. `PROPTEST_CASES` asks for
-//! more of them than the few that keep the suite quick. Every accepted command is followed by the scan in
-//! `board_support/scan.rs`: views, tallies, sizes, and that no task waits for what can never be.
+//! Each property runs on separate histories. A failing history is printed in its smallest form. `PROPTEST_CASES` asks
+//! for more than the few that keep the suite fast. After every accepted command, `board_support/scan.rs` checks views,
+//! tallies and sizes, and that no task waits for the impossible.
 
 mod steps;
 
@@ -22,7 +23,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use steps::{Step, steps};
 
-/// What was sent, what came of it, and the board before it.
+/// A sent command, its answer, and the board before it.
 struct Turn {
     before: Desk,
     actor: Actor,
@@ -31,7 +32,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// The board on which the command was decided: what was due had expired.
+    /// The board on which the command was decided, after due items had expired.
     fn swept(&self) -> BoardState {
         self.before.state().at(self.before.now, self.before.rev())
     }
@@ -42,14 +43,14 @@ proptest! {
 
     #[test]
     fn a_task_is_never_held_twice(steps in steps()) {
-        // The last epoch of every task, and until when it is held for all that its holder was told.
+        // The last epoch of every task.
         let mut held = BTreeMap::<TaskId, u64>::new();
         each_step(&steps, |turn, desk| {
             if let Ok(BoardReply::Claimed(Some(claimed))) = &turn.answer {
                 let before = turn.swept();
                 let task = before.task(claimed.task);
                 let claim = task.and_then(|task| task.claim.as_ref());
-                // Only its holder gets a held task, for rework or by its epoch.
+                // Only its holder gets a held task: for rework, or by its epoch.
                 let own = claim.filter(|claim| claim.holder.as_str() == turn.actor.principal);
                 let is_resumed = match &turn.command {
                     BoardCommand::Claim { epoch: Some(epoch), .. } => own.is_some_and(|claim| claim.epoch == *epoch),
@@ -57,7 +58,7 @@ proptest! {
                 };
                 assert!(claim.is_none() || is_resumed, "{} was given away while {claim:?}", claimed.task);
                 let last = held.insert(claimed.task, claimed.epoch).unwrap_or(0);
-                assert!(claimed.epoch > last, "an epoch was given twice");
+                assert!(claimed.epoch > last, "an epoch must not be given twice");
                 let claim = desk.task(claimed.task).claim.as_ref().unwrap();
                 assert_eq!(claim.holder.as_str(), turn.actor.principal);
                 assert_eq!((claim.epoch, claim.deadline), (claimed.epoch, claimed.deadline));
@@ -66,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_sent_under_a_claim_that_was_lost_is_fenced(steps in steps()) {
+    fn commands_under_a_lost_claim_are_fenced(steps in steps()) {
         each_step(&steps, |turn, _| {
             let (task, epoch) = match &turn.command {
                 BoardCommand::Heartbeat { task, epoch: Some(epoch) }
@@ -76,12 +77,12 @@ proptest! {
                 | BoardCommand::SetStatus { task, epoch: Some(epoch), .. }
                 | BoardCommand::UnderClaim { task, epoch, .. } => (*task, *epoch),
                 BoardCommand::Claim { task: Some(task), epoch: Some(epoch), .. } => {
-                    // An older epoch is as good as none while nobody holds the task.
+                    // While nobody holds the task, an older epoch counts as none.
                     let is_wrong = turn.swept().task(*task).is_some_and(|task| {
                         *epoch > task.epoch || *epoch < task.epoch && task.claim.is_some()
                     });
                     let is_claimed = matches!(turn.answer, Ok(BoardReply::Claimed(Some(_))));
-                    assert!(!(is_wrong && is_claimed), "another epoch was taken for the last one");
+                    assert!(!(is_wrong && is_claimed), "a wrong epoch was accepted");
                     return;
                 }
                 _ => return,
@@ -92,7 +93,7 @@ proptest! {
             let is_holder = found.claim.as_ref().is_some_and(|claim| {
                 claim.holder.as_str() == turn.actor.principal && claim.epoch == epoch
             });
-            // Whoever never could hold a task is told that.
+            // An actor that can never hold tasks gets a different refusal.
             let is_denied = matches!(turn.answer, Err(Refusal::RoleDenied { .. }));
             if is_open && !is_holder && !(is_denied && turn.actor.role == Role::Reviewer) {
                 assert!(matches!(turn.answer, Err(Refusal::Fenced { .. })), "{:?}", turn.answer);
@@ -104,13 +105,13 @@ proptest! {
     fn nothing_starts_before_its_rule_allows(steps in steps()) {
         each_step(&steps, |turn, desk| {
             let before = turn.swept();
-            // Whoever asks for anything gets something whenever there is something.
+            // A claim of any task succeeds whenever a task is ready.
             if let (BoardCommand::Claim { task: None, .. }, Ok(BoardReply::Claimed(None))) =
                 (&turn.command, &turn.answer)
             {
-                assert_eq!(before.ready().count(), 0, "there was something");
+                assert_eq!(before.ready().count(), 0, "a task was ready");
             }
-            // What was refused swept nothing.
+            // A refused command swept nothing.
             if desk.rev() == turn.before.rev() {
                 return;
             }
@@ -139,7 +140,7 @@ proptest! {
         assert_eq!(kept, discoveries);
         let kept: Vec<_> = state.artifacts().map(|it| (it.id.0, it.created_by.to_string())).collect();
         assert_eq!(kept, artifacts);
-        // Contributions are the same, by another way.
+        // Contributions contain the same decisions.
         let made = state.contributions().flat_map(|it| it.decisions_made.iter().map(|id| (id.0, it.agent.to_string())));
         assert_eq!(made.collect::<BTreeSet<_>>(), decisions.into_iter().collect());
         let done = state.contributions().flat_map(|it| it.tasks_completed.iter().map(|id| (*id, it.agent.to_string())));
@@ -149,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn every_move_follows_an_arrow(steps in steps()) {
+    fn every_status_change_is_in_the_designs_diagram(steps in steps()) {
         each_step(&steps, |turn, desk| {
             if desk.rev() == turn.before.rev() {
                 return;
@@ -163,7 +164,7 @@ proptest! {
                     if let Some(was) = before.task(task.id)
                         && was.status != task.status
                     {
-                        // A claim goes by two arrows at once.
+                        // A claim makes two moves at once.
                         let is_claim = matches!(event, BoardEvent::TaskStarted { agent: Some(_), .. });
                         let begins = (TaskStatus::Pending, TaskStatus::InProgress);
                         let allowed = is_arrow(was, task) || (is_claim && (was.status, task.status) == begins);
@@ -180,7 +181,7 @@ proptest! {
         each_step(&steps, |turn, desk| {
             for task in desk.state().tasks() {
                 let was = turn.before.state().task(task.id);
-                // A lease that is renewed disturbs nobody who edits the task.
+                // A renewed lease does not change the task's version.
                 let same = was.is_some_and(|was| Task { claim: task.claim.clone(), ..was.clone() } == *task);
                 let is_claim_lost = was.is_some_and(|was| was.claim.is_some() != task.claim.is_some());
                 if !same || is_claim_lost {
@@ -219,7 +220,7 @@ proptest! {
             later.pass(pass_ms);
             let at = later.state().at(later.now, later.rev());
             assert_eq!(&at, ticked(&later).state());
-            assert!(at.next_expiry().is_none_or(|due| due > later.now), "something is still due");
+            assert!(at.next_expiry().is_none_or(|due| due > later.now), "nothing should be due after a tick");
         });
     }
 
@@ -266,7 +267,7 @@ proptest! {
                     BoardEvent::NudgeAcknowledged { nudge, agent } => (*nudge, agent, "acknowledged"),
                     _ => continue,
                 };
-                assert_eq!(**who, *turn.actor.principal, "only the reader proves that they read");
+                assert_eq!(**who, *turn.actor.principal, "only the reader may confirm reading");
                 assert!(proofs.insert((nudge, who.clone(), what)), "{nudge} was {what} twice to {who}");
                 let given = before.nudge(nudge).unwrap();
                 let holder = before.orchestrator().map(|lease| lease.holder.as_str());
@@ -277,7 +278,7 @@ proptest! {
                 };
                 assert!(is_meant || given.is_delivered_to(who), "{nudge} reached {who}");
             }
-            // What a worker is shown: all that is theirs and open, the urgent first, then in order.
+            // A worker sees all open nudges to it: urgent ones first, then in order.
             let state = desk.state();
             let is_active = state.info().is_some_and(|info| info.outcome.is_none());
             for name in steps::AGENTS {
@@ -298,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_begins_or_expires_while_the_board_is_paused(steps in steps()) {
+    fn nothing_starts_or_expires_while_the_board_is_paused(steps in steps()) {
         each_step(&steps, |turn, desk| {
             let Some(pause) = turn.before.state().info().and_then(|info| info.paused.clone()) else { return };
             if desk.rev() == turn.before.rev() {
@@ -337,7 +338,7 @@ proptest! {
     }
 
     #[test]
-    fn no_task_begins_or_is_completed_while_a_decision_about_it_is_open(steps in steps()) {
+    fn no_task_starts_or_is_completed_while_a_decision_about_it_is_open(steps in steps()) {
         each_step(&steps, |turn, desk| {
             if desk.rev() == turn.before.rev() {
                 return;
@@ -355,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn a_board_is_purged_only_when_nothing_keeps_it_and_nothing_comes_after(steps in steps()) {
+    fn a_board_is_purged_only_when_nothing_keeps_it_and_never_changes_again(steps in steps()) {
         each_step(&steps, |turn, desk| {
             let status = |desk: &Desk| desk.state().info().unwrap().status;
             let info = turn.before.state().info().unwrap();
@@ -365,10 +366,10 @@ proptest! {
                 let is_over = info.retain_until.is_some_and(|until| until <= desk.now);
                 assert!(info.status == BoardStatus::Archived && is_over, "{info:?}");
                 assert!(info.waived.is_some() || info.learnings_extracted.is_some(), "{info:?}");
-                assert!(!turn.before.state().has_open_promotion(), "something is on its way");
+                assert!(!turn.before.state().has_open_promotion(), "a promotion or roll-back is open");
                 assert!(matches!(turn.command, BoardCommand::Purge) && turn.actor.role == Role::Human);
             }
-            // Whoever has ended does not begin again.
+            // An ended board never becomes active again.
             if info.outcome.is_some() {
                 assert_ne!(status(desk), BoardStatus::Active);
                 assert_eq!(desk.state().info().unwrap().outcome, info.outcome);
@@ -377,11 +378,11 @@ proptest! {
     }
 
     #[test]
-    fn a_learning_goes_its_way_and_what_is_refused_stays_refused(steps in steps()) {
+    fn learnings_change_state_as_designed_and_rejected_ones_stay_rejected(steps in steps()) {
         let mut begun = BTreeSet::new();
         each_step(&steps, |turn, desk| {
             let (before, after) = (turn.before.state(), desk.state());
-            // One that was rolled back and is promoted again is in both.
+            // A learning that was rolled back and promoted again is in both.
             let verdicts = before.learning_verdicts().chain(after.learning_verdicts());
             let learnings: BTreeSet<_> = verdicts.map(|verdict| &verdict.id).collect();
             for learning in learnings {
@@ -394,7 +395,7 @@ proptest! {
                         | ("promoted", "rolling_back")
                         | ("rolling_back", "rolled_back")
                 );
-                // What the core did not take stays on its way until that is settled, and then it is open.
+                // A promotion that the core refused stays open until it is settled. Then the learning is open again.
                 let is_refused = |state: &LearningState| match state {
                     LearningState::Begun(promotion) => promotion.refused.is_some(),
                     _ => false,
@@ -406,12 +407,12 @@ proptest! {
                     assert_eq!(kept.version, desk.rev());
                 }
                 if let (true, LearningState::Begun(promotion)) = (was != is && !is_refused(&is), &is) {
-                    // No two promotions share a revision, and each begins in its own.
+                    // Each promotion starts in a separate revision.
                     assert_eq!(promotion.begun_rev, desk.rev());
                     assert!(begun.insert(promotion.begun_rev));
                     assert_eq!(promotion.by, turn.actor);
                     let entry = &promotion.entry;
-                    assert_ne!(entry.author.as_deref(), Some(&*turn.actor.principal), "an agent promoted its own words");
+                    assert_ne!(entry.author.as_deref(), Some(&*turn.actor.principal), "an agent promoted its own text");
                     assert!(entry.trust <= Some(Trust::most_of(turn.actor.kind)));
                     assert_eq!(entry.item.as_deref(), Some(&*learning.to_string()));
                 }
@@ -420,7 +421,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_may_not_do_a_thing_does_not(steps in steps()) {
+    fn actors_without_permission_change_nothing(steps in steps()) {
         each_step(&steps, |turn, desk| {
             let Some(action) = turn.command.action() else { return };
             let is_denied = matches!(turn.answer, Err(Refusal::RoleDenied { .. }));
@@ -434,7 +435,7 @@ proptest! {
     }
 
     #[test]
-    fn every_board_can_be_copied_and_the_copy_is_a_board(steps in steps()) {
+    fn every_board_can_be_forked_into_a_valid_board(steps in steps()) {
         let desk = each_step(&steps, |_, _| ());
         let mut copy = Desk::empty(Limits::default());
         copy.now = desk.now;
@@ -446,7 +447,7 @@ proptest! {
     }
 }
 
-/// The design's arrows.
+/// The arrows of the design's state diagram.
 fn is_arrow(was: &Task, is: &Task) -> bool {
     use TaskStatus::*;
     match (was.status, is.status) {
@@ -465,9 +466,9 @@ fn is_arrow(was: &Task, is: &Task) -> bool {
     }
 }
 
-/// What the histories must contain for the properties above to say anything.
+/// The histories must contain enough of each kind for the properties above to mean something.
 #[test]
-fn the_histories_reach_what_they_are_meant_to() {
+fn the_histories_cover_every_kind_of_event() {
     let mut runner = TestRunner::deterministic();
     let (mut events, mut refusals) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
     for _ in 0..1200 {
@@ -483,7 +484,7 @@ fn the_histories_reach_what_they_are_meant_to() {
             }
         }
     }
-    // Not reached: a copy of a board, an assigned review, a role given back.
+    // Not covered: a fork of a board, an assigned review, a released role.
     assert_eq!(events.len(), 52 - 3, "{events:?}");
     for needed in [
         "Fenced",
@@ -510,7 +511,7 @@ fn the_histories_reach_what_they_are_meant_to() {
         "OwnTask",
         "UrgentNudges",
     ] {
-        assert!(refusals.contains_key(needed), "{needed} is not reached: {refusals:?}");
+        assert!(refusals.contains_key(needed), "{needed} is not covered: {refusals:?}");
     }
 }
 
@@ -524,7 +525,7 @@ fn config() -> Config {
     if std::env::var_os("PROPTEST_CASES").is_some() { config } else { Config { cases: 80, ..config } }
 }
 
-/// Carries the steps out and looks at each of them.
+/// Runs the steps and calls `look` after each.
 fn each_step(steps: &[Step], mut look: impl FnMut(&Turn, &Desk)) -> Desk {
     let mut desk = Desk::with(NewBoard { name: "board".into(), ..NewBoard::default() });
     for step in steps {

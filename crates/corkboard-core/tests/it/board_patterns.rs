@@ -1,11 +1,11 @@
-//! Task patterns: what becomes of a line, and which lines are refused; and boards that begin with their tasks.
+//! Task patterns: how lines become tasks, which lines are refused, and boards that start with a pattern's tasks.
 
 use crate::board_support::{Desk, human, member, orchestrator, worker};
 use corkboard_core::board::{BoardCommand, BoardEdit, BoardEvent, BoardReply, CoreRef, NewBoard, NewTask, TaskId};
 use corkboard_core::{LimitName, Limits, Refusal};
 use proptest::prelude::*;
 
-/// A task in a few characters: title, what it waits for, whether it is reviewed, minutes, description.
+/// A task in short form: title, dependencies, review, minutes, description.
 fn told(task: &NewTask) -> String {
     let after: Vec<String> = task.depends_on.iter().map(ToString::to_string).collect();
     let review = if task.needs_review { "r" } else { "" };
@@ -23,7 +23,7 @@ fn lines_become_tasks() {
         ("1. a [review]\n2. b ~30m\n3. c ~2h", &["a||r||", "b|1||30|", "c|2||120|"]),
         ("1. a\n2. b ~5m [review] (after 1) — all of it", &["a||||", "b|1|r|5|all of it"]),
         ("1. a\n2. b (after 1) [review] ~5m — x — y", &["a||||", "b|1|r|5|x — y"]),
-        // What is none of these belongs to the title.
+        // Everything else belongs to the title.
         ("1. f(x) and [later] about ~30m of it", &["f(x) and [later] about ~30m of it||||"]),
         ("1. a (afterwards)", &["a (afterwards)||||"]),
         ("3.5 ways to do it\n1. a", &["a||||"]),
@@ -35,7 +35,7 @@ fn lines_become_tasks() {
 }
 
 #[test]
-fn what_is_wrong_is_named_by_its_line() {
+fn a_problem_is_reported_with_its_line() {
     for (text, said) in [
         ("", "line 1: no line begins with a number and a full stop"),
         ("first this\nthen that", "line 2: no line begins with a number and a full stop"),
@@ -69,7 +69,7 @@ fn board() -> NewBoard {
 }
 
 #[test]
-fn a_board_begins_with_its_tasks_in_one_revision_or_not_at_all() {
+fn a_board_is_created_with_its_tasks_in_one_revision_or_not_at_all() {
     let tasks = NewTask::from_pattern("1. a\n2. b [review]\n3. c (after 1)").unwrap();
     let create = BoardCommand::CreateWithTasks { board: board(), tasks };
     let mut desk = Desk::empty(Limits::default());
@@ -95,7 +95,7 @@ fn a_board_begins_with_its_tasks_in_one_revision_or_not_at_all() {
 }
 
 #[test]
-fn a_board_that_gets_other_cores_draws_on_these() {
+fn a_board_with_new_cores_draws_on_them() {
     let mut desk = Desk::empty(Limits::default());
     desk.tell(BoardCommand::Create(board()));
     let edit = |cores: Option<&str>, drawn: &str| BoardCommand::Edit {
@@ -114,7 +114,7 @@ fn a_board_that_gets_other_cores_draws_on_these() {
     assert_eq!((info.drawn.len(), info.drawn[0].to_string(), desk.rev()), (1, "others:E-8".into(), 3));
     let unsaid = BoardEdit { goal: Some("another".into()), ..BoardEdit::default() };
     desk.tell(BoardCommand::Edit { edit: unsaid, if_version: None });
-    assert_eq!(desk.state().info().unwrap().drawn.len(), 1, "what nobody speaks of stays");
+    assert_eq!(desk.state().info().unwrap().drawn.len(), 1, "omitted fields should stay unchanged");
 }
 
 #[test]

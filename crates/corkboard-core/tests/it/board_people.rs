@@ -1,4 +1,4 @@
-//! Nudges, approvals and pauses: what people do on a board, and what those who work notice of it.
+//! Nudges, approvals and pauses: what people do on a board, and its effect on workers.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -45,7 +45,7 @@ fn judge(decision: u64, verdict: ApprovalVerdict) -> BoardCommand {
 }
 
 #[test]
-fn a_nudge_is_shown_to_its_targets_alone_the_urgent_first() {
+fn a_nudge_is_shown_only_to_its_targets_urgent_first() {
     let mut desk = Desk::new();
     desk.tell(nudge(to("ann"), NudgePriority::Low));
     desk.tell(nudge(NudgeTarget::All, NudgePriority::Normal));
@@ -57,17 +57,17 @@ fn a_nudge_is_shown_to_its_targets_alone_the_urgent_first() {
     assert_eq!(shown(&desk, &named("rita", Role::Reviewer)), [2]);
     assert_eq!(shown(&desk, &orchestrator("olga")), [2, 3]);
     assert_eq!(shown(&desk, &named("olga", Role::Observer)), [0u64; 0]);
-    assert_eq!(shown(&desk, &human()), [0u64; 0], "who said it needs not be told");
-    assert_eq!(shown(&desk, &named("paul", Role::Admin)), [0u64; 0], "who only looks on is not addressed");
-    // Whoever holds the role is the orchestrator, in whatever role they read.
+    assert_eq!(shown(&desk, &human()), [0u64; 0], "the sender should not get the nudge");
+    assert_eq!(shown(&desk, &named("paul", Role::Admin)), [0u64; 0], "an onlooker should not get the nudge");
+    // The holder of the role is the orchestrator, with any role of its own.
     desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     assert_eq!(shown(&desk, &worker("olga")), [2, 3]);
     assert_eq!(shown(&desk, &orchestrator("otto")), [2]);
-    // Whoever works here is one of all.
+    // A nudge to all reaches everybody who holds a task.
     desk.add(NewTask::new("task"));
     desk.claim(&named("paul", Role::Admin), id(1));
     assert_eq!(shown(&desk, &named("paul", Role::Admin)), [2]);
-    // And so is whoever has worked here: what is said may concern what they made.
+    // It also reaches everybody who has worked here, because it may concern their work.
     let by = |name| named(name, Role::Admin);
     desk.ask(&by("paul"), complete_task(id(1), None)).unwrap();
     let found = NewDiscovery { content: "it rains".into(), ..NewDiscovery::default() };
@@ -79,7 +79,7 @@ fn a_nudge_is_shown_to_its_targets_alone_the_urgent_first() {
 }
 
 #[test]
-fn a_nudge_is_shown_until_it_is_acknowledged_by_each_for_themselves() {
+fn a_nudge_is_shown_until_each_target_acknowledges_it() {
     let (ann, bob) = (worker("ann"), worker("bob"));
     let mut desk = Desk::new();
     desk.tell(nudge(NudgeTarget::All, NudgePriority::Normal));
@@ -87,17 +87,21 @@ fn a_nudge_is_shown_until_it_is_acknowledged_by_each_for_themselves() {
     assert_eq!(desk.ask(&ann, deliver(&[1, 2])).unwrap(), BoardReply::Nudges(vec![NudgeId(1), NudgeId(2)]));
     let proof = (desk.rev(), desk.now);
     desk.pass(1_000);
-    assert_eq!(desk.ask(&ann, deliver(&[1, 2])).unwrap(), BoardReply::Nudges(vec![]), "the proof is written once");
+    assert_eq!(
+        desk.ask(&ann, deliver(&[1, 2])).unwrap(),
+        BoardReply::Nudges(vec![]),
+        "delivery should be recorded once"
+    );
     assert_eq!(desk.rev(), proof.0);
     let delivered = &desk.state().nudge(NudgeId(1)).unwrap().delivered;
     assert_eq!((delivered.len(), &*delivered[0].agent, delivered[0].at), (1, "ann", proof.1));
-    assert_eq!(shown(&desk, &ann), [1, 2], "it is shown until it is acknowledged");
+    assert_eq!(shown(&desk, &ann), [1, 2], "a delivered nudge should be shown until it is acknowledged");
     assert_eq!(desk.ask(&ann, acknowledge(&[1])).unwrap(), BoardReply::Nudges(vec![NudgeId(1)]));
     let rev = desk.rev();
     assert_eq!(desk.ask(&ann, acknowledge(&[1])).unwrap(), BoardReply::Nudges(vec![]));
     assert_eq!(desk.rev(), rev, "acknowledged once");
     assert_eq!((shown(&desk, &ann), shown(&desk, &bob)), (vec![2], vec![1]));
-    // Whoever answers has read it.
+    // Acknowledging a nudge implies that it was read.
     desk.ask(&bob, acknowledge(&[1])).unwrap();
     assert_eq!(
         desk.last_events(),
@@ -106,16 +110,16 @@ fn a_nudge_is_shown_until_it_is_acknowledged_by_each_for_themselves() {
             BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), agent: "bob".into() },
         ]
     );
-    // Whoever comes later is told too, and all of it is there after a restart.
+    // A worker that joins later gets it, too. A replay of the log gives the same state.
     assert_eq!(shown(&desk, &worker("cat")), [1]);
     assert_eq!(replay(Revisioned::default(), &desk.log, &desk.limits), desk.live);
     assert_eq!(Revisioned::decode(&desk.live.encode().unwrap()).unwrap(), desk.live);
     desk.tell(BoardCommand::Cancel { reason: None });
-    assert_eq!(shown(&desk, &worker("cat")), [0u64; 0], "nobody works on what has ended");
+    assert_eq!(shown(&desk, &worker("cat")), [0u64; 0], "an ended board should show no nudges");
 }
 
 #[test]
-fn what_is_anothers_is_neither_read_nor_acknowledged() {
+fn nudges_to_others_are_neither_read_nor_acknowledged() {
     let mut desk = Desk::new();
     desk.tell(nudge(to("ann"), NudgePriority::Normal));
     desk.tell(nudge(NudgeTarget::All, NudgePriority::Normal));
@@ -132,7 +136,7 @@ fn what_is_anothers_is_neither_read_nor_acknowledged() {
 }
 
 #[test]
-fn a_nudge_to_the_orchestrator_is_answered_by_one() {
+fn a_nudge_to_the_orchestrator_is_acknowledged_by_one() {
     let (olga, otto) = (orchestrator("olga"), orchestrator("otto"));
     let mut desk = Desk::new();
     desk.tell(nudge(NudgeTarget::Orchestrator, NudgePriority::Urgent));
@@ -174,7 +178,7 @@ fn a_task_waits_for_the_approval_of_a_decision_about_it() {
     let waits = |task| Refusal::AwaitsApproval { task, decisions: vec![decision] };
     assert_eq!(desk.refused_to(&ann, complete_task(id(2), None)), waits(id(2)));
     assert_eq!(desk.refused_to(&ann, set_status(id(2), TaskStatus::Completed, None)), waits(id(2)));
-    // It may be shown to a reviewer, who cannot let it pass.
+    // The task can be submitted for review, but the reviewer cannot approve it.
     desk.ask(&ann, complete_task(id(3), None)).unwrap();
     assert_eq!(desk.refused(review(id(3), ReviewStatus::Approved)), waits(id(3)));
     assert_eq!(desk.refused(set_status(id(3), TaskStatus::Completed, None)), waits(id(3)));
@@ -190,7 +194,7 @@ fn a_task_waits_for_the_approval_of_a_decision_about_it() {
 }
 
 #[test]
-fn a_rejected_decision_does_not_hold_and_what_was_said_is_kept() {
+fn a_rejected_decision_does_not_hold_and_its_verdicts_are_kept() {
     let mut desk = Desk::new();
     desk.add(NewTask::new("a"));
     desk.ask(&worker("ann"), asks(&[1])).unwrap();
@@ -201,8 +205,8 @@ fn a_rejected_decision_does_not_hold_and_what_was_said_is_kept() {
     });
     let holds = |desk: &Desk| desk.state().decision(DecisionId(1)).unwrap().holds();
     assert!(!holds(&desk));
-    assert_eq!(desk.ready(), [id(1)], "what was rejected is decided");
-    // Said again, it is the same; thought over, it is another.
+    assert_eq!(desk.ready(), [id(1)], "a rejection should count as a verdict");
+    // The same verdict again changes nothing. Another verdict is a new one.
     assert_eq!(desk.tell(judge(1, ApprovalVerdict::Rejected)), BoardReply::Approval(ApprovalId(1)));
     assert_eq!(desk.tell(judge(1, ApprovalVerdict::Approved)), BoardReply::Approval(ApprovalId(2)));
     assert!(holds(&desk));
@@ -211,7 +215,7 @@ fn a_rejected_decision_does_not_hold_and_what_was_said_is_kept() {
 }
 
 #[test]
-fn those_who_run_the_board_supersede_anyones_decision_and_the_gate_opens() {
+fn orchestrators_and_people_supersede_any_decision_and_open_its_gate() {
     let mut desk = Desk::new();
     desk.add(NewTask::new("a"));
     for (number, actor) in (1..).zip([human(), orchestrator("olga"), named("root", Role::Admin)]) {
@@ -235,7 +239,7 @@ fn those_who_run_the_board_supersede_anyones_decision_and_the_gate_opens() {
             Refusal::Superseded { decision: DecisionId(2 * number - 1), by }
         );
     }
-    // Whoever names one that was replaced twice is told which holds.
+    // For a decision that was replaced twice, the refusal names the latest replacement.
     let again = NewDecision {
         question: "Which?".into(),
         choice: "another".into(),
@@ -245,13 +249,13 @@ fn those_who_run_the_board_supersede_anyones_decision_and_the_gate_opens() {
     desk.tell(BoardCommand::RecordDecision(again));
     let twice = Refusal::Superseded { decision: DecisionId(1), by: DecisionId(7) };
     assert_eq!(desk.refused(judge(1, ApprovalVerdict::Rejected)), twice);
-    // A copy takes that over too.
+    // A fork keeps that, too.
     let (mut copy, image) = (Desk::empty(Limits::default()), Box::new(BoardImage::from(desk.state().clone())));
     copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } });
 }
 
 #[test]
-fn a_paused_board_begins_nothing_and_loses_nothing() {
+fn a_paused_board_starts_nothing_and_loses_nothing() {
     let (ann, olga) = (worker("ann"), orchestrator("olga"));
     let mut desk = Desk::new();
     desk.add_all(vec![
@@ -273,13 +277,13 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     assert_eq!(desk.refused_to(&ann, claim(id(2))), paused);
     assert_eq!(desk.refused_to(&ann, set_status(id(2), TaskStatus::InProgress, None)), paused);
     desk.tell(BoardCommand::Tick);
-    assert_eq!(desk.status(id(1)), TaskStatus::InProgress, "leases are frozen");
-    // Those who hold something are heard of, and go on. A lease that is taken now counts from the pause.
+    assert_eq!(desk.status(id(1)), TaskStatus::InProgress, "a pause should freeze leases");
+    // Holders can send heartbeats and continue. A lease acquired during the pause counts from the pause's start.
     desk.ask(&ann, heartbeat(id(1), Some(claimed.epoch))).unwrap();
     desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     let rev = desk.rev();
     desk.tell(BoardCommand::Pause { reason: None });
-    assert_eq!(desk.rev(), rev, "it is paused already");
+    assert_eq!(desk.rev(), rev, "pausing a paused board changes nothing");
     desk.tell(BoardCommand::Resume);
     assert_eq!(desk.task(id(1)).claim.as_ref().unwrap().deadline, claimed.deadline + hour);
     let lease = SignedDuration::from_millis(LEASE_MS as i64);
@@ -292,7 +296,7 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     let rev = desk.rev();
     desk.tell(BoardCommand::Resume);
     assert_eq!(desk.rev(), rev);
-    // What ends is not paused any more, and neither is its copy.
+    // Ending a board ends its pause, and a fork of it is not paused either.
     desk.tell(BoardCommand::Pause { reason: None });
     let image = Box::new(BoardImage::from(desk.state().clone()));
     desk.tell(BoardCommand::Cancel { reason: None });
@@ -322,19 +326,19 @@ fn an_assigned_review_is_given_only_by_its_reviewer_or_a_person() {
         let refusal = desk.refused_to(other, review(id(1), verdict));
         assert!(refusal.to_string().contains("qa"), "{refusal}");
     }
-    // Not by another way either.
+    // Setting the status is refused, too.
     for status in [TaskStatus::Completed, TaskStatus::InProgress, TaskStatus::Failed] {
         let refusal = desk.refused_to(&olga, set_status(id(1), status, None));
         assert!(refusal.to_string().contains("qa"), "{refusal}");
     }
-    // Nor does an agent take the review over. A person may, and may give it to anybody.
+    // Other agents cannot take over the review. A person can, and can assign it to anybody.
     let take = |to: &str| BoardCommand::AssignReview { task: id(1), to: agent(to) };
     assert_eq!(desk.refused_to(&olga, take("olga")), Refusal::NotReviewer { task: id(1), reviewer: agent("qa") });
     desk.clone().tell(take("olga"));
     for who in [qa, human()] {
         desk.clone().ask(&who, review(id(1), ReviewStatus::Approved)).unwrap();
     }
-    // Nobody was assigned: every reviewer may.
+    // Without an assigned reviewer, any reviewer may review.
     submitted().ask(&others[0], review(id(1), ReviewStatus::Approved)).unwrap();
 }
 
@@ -346,21 +350,21 @@ fn no_agent_approves_its_own_task() {
         assert!(refusal.to_string().contains("own"), "{refusal}");
         desk.refused_to(&named("ann", role), set_status(id(1), TaskStatus::Completed, None));
     }
-    // Not even as the assigned reviewer. Nobody is kept from doing their own work better.
+    // Not even as the assigned reviewer. But anybody may send their own work back.
     desk.tell(BoardCommand::AssignReview { task: id(1), to: agent("ann") });
     desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
     desk.clone().ask(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::NeedsRework)).unwrap();
-    // A lease that is over makes it no other's work.
+    // After the lease has expired, it is still ann's work.
     desk.pass(LEASE_MS as i64);
     desk.tell(BoardCommand::Tick);
     desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
-    // Nor does it do without the review.
+    // An agent cannot remove the review from its own task, either.
     let edit = TaskEdit { needs_review: Some(false), ..TaskEdit::default() };
     let drop_review = BoardCommand::EditTask { task: id(1), edit, if_version: None };
     let refusal = Refusal::OwnTask { task: id(1), principal: "ann".into() };
     assert_eq!(desk.refused_to(&named("ann", Role::Orchestrator), drop_review.clone()), refusal);
     desk.clone().ask(&orchestrator("olga"), drop_review).unwrap();
-    // A person approves what they did themselves.
+    // A person may approve their own work.
     let mut own = Desk::new();
     own.add(NewTask { needs_review: true, ..NewTask::new("task") });
     own.tell(claim(id(1)));
@@ -387,7 +391,7 @@ fn an_irreversible_decision_is_superseded_only_by_a_person_with_force() {
     let refusal = Refusal::Irreversible { decision: DecisionId(1) };
     for who in [ann, orchestrator("olga"), named("root", Role::Admin)] {
         assert_eq!(desk.refused_to(&who, irreversible(Some(1), false)), refusal);
-        assert_eq!(desk.refused_to(&who, irreversible(Some(1), true)), refusal, "force is for people");
+        assert_eq!(desk.refused_to(&who, irreversible(Some(1), true)), refusal, "only a person may use force");
     }
     assert_eq!(desk.refused(irreversible(Some(1), false)), refusal);
     desk.tell(irreversible(Some(1), true));
@@ -395,7 +399,7 @@ fn an_irreversible_decision_is_superseded_only_by_a_person_with_force() {
 }
 
 #[test]
-fn a_worker_that_heeds_nudges_completes_nothing_before_the_urgent_ones_are_delivered() {
+fn a_worker_that_asks_for_it_cannot_complete_before_urgent_nudges_are_delivered() {
     let ann = worker("ann");
     let mut desk = Desk::new();
     desk.add(NewTask::new("task"));
@@ -412,8 +416,11 @@ fn a_worker_that_heeds_nudges_completes_nothing_before_the_urgent_ones_are_deliv
     desk.tell(nudge(NudgeTarget::All, NudgePriority::Urgent));
     let refusal = Refusal::UrgentNudges { task: id(1), nudges: vec![NudgeId(3), NudgeId(4)] };
     assert_eq!(desk.refused_to(&ann, done(true)), refusal);
-    assert!(matches!(desk.refused_to(&worker("bob"), done(true)), Refusal::Fenced { .. }), "it is not bob's task");
-    // Without asking for it, as people and scripts do.
+    assert!(
+        matches!(desk.refused_to(&worker("bob"), done(true)), Refusal::Fenced { .. }),
+        "bob does not hold the task"
+    );
+    // Without asking for the check, as people and scripts do.
     desk.clone().ask(&ann, done(false)).unwrap();
     desk.ask(&ann, deliver(&[3])).unwrap();
     assert_eq!(desk.refused_to(&ann, done(true)), Refusal::UrgentNudges { task: id(1), nudges: vec![NudgeId(4)] });

@@ -1,4 +1,5 @@
-//! What becomes of learnings: promoted, refused, rolled back; and what is begun with a core stays open until it is finished.
+//! Learnings are promoted, rejected or rolled back. A promotion or roll-back stays open until it is finished in the
+//! core.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -23,7 +24,8 @@ fn f1() -> LearningId {
     named_learning("F-1")
 }
 
-/// A board with the insights F-1 (of ann), F-2 (of a person) and F-3 (of ann, from outside), which draws on the core "rules".
+/// A board that draws on the core "rules", with the insights F-1 (by ann), F-2 (by a person) and F-3 (by ann, from
+/// outside).
 fn desk() -> Desk {
     let cores = vec!["rules".into()];
     let mut desk = Desk::with(NewBoard { name: "b".into(), cores, ..NewBoard::default() });
@@ -81,7 +83,7 @@ fn rolling_back(desk: &Desk, learning: &str) -> RollBack {
     }
 }
 
-/// Promotes a learning, to the end.
+/// Promotes a learning and finishes the promotion.
 fn promoted(desk: &mut Desk, learning: &str) {
     desk.tell(promote(named_learning(learning)));
     let begun_rev = begun(desk, learning).begun_rev;
@@ -89,7 +91,7 @@ fn promoted(desk: &mut Desk, learning: &str) {
 }
 
 #[test]
-fn a_promotion_is_begun_finished_and_then_the_same_answer() {
+fn a_promotion_is_started_finished_and_repeated_with_the_same_answer() {
     let mut desk = desk();
     let reply = desk.tell(promote(f1()));
     assert_eq!(reply, BoardReply::Promotion { core: core("rules"), entry: None });
@@ -100,7 +102,7 @@ fn a_promotion_is_begun_finished_and_then_the_same_answer() {
     assert_eq!((entry.author.as_deref(), entry.trust), (Some("ann"), Some(Trust::Agent)));
     assert_eq!((entry.item.as_deref(), &entry.board), (Some("F-1"), &None));
 
-    // Begun twice is begun once.
+    // Starting it twice has one effect.
     let rev = desk.rev();
     assert_eq!(desk.tell(promote(f1())), reply);
     assert_eq!(desk.tell(promote_into(f1(), "rules")), reply);
@@ -116,7 +118,7 @@ fn a_promotion_is_begun_finished_and_then_the_same_answer() {
     assert_eq!(state(&desk, "F-1"), LearningState::Promoted { core: core("rules"), entry: ENTRY, by, at });
     let rev = desk.rev();
     assert_eq!(desk.tell(promote(f1())), BoardReply::Promotion { core: core("rules"), entry: Some(ENTRY) });
-    // Whoever comes late to finish it finds it done.
+    // A late finish finds it finished already.
     assert_eq!(desk.tell(finish(f1(), promotion.begun_rev)), BoardReply::Done);
     assert_eq!(desk.rev(), rev);
     let refusal = Refusal::LearningPromoted { learning: f1(), core: core("rules") };
@@ -125,7 +127,7 @@ fn a_promotion_is_begun_finished_and_then_the_same_answer() {
 }
 
 #[test]
-fn what_is_no_candidate_is_not_promoted() {
+fn only_candidates_are_promoted() {
     let mut desk = desk();
     for name in ["F-9", "D-1", "rework:T-1", "estimate:test", "sequence:design.build"] {
         let refusal = Refusal::NotOnBoard { what: "learning".into(), id: name.into() };
@@ -139,14 +141,14 @@ fn what_is_no_candidate_is_not_promoted() {
     assert_eq!(bare.refused(promote(f1())), Refusal::NoCore { learning: f1() });
     assert!(matches!(bare.refused(promote_into(f1(), "agent:ann")), Refusal::ReservedName { .. }));
     assert!(matches!(bare.refused(promote_into(f1(), " ")), Refusal::Blank { .. }));
-    // What a discovery suggests is held to the same.
+    // The core that a discovery suggests is checked in the same way.
     let marked = NewDiscovery { promote_to_core: Some("agent:ann".into()), ..discovery };
     bare.tell(BoardCommand::RecordDiscovery(marked));
     assert!(matches!(bare.refused(promote(named_learning("F-2"))), Refusal::ReservedName { .. }));
 }
 
 #[test]
-fn changes_are_held_to_what_the_core_takes() {
+fn changes_must_be_valid_for_the_core() {
     let mut desk = desk();
     let content = |content: &str| LearningChanges { content: Some(content.into()), ..LearningChanges::default() };
     assert_eq!(desk.refused(changed(content(" "))), Refusal::Blank { what: "content".into() });
@@ -170,12 +172,12 @@ fn changes_are_held_to_what_the_core_takes() {
 }
 
 #[test]
-fn no_agent_promotes_its_own_words() {
+fn no_agent_promotes_its_own_text() {
     let mut desk = desk();
     let (ann, rita) = (named("ann", Role::Reviewer), named("rita", Role::Reviewer));
     let own = |principal: &str| Refusal::OwnLearning { learning: f1(), principal: principal.into() };
     assert_eq!(desk.refused_to(&ann, promote(f1())), own("ann"));
-    // Nor puts its words into another's mouth.
+    // Nor may an agent replace the text with its own.
     let changes = LearningChanges { content: Some("mine".into()), ..LearningChanges::default() };
     assert_eq!(desk.refused_to(&rita, changed(changes)), own("rita"));
     desk.ask(&rita, promote(f1())).unwrap();
@@ -201,7 +203,7 @@ fn nobody_lends_a_learning_more_trust_than_they_have() {
         assert_eq!(refused, denied(Trust::Agent, Trust::Outside));
         for (learning, trust, given) in [
             ("F-1", Some(Trust::Outside), Trust::Outside),
-            // What a person said is an agent's word once an agent passes it on.
+            // A person's text has an agent's trust once an agent passes it on.
             ("F-2", None, Trust::Agent),
             ("F-3", None, Trust::Outside),
         ] {
@@ -211,12 +213,12 @@ fn nobody_lends_a_learning_more_trust_than_they_have() {
     }
     let mut desk = desk();
     desk.tell(asked("F-3", Some(Trust::Own)));
-    assert_eq!(begun(&desk, "F-3").entry.trust, Some(Trust::Own), "a person vouches for it");
+    assert_eq!(begun(&desk, "F-3").entry.trust, Some(Trust::Own), "a person can vouch for it");
     assert_eq!(human().kind, ActorKind::Human);
 }
 
 #[test]
-fn refused_stays_refused() {
+fn a_rejected_learning_stays_rejected() {
     let mut desk = desk();
     desk.tell(refuse(f1()));
     let refusal = Refusal::LearningRefused { learning: f1(), by: "hugo".into() };
@@ -226,8 +228,11 @@ fn refused_stays_refused() {
     assert_eq!((desk.rev(), state(&desk, "F-1").as_str()), (rev, "refused"));
     let refused = desk.refused(roll_back(&["F-1"]));
     assert_eq!(refused, Refusal::NotPromoted { learning: f1(), state: "refused".into() });
-    assert!(desk.state().learning_candidates().iter().any(|candidate| candidate.id == f1()), "it is still shown");
-    // Even on a board that is made of this one. What was promoted there is not promoted here.
+    assert!(
+        desk.state().learning_candidates().iter().any(|candidate| candidate.id == f1()),
+        "a rejected learning should still be listed"
+    );
+    // Even in a fork of this board. Promotions of the source do not count in the fork.
     promoted(&mut desk, "F-2");
     let image = Box::new(BoardImage::from(desk.state().clone()));
     let mut copy = Desk::empty(Limits::default());
@@ -237,7 +242,7 @@ fn refused_stays_refused() {
 }
 
 #[test]
-fn what_is_rolled_back_may_be_promoted_again() {
+fn a_rolled_back_learning_can_be_promoted_again() {
     let mut desk = desk();
     promoted(&mut desk, "F-1");
     promoted(&mut desk, "F-2");
@@ -255,10 +260,10 @@ fn what_is_rolled_back_may_be_promoted_again() {
     assert_eq!((begun_rev, rolling_back(&desk, "F-1").entry), (desk.rev(), ENTRY));
     assert_eq!(desk.refused(promote(f1())), Refusal::PromotionOpen { learning: f1() });
     assert_eq!(desk.refused(refuse(f1())), Refusal::PromotionOpen { learning: f1() });
-    // Asked again, there is nothing new to roll back.
+    // A repeated roll-back finds nothing to do.
     assert_eq!(desk.tell(roll_back(&["F-1"])), BoardReply::RollBack(vec![]));
     desk.tell(BoardCommand::FinishRollBack { begun_rev: begun_rev + 1 });
-    assert_eq!(state(&desk, "F-1").as_str(), "rolling_back", "that was another one");
+    assert_eq!(state(&desk, "F-1").as_str(), "rolling_back", "finishing another roll-back should not finish this one");
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
     let LearningState::RolledBack { core: from, entry, by, reason, .. } = state(&desk, "F-1") else { panic!() };
     assert_eq!((from, entry, &*by, reason.as_deref()), (core("rules"), ENTRY, "hugo", Some("wrong")));
@@ -272,23 +277,23 @@ fn what_is_rolled_back_may_be_promoted_again() {
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
     assert_eq!(desk.tell(roll_back_all()), BoardReply::RollBack(vec![]));
     desk.tell(refuse(f1()));
-    assert_eq!(state(&desk, "F-1").as_str(), "refused", "what was rolled back may be refused");
+    assert_eq!(state(&desk, "F-1").as_str(), "refused", "a rolled-back learning can be rejected");
 }
 
 #[test]
-fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
+fn a_promotion_that_the_core_refuses_has_no_effect() {
     let mut desk = desk();
     desk.tell(promote(f1()));
     let begun_rev = begun(&desk, "F-1").begun_rev;
     let abandon =
         |begun_rev| BoardCommand::AbandonPromotion { learning: f1(), begun_rev, reason: "the core is full".into() };
     desk.tell(abandon(begun_rev - 1));
-    assert_eq!(state(&desk, "F-1").as_str(), "begun", "that was another one");
+    assert_eq!(state(&desk, "F-1").as_str(), "begun", "abandoning another promotion should not abandon this one");
     let give_up = |begun_rev| BoardCommand::FinishAbandonment { learning: f1(), begun_rev };
     desk.tell(give_up(begun_rev));
-    assert_eq!(begun(&desk, "F-1").refused, None, "the core did not say so");
+    assert_eq!(begun(&desk, "F-1").refused, None, "the core has not refused it");
     desk.tell(abandon(begun_rev));
-    // Another may have got it in: it is open until somebody has seen to that.
+    // Another process may have added the entry, so the promotion stays open until somebody has checked.
     assert_eq!(begun(&desk, "F-1").refused.as_deref(), Some("the core is full"));
     assert!(desk.state().has_open_promotion());
     let rev = desk.rev();
@@ -305,14 +310,14 @@ fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
     desk.tell(give_up(begun_rev));
     assert_eq!((state(&desk, "F-1"), desk.state().learning_verdicts().len()), (LearningState::Open, 0));
     assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "open".into() });
-    // Begun anew: whoever finishes the old one does not finish the new one.
+    // A new promotion: finishing the old one does not finish it.
     desk.tell(promote(f1()));
     desk.tell(finish(f1(), begun_rev));
     assert_eq!(state(&desk, "F-1").as_str(), "begun");
 }
 
 #[test]
-fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
+fn an_open_promotion_becomes_due_on_ended_boards_too() {
     let mut desk = desk();
     desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel });
     assert_eq!((desk.state().next_due(), desk.state().has_open_promotion()), (None, false));
@@ -324,7 +329,7 @@ fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
     desk.tell(BoardCommand::ExtractLearnings);
     let by = vec![KeptBy::Undecided { learnings: 2 }, KeptBy::Promotion];
     assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by });
-    // A tick finishes nothing by itself, and writes nothing.
+    // A tick alone finishes nothing and writes nothing.
     desk.pass(60_000);
     let rev = desk.rev();
     desk.tell(BoardCommand::Tick);
@@ -332,7 +337,7 @@ fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
     let begun_rev = begun(&desk, "F-1").begun_rev;
     desk.tell(finish(f1(), begun_rev));
     assert_eq!(desk.state().next_due(), None);
-    // While it is paused, too.
+    // On a paused board, too.
     let mut desk = self::desk();
     desk.tell(BoardCommand::Pause { reason: None });
     desk.tell(promote(f1()));
@@ -340,7 +345,7 @@ fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
 }
 
 #[test]
-fn extraction_is_written_down_once_and_only_after_the_end() {
+fn extraction_is_recorded_once_and_only_after_the_end() {
     let mut desk = desk();
     let rev = desk.rev();
     desk.tell(BoardCommand::ExtractLearnings);
@@ -356,7 +361,7 @@ fn extraction_is_written_down_once_and_only_after_the_end() {
 }
 
 #[test]
-fn on_an_archived_board_learnings_are_decided_about_until_it_is_purged() {
+fn learnings_of_an_archived_board_can_be_decided_until_it_is_purged() {
     let mut desk = desk();
     promoted(&mut desk, "F-1");
     desk.tell(BoardCommand::Cancel { reason: None });
@@ -374,7 +379,7 @@ fn on_an_archived_board_learnings_are_decided_about_until_it_is_purged() {
 }
 
 #[test]
-fn whoever_ran_the_board_learns_from_it_after_its_end() {
+fn the_former_orchestrator_can_decide_on_learnings_after_the_end() {
     let (olga, mut desk) = (orchestrator("olga"), desk());
     desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     let as_olga = |command| BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(command) };
@@ -403,7 +408,7 @@ fn a_full_board_can_still_be_rolled_back() {
 }
 
 #[test]
-fn what_is_no_longer_a_candidate_is_shown_if_somebody_decided_about_it() {
+fn a_former_candidate_with_a_verdict_is_still_listed() {
     use corkboard_core::board::{DecisionId, NewDecision};
     let mut desk = desk();
     let decision = |supersedes| NewDecision {
@@ -423,7 +428,11 @@ fn what_is_no_longer_a_candidate_is_shown_if_somebody_decided_about_it() {
     let begun_rev = desk.rev();
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
     let refusal = Refusal::NotOnBoard { what: "learning".into(), id: "D-1".into() };
-    assert_eq!(desk.refused(promote(named_learning("D-1"))), refusal, "it does not hold any more");
+    assert_eq!(
+        desk.refused(promote(named_learning("D-1"))),
+        refusal,
+        "a decision that no longer holds cannot be promoted"
+    );
 }
 
 #[test]
@@ -444,7 +453,7 @@ fn events_that_do_not_fit_are_misfits() {
 }
 
 #[test]
-fn an_image_that_says_what_cannot_be_is_refused() {
+fn an_inconsistent_image_is_refused() {
     let mut desk = desk();
     desk.tell(refuse(f1()));
     let mut image = BoardImage::from(desk.state().clone());

@@ -1,4 +1,4 @@
-//! What is recorded on a board: decisions, discoveries, artifacts, edits, and who did what.
+//! Records of a board: decisions, discoveries, artifacts, edits, and who did what.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -42,7 +42,7 @@ fn answer_11_the_same_path_again_is_the_next_version() {
     let newest = state.artifact_at("src/token.rs").unwrap();
     assert_eq!((newest.id, newest.version, &*newest.created_by), (ArtifactId(3), 2, "bob"));
     let first = state.artifact(ArtifactId(1)).unwrap();
-    assert_eq!((first.version, &*first.created_by), (1, "ann"), "the first stays as it was");
+    assert_eq!((first.version, &*first.created_by), (1, "ann"), "the first version should not change");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn answer_11_one_file_is_one_artifact_however_its_path_is_written() {
     }
 }
 
-/// Boards were written before paths were normalised: what they hold stays as it is, and goes on.
+/// Older programs stored paths without normalising them. Their artifacts keep these paths and can get new versions.
 #[test]
 fn answer_11_an_artifact_with_an_old_path_keeps_it_and_its_versions() {
     let mut desk = Desk::new();
@@ -72,7 +72,7 @@ fn answer_11_an_artifact_with_an_old_path_keeps_it_and_its_versions() {
     let old = [("./a", 1), ("a", 1), ("./a", 2), ("x/../b", 1)].map(|(path, version)| (path.to_owned(), version));
     assert_eq!(versions(&desk), old);
     assert_eq!(desk.state().artifact_at("a").unwrap().id, ArtifactId(3));
-    // The newest goes on, by whichever path.
+    // The newest version gets the next number, by any spelling of the path.
     for path in ["a", "b", "./b"] {
         desk.tell(BoardCommand::RecordArtifact(artifact(path)));
     }
@@ -91,7 +91,7 @@ fn answer_11_an_artifact_has_its_checksum_and_size_and_up_to_64_kib_inline() {
         NewArtifact { checksum: Some(SHA.into()), size: Some(65_536), content: Some(inline.clone()), ..artifact("a") };
     desk.tell(BoardCommand::RecordArtifact(whole));
     let kept = desk.state().artifact_at("a").unwrap();
-    assert_eq!(kept.checksum.as_deref(), Some(&*SHA.to_ascii_lowercase()), "written alike by all");
+    assert_eq!(kept.checksum.as_deref(), Some(&*SHA.to_ascii_lowercase()), "checksums should be stored in lower case");
     assert_eq!((kept.size, kept.content.as_deref()), (Some(65_536), Some(&*inline)));
     let refused =
         desk.refused(BoardCommand::RecordArtifact(NewArtifact { content: Some(inline + "x"), ..artifact("a") }));
@@ -123,7 +123,7 @@ fn a_decision_is_superseded_once_and_by_its_author_alone() {
     let refusal = desk.refused_to(&ann, decision("again", Some(9)));
     assert_eq!(refusal, Refusal::NotOnBoard { what: "decision".into(), id: "D-9".into() });
     desk.ask(&ann, decision("the third", Some(2))).unwrap();
-    assert!(desk.state().decision(DecisionId(3)).unwrap().reversible, "unless it is said otherwise");
+    assert!(desk.state().decision(DecisionId(3)).unwrap().reversible, "decisions should be reversible by default");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn answer_3_a_mismatch_answers_with_the_current_value_and_writes_nothing() {
     let rev = desk.rev();
     desk.tell(rename("first", None));
     desk.tell(goal(None));
-    assert_eq!(desk.rev(), rev, "what changes nothing is no revision");
+    assert_eq!(desk.rev(), rev, "a command without effect should write no revision");
 }
 
 #[test]
@@ -174,14 +174,14 @@ fn answer_3_an_idempotency_key_gives_the_same_answer_and_has_no_second_effect() 
     let refusal = desk.request(&worker("ann"), &keyed(claim(id(2)))).unwrap_err();
     assert!(matches!(refusal, Refusal::IdempotencyMismatch { .. }));
     let other = desk.request(&worker("bob"), &keyed(claim_next())).unwrap();
-    assert_ne!(other, first, "another's key is another key");
+    assert_ne!(other, first, "the same key of another principal is a different key");
 }
 
 #[test]
 fn answer_3_appends_never_conflict() {
     let mut desk = Desk::new();
     let before = desk.clone();
-    // Two writers decided on the same revision: the second decides again on what is there then, and both are kept.
+    // Two writers decided on the same revision. The second decides again on the new state, and both records are kept.
     desk.ask(&worker("ann"), discovery("hers")).unwrap();
     let late = before.decide(&worker("bob"), &Request::new(discovery("his")));
     assert!(late.is_ok());
@@ -202,11 +202,11 @@ fn answer_2_contributions_are_folded_by_agent_and_role() {
     desk.complete(id(1));
     desk.ask(&ann, discovery("a column is missing")).unwrap();
     desk.ask(&ann, BoardCommand::RecordArtifact(artifact("a"))).unwrap();
-    // Somebody else in another role, who does work that is looked at by a third.
+    // An orchestrator does work that a third actor reviews.
     let otto = named("otto", Role::Orchestrator);
     desk.claim(&otto, id(2));
     desk.ask(&otto, complete_task(id(2), None)).unwrap();
-    assert_eq!(desk.state().contributions().count(), 1, "it is not done before it was approved");
+    assert_eq!(desk.state().contributions().count(), 1, "work should count only after its approval");
     desk.pass(60_000);
     desk.ask(&named("rita", Role::Reviewer), review(id(2), ReviewStatus::Approved)).unwrap();
     desk.ask(&named("ann", Role::Reviewer), discovery("as a reviewer")).unwrap();
@@ -220,7 +220,11 @@ fn answer_2_contributions_are_folded_by_agent_and_role() {
     assert_eq!(ann.discoveries.iter().copied().collect::<Vec<_>>(), [DiscoveryId(1)]);
     assert_eq!(ann.artifacts_created.iter().copied().collect::<Vec<_>>(), [ArtifactId(1)]);
     assert_eq!((ann.first_contribution, ann.first_rev), (begun, first_rev));
-    assert_eq!(found[2].tasks_completed.iter().copied().collect::<Vec<_>>(), ids(&[2]), "the work is the worker's");
+    assert_eq!(
+        found[2].tasks_completed.iter().copied().collect::<Vec<_>>(),
+        ids(&[2]),
+        "the work should count for the worker"
+    );
     assert_eq!((found[2].last_rev, found[2].last_contribution), (desk.rev() - 1, desk.now));
 }
 
@@ -246,7 +250,7 @@ fn answer_2_a_snapshot_loses_no_view() {
     assert_eq!(loaded.state.contributions().collect::<Vec<_>>(), desk.state().contributions().collect::<Vec<_>>());
     assert_eq!(loaded.state.artifact_at("a"), desk.state().artifact_at("a"));
     desk.live = loaded;
-    // What comes after goes on from where it was: ids, epochs, versions.
+    // IDs, epochs and versions continue.
     desk.pass(LEASE_MS as i64);
     assert_eq!(desk.claim(&worker("bob"), id(1)).epoch, 2);
     assert_eq!(desk.ask(&worker("ann"), decision("other", Some(1))), Ok(BoardReply::Decision(DecisionId(2))));
@@ -259,19 +263,19 @@ fn answer_2_a_snapshot_loses_no_view() {
 }
 
 #[test]
-fn what_expired_is_seen_with_the_version_that_it_will_have() {
+fn an_expired_task_is_shown_with_its_future_version() {
     let mut desk = Desk::with(NewBoard { name: "board".into(), ..NewBoard::default() });
     let task = desk.add(NewTask::new("task"));
     desk.claim(&worker("ann"), task);
     desk.pass(LEASE_MS as i64);
-    // Nobody has swept: whoever reads the board and edits what he saw is not told that another was first.
+    // The expiry is not written yet. An edit based on the shown version must not conflict with it.
     let seen = desk.state().at(desk.now, desk.rev()).task(task).unwrap().version;
     let edit = TaskEdit { priority: Some(1), ..TaskEdit::default() };
     desk.tell(BoardCommand::EditTask { task, edit, if_version: Some(seen) });
 }
 
 #[test]
-fn a_result_says_how_far_it_may_be_trusted_and_nobody_lends_it_more_than_they_have() {
+fn a_result_has_a_trust_no_higher_than_its_senders() {
     let ann = worker("ann");
     let mut desk = Desk::new();
     let task = desk.add(NewTask { needs_review: true, ..NewTask::new("task") });

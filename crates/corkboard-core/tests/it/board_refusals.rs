@@ -7,7 +7,7 @@ use corkboard_core::board::{
 use corkboard_core::{CoreId, LimitName, Limits, Refusal, Role};
 
 #[test]
-fn every_refusal_says_what_is_wrong_and_what_there_is() {
+fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     let mut desk = Desk::new();
     desk.add(NewTask::new("task"));
     let (task, from, to) = (id(1), TaskStatus::Pending, TaskStatus::Completed);

@@ -1,4 +1,4 @@
-//! Who may do what on a board: every role sends every command.
+//! Permissions on a board: every role sends every command.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -9,7 +9,7 @@ use corkboard_core::board::{
 use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Refusal, Role};
 
-/// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin.
+/// The permissions, written a second time by hand: orchestrator, worker, reviewer, observer, human, admin.
 const ALLOWED: [(BoardAction, [u8; 6]); 25] = [
     (BoardAction::Create, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Edit, [1, 0, 0, 0, 1, 1]),
@@ -44,7 +44,7 @@ fn is_allowed(action: BoardAction, role: Role) -> bool {
 }
 
 #[test]
-fn the_table_is_the_one_that_is_meant() {
+fn the_permissions_match_the_table() {
     assert_eq!(BoardAction::all().collect::<Vec<_>>(), ALLOWED.map(|(action, _)| action));
     for action in BoardAction::all() {
         for role in Role::ALL {
@@ -60,7 +60,7 @@ fn the_documentation_shows_the_table() {
     assert!(documented.contains(&table), "docs/boards.md should have\n{table}");
 }
 
-/// A board on which there is something for every command, all of it "eve"'s who sends them.
+/// A board with a target for every command. "eve", who sends the commands, owns all of it.
 fn desk() -> Desk {
     let mut desk = Desk::new();
     let review = NewTask { needs_review: true, ..NewTask::new("review") };
@@ -96,7 +96,7 @@ fn nudge() -> BoardCommand {
     BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None })
 }
 
-/// Every command in every sense that it has, with what it does.
+/// Every command, in each of its meanings, with the action that it needs.
 fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
     use BoardAction as Does;
     let comment = None;
@@ -159,7 +159,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Promote, BoardCommand::FinishAbandonment { learning: learning(), begun_rev: 1 }),
         (Does::Promote, BoardCommand::FinishRollBack { begun_rev: 1 }),
         (Does::Tick, BoardCommand::Tick),
-        // What lies inside is looked at as if it came alone.
+        // A command inside another is checked as if it came alone.
         (Does::Edit, under_claim(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None })),
         (Does::Pause, under_claim(BoardCommand::Pause { reason: None })),
     ]
@@ -177,14 +177,14 @@ fn every_role_may_send_exactly_what_the_table_says() {
             let is_denied = matches!(&answer, Err(Refusal::RoleDenied { role: said, .. }) if *said == role);
             assert_eq!(is_denied, !is_allowed(action, role), "{command:?} by a {role}: {answer:?}");
             if is_denied {
-                assert_eq!(desk.live, before, "{command:?} by a {role} was denied and changed something");
+                assert_eq!(desk.live, before, "{command:?} by a {role} was denied but changed something");
             }
         }
     }
 }
 
 #[test]
-fn taking_and_superseding_what_is_anothers_is_for_those_who_run_the_board() {
+fn only_orchestrators_and_people_take_or_supersede_what_others_own() {
     for role in Role::ALL {
         let mut desk = desk();
         let answer = desk.ask(&named("zoe", role), release(id(1), None));
@@ -195,7 +195,7 @@ fn taking_and_superseding_what_is_anothers_is_for_those_who_run_the_board() {
 }
 
 #[test]
-fn what_the_board_does_not_know_is_denied_in_words() {
+fn denials_are_explained_in_words() {
     let refusal = desk().refused_to(&worker("eve"), BoardCommand::Pause { reason: None });
     assert_eq!(
         refusal.to_string(),

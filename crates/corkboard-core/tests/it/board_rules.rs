@@ -1,4 +1,4 @@
-//! When a task may begin: every rule, and everything that can become of up to three others.
+//! When a task may start: every trigger rule with every combination of up to three dependencies.
 
 use crate::board_support::{Desk, after, scan::by_brute_force};
 use corkboard_core::board::{Fate, NewTask, Tally, TaskId, TaskStatus, TriggerRule, TriggerVerdict};
@@ -13,7 +13,7 @@ const RULES: [TriggerRule; 6] = [
 ];
 const FATES: [Fate; 4] = [Fate::Open, Fate::Succeeded, Fate::Failed, Fate::Skipped];
 
-/// Every list of up to three fates.
+/// Every combination of up to three fates.
 fn lists() -> Vec<Vec<Fate>> {
     let mut lists = vec![vec![]];
     for length in 0..3 {
@@ -30,7 +30,7 @@ fn tally(fates: &[Fate]) -> Tally {
 }
 
 #[test]
-fn answer_8_a_rule_says_run_wait_or_impossible_as_trying_every_ending_does() {
+fn answer_8_a_rules_verdict_equals_trying_every_ending() {
     assert_eq!(lists().len(), 1 + 4 + 16 + 64);
     for rule in RULES {
         for fates in lists() {
@@ -56,7 +56,7 @@ fn answer_8_a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_i
     }
 }
 
-/// A board whose tasks met these fates.
+/// A board with a task for each of these fates.
 fn board_of(fates: &[Fate]) -> (Desk, Vec<TaskId>) {
     let mut desk = Desk::new();
     let upstream = desk.add_all(fates.iter().map(|_| NewTask::new("upstream")).collect());

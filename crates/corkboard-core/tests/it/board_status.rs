@@ -1,4 +1,4 @@
-//! The states of a task: every pair of them, and every command in every state.
+//! The states of a task: every transition, and every command in every state.
 
 use crate::board_support::*;
 use corkboard_core::board::{
@@ -8,7 +8,7 @@ use corkboard_core::{Actor, ActorKind, Refusal, Role};
 
 const TASK: TaskId = TaskId(1);
 
-/// A board with a task in some state, who has most to say about it, and the moves that the design draws.
+/// A board with a task in some state, the actor with most rights over it, and the allowed transitions.
 struct Case {
     name: &'static str,
     desk: Desk,
@@ -17,7 +17,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    // Somebody who may do everything: who may do what is not the question here.
+    // An actor that may do everything, because permissions are tested elsewhere.
     let ann = named("ann", Role::Admin);
     let plain = || {
         let mut desk = Desk::new();
@@ -34,7 +34,7 @@ fn cases() -> Vec<Case> {
         desk.complete(TASK);
         desk
     };
-    // Something upstream of it that can be failed or cancelled.
+    // A task with a dependency that can fail or be cancelled.
     let below = || {
         let mut desk = plain();
         let upstream = desk.add(NewTask::new("upstream"));
@@ -79,7 +79,7 @@ fn every_pair_of_states_is_a_move_or_is_refused_with_the_moves_allowed() {
     let mut pairs = std::collections::BTreeSet::new();
     for Case { name, desk, actor, moves } in cases() {
         let from = desk.status(TASK);
-        // No agent approves its own task: a person does.
+        // An agent cannot approve its own task, so a person does.
         let kind = if from == Review { ActorKind::Human } else { actor.kind };
         let actor = Actor { kind, ..actor };
         assert_eq!(desk.task(TASK).moves(), moves, "{name}");
@@ -88,7 +88,7 @@ fn every_pair_of_states_is_a_move_or_is_refused_with_the_moves_allowed() {
             let mut desk = desk.clone();
             let (reason, epoch, lease_ms) = (Some("because".into()), None, LEASE_MS);
             let command = BoardCommand::SetStatus { task: TASK, status: to, reason, epoch, lease_ms };
-            // Whoever says again that they work on it, or cannot, is heard of.
+            // Reporting the current state again counts as a heartbeat.
             let is_heard_of = from == to && matches!(from, InProgress | Blocked);
             if moves.contains(&to) || is_heard_of {
                 desk.ask(&actor, command).unwrap();
@@ -122,7 +122,7 @@ fn every_command_in_every_state_moves_the_task_or_says_why_not() {
     for Case { name, desk, actor, .. } in cases() {
         let cells = commands.map(|(command, make)| {
             let mut desk = desk.clone();
-            // A worker, unless it is not for workers: those who run the board may take a task from anybody.
+            // A worker if workers may send the command, because people and orchestrators may take any task.
             let is_for_workers = make().action().is_none_or(|action| action.is_allowed_to(Role::Worker));
             let role = if is_for_workers { Role::Worker } else { Role::Admin };
             let became = match desk.ask(&Actor { role, ..actor.clone() }, make()) {
@@ -194,11 +194,11 @@ fn a_batch_is_claimed_by_priority_then_by_age_and_what_is_assigned_first() {
     assert_eq!(taken, [Some(4), Some(2), Some(3), Some(5), Some(1)]);
     let rev = desk.rev();
     assert_eq!(claimed(&mut desk, &worker("ann")), None);
-    assert_eq!(desk.rev(), rev, "asking in vain writes nothing");
+    assert_eq!(desk.rev(), rev, "a claim without result should write nothing");
 }
 
 #[test]
-fn a_board_ends_once_and_then_nothing_changes_any_more() {
+fn a_board_ends_once_and_then_never_changes() {
     let end = |unfinished| BoardCommand::Complete { reason: None, unfinished };
     let mut desk = Desk::new();
     desk.add(NewTask::new("task"));

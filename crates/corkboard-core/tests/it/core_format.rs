@@ -1,15 +1,15 @@
-//! The stored format of memory cores: what every version wrote stays as a fixture that must load.
+//! The stored format of memory cores: fixtures of every format version, which must stay readable.
 //!
-//! `fixtures/core-v<n>.events.jsonl` is a log in format `n`, one commit a line; `core-v<n>.snapshot.json` is the state that
-//! it folds to. `core-vouched-v<n>` is the same for a core in which people vouch for entries, `core-promoted-v<n>` for one
-//! into which boards promoted. What is missing is written by
+//! `fixtures/core-v<n>.events.jsonl` is a log in format `n`, one commit per line. `core-v<n>.snapshot.json` is the
+//! state after it. `core-vouched-v<n>` is the same for a core with vouched entries, `core-promoted-v<n>` for a core
+//! with promoted entries. This command writes missing fixtures from the histories in this file:
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test it core_format
 //! ```
 //!
-//! from the histories in this file. Files that exist are never written again: a difference from them is a change of the
-//! format, and needs a new version. Memory cores came with format 2.
+//! Existing files are never overwritten: a difference from them changes the format and needs a new version. Memory
+//! cores exist since format 2.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -59,7 +59,7 @@ fn the_current_version_is_still_written_byte_for_byte() {
 }
 
 #[test]
-fn the_fixtures_hold_every_event_and_every_answer() {
+fn the_fixtures_contain_every_event_and_every_reply() {
     let (mut events, mut replies) = (BTreeSet::new(), BTreeSet::new());
     for line in logs() {
         let commit = CoreCommit::decode(&line).unwrap();
@@ -71,7 +71,7 @@ fn the_fixtures_hold_every_event_and_every_answer() {
 }
 
 #[test]
-fn the_fixtures_hold_every_word_and_every_optional_field_present_and_absent() {
+fn the_fixtures_contain_every_variant_and_every_optional_field_present_and_absent() {
     let log = logs();
     let text: String = log.iter().map(|line| text(line)).collect();
     for word in "outside agent own new merged restored never insight fact".split(' ') {
@@ -186,12 +186,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// One life of a core in which everything happens that can be stored.
+/// A history in which everything happens that a core can store.
 fn history() -> Shelf {
     let (ann, bob) = (human("ann"), agent("bob"));
     let mut shelf = Shelf::new();
     let mut keys = 0;
-    // With a name for the request, the answer is stored too.
+    // With an idempotency key, the reply is stored, too.
     let mut named = |shelf: &mut Shelf, actor: &Actor, command: CoreCommand| {
         keys += 1;
         shelf.pass(1_000);
@@ -256,7 +256,7 @@ fn history() -> Shelf {
     shelf
 }
 
-/// A core in which people vouch for entries, and in which that ends again.
+/// A core in which people vouch for entries, and lose that again.
 fn vouched() -> Shelf {
     let (ann, dora, bob) = (human("ann"), human("dora"), agent("bob"));
     let mut shelf = Shelf::new();
@@ -283,7 +283,7 @@ fn vouched() -> Shelf {
     shelf
 }
 
-// These have no wildcard: what is added to the format belongs into the history above.
+// These have no wildcard: add new variants of the format to the history above.
 
 fn event_name(event: &CoreEvent) -> &'static str {
     match event {
@@ -309,7 +309,7 @@ fn reply_name(reply: &CoreReply) -> &'static str {
     }
 }
 
-/// A core into which boards promoted: something new, and something that was known.
+/// A core with promotions from boards: a new text, and a known one.
 fn promoted() -> Shelf {
     let mut shelf = Shelf::new();
     let promoted = |content: &str, item: &str, board_rev: u64| NewCoreEntry {

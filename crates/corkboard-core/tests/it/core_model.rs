@@ -1,6 +1,6 @@
-//! Random histories of a memory core, sent by several actors while time passes, held against a simple reference.
+//! Random histories of a memory core, sent by several actors while time passes, compared with a simple reference model.
 //!
-//! Every revision is followed by the scan in `core_support`: counts, sizes, and that no two entries say the same.
+//! After every revision, `core_support` checks counts and sizes by a scan, and that no two entries have the same text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use proptest::sample::Index;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
-/// What is sent, by whom, and how much time passes before.
+/// A command, its sender, and the time that passes before it.
 #[derive(Debug, Clone)]
 struct Step {
     pass_ms: i64,
@@ -33,7 +33,7 @@ enum Action {
     WithdrawAuthor(usize),
     WithdrawBoard(usize),
     Clear,
-    /// Back to what was there so many steps ago.
+    /// Replaces the core with an earlier state.
     Replace(Index),
     Tick,
 }
@@ -47,7 +47,7 @@ const BOARDS: [Option<&str>; 3] = [None, Some("b-1"), Some("b-2")];
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let importance = prop_oneof![Just(0.0f32), Just(0.5), Just(1.0)];
     let expiry = prop_oneof![3 => Just(None), 1 => (-50..5_000i64).prop_map(Some)];
-    // Much comes from outside and is said again by others, so that who is trusted least makes a difference.
+    // Many texts come from outside and are repeated by others, so that the lowest trust matters.
     let trust = prop_oneof![
         6 => Just(None),
         4 => Just(Some(Trust::Outside)),
@@ -66,7 +66,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => proptest::collection::vec(new, 1..4).prop_map(Action::Add),
         5 => (1..8u64, proptest::option::of(0..TEXTS.len()), proptest::option::of(importance), edit_expiry, edit_trust)
             .prop_map(|(id, text, importance, expiry, trust)| Action::Edit(id, text, importance, expiry, trust)),
-        // To vouch for an entry, and to take that back.
+        // Vouches for an entry, or withdraws that.
         6 => (1..6u64, prop_oneof![Just(Trust::Own), Just(Trust::Agent), Just(Trust::Outside)])
             .prop_map(|(id, trust)| Action::Edit(id, None, None, None, Some(trust))),
         3 => (1..8u64).prop_map(Action::Forget),
@@ -122,7 +122,7 @@ fn command(action: &Action, now: Timestamp, past: &[CoreImage]) -> CoreCommand {
     }
 }
 
-/// The core as a plain map from what is said to who said it and whether it is forgotten.
+/// The core as a plain map from texts to their origins and whether they are forgotten.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Reference {
     said: BTreeMap<String, Said>,
@@ -133,7 +133,7 @@ struct Said {
     id: u64,
     importance: f32,
     tags: BTreeSet<String>,
-    /// Who, on which board, and who edited it since.
+    /// Author, board, trust, and later editors.
     origins: BTreeSet<(String, Option<String>, Trust, BTreeSet<String>)>,
     expires_at: Option<Timestamp>,
     forgotten: bool,
@@ -141,7 +141,7 @@ struct Said {
 }
 
 impl Said {
-    /// A person's if a person says it; otherwise what the least trusted gives it. Nobody has said it: anything goes.
+    /// `own` if a person is among the origins; otherwise the lowest trust. Without origins, any trust is allowed.
     fn trust(&self) -> Trust {
         let trusts = || self.origins.iter().map(|(_, _, trust, _)| *trust);
         match trusts().max() {
@@ -184,7 +184,7 @@ impl Reference {
         self.said.iter_mut().find(|(_, said)| said.id == id.0).map(|(text, said)| (text.clone(), said))
     }
 
-    /// What an accepted command does.
+    /// Applies an accepted command.
     fn accept(&mut self, actor: &Actor, command: &CoreCommand, last: u64) {
         let by = actor.principal.clone();
         match command {
@@ -205,7 +205,7 @@ impl Reference {
                     if trust >= said.trust() {
                         said.importance = said.importance.max(entry.importance.unwrap());
                         said.tags.extend(entry.tags.iter().cloned());
-                        // None is later than all.
+                        // None is later than any time.
                         said.expires_at = said.expires_at.and_then(|one| Some(one.max(entry.expires_at?)));
                     }
                     said.origins.insert(origin);
@@ -233,7 +233,7 @@ impl Reference {
                     Withdrawal::Board { board: gone } => board.as_deref() != Some(gone.as_str()),
                     Withdrawal::Item { .. } | Withdrawal::Promotion { .. } => true,
                 });
-                // What another said, and somebody only edited, is forgotten.
+                // An entry with origins of others, which the author only edited, is forgotten.
                 if let Withdrawal::Author { name } = of
                     && left.is_empty()
                     && said.origins.iter().any(|(author, ..)| author != name)
@@ -252,7 +252,7 @@ impl Reference {
     }
 }
 
-/// What an edit makes of an entry's origins, and who vouches for it then.
+/// Checks an entry's origins and voucher after an edit.
 fn check_edit(actor: &Actor, asked: Option<Trust>, was: &CoreEntry, is: &CoreEntry) {
     let (is_edited, is_person) = (was.content != is.content, actor.kind == ActorKind::Human);
     assert_eq!(was.provenance.len(), is.provenance.len());
@@ -260,7 +260,7 @@ fn check_edit(actor: &Actor, asked: Option<Trust>, was: &CoreEntry, is: &CoreEnt
         assert!(!is_edited || is.edited_by.contains(&actor.principal.as_str().into()));
         let most = if is_edited && !is_person { Trust::Agent } else { Trust::Own };
         assert_eq!(is.trust, asked.unwrap_or(was.trust.min(most)));
-        assert!(is_person || is.trust <= was.trust, "{actor:?} raised the trust");
+        assert!(is_person || is.trust <= was.trust, "{actor:?} must not raise the trust");
     }
     let is_raised = was.provenance.iter().zip(&is.provenance).any(|(was, is)| is.trust > was.trust);
     let is_taken_over = is_edited && is_person && was.vouched.is_some();
@@ -273,7 +273,8 @@ fn check_edit(actor: &Actor, asked: Option<Trust>, was: &CoreEntry, is: &CoreEnt
     assert_eq!(by(is), expected, "{was:?} became {is:?}");
 }
 
-/// Carries the steps out and looks at each of them: the shelf before, who, what, the answer, the shelf after.
+/// Runs the steps and calls the closure after each, with the shelf before, the actor, the command, the answer and the
+/// shelf after.
 fn each_step(
     steps: &[Step],
     mut look: impl FnMut(&Shelf, &Actor, &CoreCommand, &Result<CoreReply, Refusal>, &Shelf),
@@ -294,7 +295,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_core_is_what_a_plain_map_says(steps in steps()) {
+    fn a_core_equals_a_plain_map(steps in steps()) {
         each_step(&steps, |before, actor, command, answer, after| {
             let mut expected = Reference::of(before.state(), before.now);
             if answer.is_ok() {
@@ -305,7 +306,7 @@ proptest! {
                 }
             }
             let mut found = Reference::of(after.state(), after.now);
-            // Who edited what is checked apart: whether a text changed is for the code to say.
+            // Editors are checked separately, because the core decides whether a text changed.
             if let (CoreCommand::Edit { entry, edit, .. }, Ok(_)) = (command, answer) {
                 let (was, is) = (before.entry(*entry), after.entry(*entry));
                 check_edit(actor, edit.trust, was, is);
@@ -318,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn what_changed_has_a_new_version_and_nothing_else_has(steps in steps()) {
+    fn only_changed_entries_have_new_versions(steps in steps()) {
         each_step(&steps, |before, _, command, answer, after| {
             if answer.is_err() {
                 assert_eq!((&after.live, after.log.len()), (&before.live, before.log.len()));
@@ -328,12 +329,12 @@ proptest! {
                 let is_new = entry.version == after.rev() && after.rev() > before.rev();
                 assert!(same != is_new, "{} by {command:?}", entry.id);
             }
-            assert!(after.state().last() >= before.state().last(), "a number may be given twice");
+            assert!(after.state().last() >= before.state().last(), "a number must not be given twice");
         });
     }
 
     #[test]
-    fn what_is_trusted_as_a_persons_is_a_persons_or_was_vouched_for_by_one(steps in steps()) {
+    fn entries_with_trust_own_come_from_a_person_or_are_vouched_for(steps in steps()) {
         each_step(&steps, |_, _, _, _, after| {
             for entry in after.state().entries().values() {
                 let by = entry.vouched.as_ref().map(|vouched| &*vouched.by);
@@ -365,9 +366,9 @@ proptest! {
     }
 }
 
-/// What the histories must contain for the properties above to say anything.
+/// The histories must contain enough of each kind for the properties above to mean something.
 #[test]
-fn the_histories_reach_what_they_are_meant_to() {
+fn the_histories_cover_every_kind_of_event() {
     let mut runner = TestRunner::deterministic();
     let (mut events, mut refusals) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
     let (mut kept, mut vouched, mut mixed) = (0, 0, 0);
@@ -395,7 +396,7 @@ fn the_histories_reach_what_they_are_meant_to() {
     assert!(kept > 0, "no entry with two origins lost one");
     assert!(vouched > 100 && mixed > 100, "{vouched} times vouched for, {mixed} times from outside and from an agent");
     for needed in ["NotInCore", "EntryForgotten", "SameText", "Expiry", "RoleDenied", "TrustDenied"] {
-        assert!(refusals.contains_key(needed), "{needed} is not reached: {refusals:?}");
+        assert!(refusals.contains_key(needed), "{needed} is not covered: {refusals:?}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Who may do what in a memory core: every role sends every command, to a shared core, to another's own and to its own.
+//! Permissions in a memory core: every role sends every command to a shared core, another agent's core and its own
+//! core.
 
 use crate::core_support::*;
 use corkboard_core::knowledge::{
@@ -6,8 +7,8 @@ use corkboard_core::knowledge::{
 };
 use corkboard_core::{Actor, ActorKind, AgentId, Limits, Refusal, Role};
 
-/// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin. First in a shared
-/// core, then in another's own, then in one's own.
+/// The permissions, written a second time by hand: orchestrator, worker, reviewer, observer, human, admin. First for a
+/// shared core, then for another agent's core, then for one's own.
 const ALLOWED: [(CoreAction, [[u8; 6]; 3]); 10] = [
     (CoreAction::Add, [[1, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
     (CoreAction::Edit, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
@@ -21,7 +22,7 @@ const ALLOWED: [(CoreAction, [[u8; 6]; 3]); 10] = [
     (CoreAction::Tick, [[1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
 ];
 
-/// Whose the core is: nobody's, another's, or that of "eve", who sends the commands.
+/// The owner of the core: none, another agent, or "eve", who sends the commands.
 const OWNERS: [Option<&str>; 3] = [None, Some("ada"), Some("eve")];
 
 fn is_allowed(action: CoreAction, owner: usize, role: Role) -> bool {
@@ -29,7 +30,7 @@ fn is_allowed(action: CoreAction, owner: usize, role: Role) -> bool {
     roles[Role::ALL.iter().position(|known| *known == role).unwrap()] == 1
 }
 
-/// A person, so that only the role is in the way.
+/// A person, so that only the role restricts her.
 fn eve(role: Role) -> Actor {
     Actor::new("eve", ActorKind::Human, role)
 }
@@ -39,7 +40,7 @@ fn owner(number: usize) -> Option<AgentId> {
 }
 
 #[test]
-fn the_table_is_the_one_that_is_meant() {
+fn the_permissions_match_the_table() {
     assert_eq!(CoreAction::all().collect::<Vec<_>>(), ALLOWED.map(|(action, _)| action));
     for action in CoreAction::all() {
         for (number, role) in (0..OWNERS.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
@@ -57,7 +58,7 @@ fn the_documentation_shows_the_table() {
     assert!(documented.contains(&table), "docs/cores.md should have\n{table}");
 }
 
-/// A core in which there is something for every command.
+/// A core with a target for every command.
 fn shelf(number: usize) -> Shelf {
     let mut shelf = OWNERS[number].map_or_else(Shelf::new, Shelf::of_agent);
     shelf.add(&human("ann"), "one");
@@ -75,7 +76,7 @@ fn trust(trust: Trust) -> CoreEdit {
     CoreEdit { trust: Some(trust), ..CoreEdit::default() }
 }
 
-/// Every command in every sense that it has, with what it does.
+/// Every command, in each of its meanings, with the action that it needs.
 fn commands(shelf: &Shelf) -> Vec<(CoreAction, CoreCommand)> {
     use CoreAction as Does;
     let if_version = None;
@@ -112,14 +113,14 @@ fn every_role_may_send_exactly_what_the_table_says() {
                 assert_eq!(is_denied, answer.is_err(), "{command:?} by a {role} in {place:?}: {answer:?}");
                 assert_eq!(is_denied, !is_allowed(action, number, role), "{command:?} by a {role} in {place:?}");
                 if is_denied {
-                    assert_eq!(shelf.live, before, "{command:?} by a {role} was denied and changed something");
+                    assert_eq!(shelf.live, before, "{command:?} by a {role} was denied but changed something");
                 }
             }
         }
     }
 }
 
-/// No agent raises a text's trust, whatever its role and whosever the core is.
+/// An agent never raises a text's trust, with any role and in any core.
 #[test]
 fn an_agent_vouches_for_nothing_even_as_admin() {
     for (number, role) in (0..OWNERS.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
@@ -134,7 +135,7 @@ fn an_agent_vouches_for_nothing_even_as_admin() {
 }
 
 #[test]
-fn whoever_is_denied_is_told_who_may() {
+fn a_denial_says_which_roles_may() {
     let told = |number: usize, role, command| shelf(number).refused(&eve(role), command).to_string();
     assert_eq!(
         told(0, Role::Worker, add("four")),

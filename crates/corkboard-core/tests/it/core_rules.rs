@@ -32,7 +32,7 @@ fn withdraw(name: &str) -> CoreCommand {
 }
 
 #[test]
-fn the_same_words_are_one_entry() {
+fn the_same_text_is_one_entry() {
     let mut shelf = Shelf::new();
     let first = NewCoreEntry { importance: Some(0.4), tags: vec!["a".into()], .."Deploy on  Tuesdays".into() };
     assert_eq!(shelf.add(&agent("ann"), first).how, AddedHow::New);
@@ -45,18 +45,18 @@ fn the_same_words_are_one_entry() {
     let added = shelf.add(&agent("carl"), again.clone());
     assert_eq!((added.id, added.how), (CoreEntryId(1), AddedHow::Merged));
     let entry = shelf.entry(added.id);
-    assert_eq!(&*entry.content, "Deploy on  Tuesdays", "the first to say it has the word");
+    assert_eq!(&*entry.content, "Deploy on  Tuesdays", "the first wording should stay");
     assert_eq!((entry.importance, entry.kind, entry.version), (0.9, MemoryKind::Fact, 2));
     assert_eq!(entry.tags, ["a".into(), "b".into()]);
     assert_eq!((entry.author(), entry.trust()), ("ann", Trust::Agent));
     let origin = &entry.provenance[1];
     assert_eq!((&*origin.author, origin.promoted_by.as_deref(), origin.trust), ("bob", Some("carl"), Trust::Agent));
     assert_eq!((origin.item.as_deref(), entry.provenance.len()), (Some("D-1"), 2));
-    // The same from the same once more is nothing new.
+    // The same text from the same author again adds nothing.
     shelf.pass(1_000);
     assert_eq!(shelf.add(&agent("carl"), again).how, AddedHow::Merged);
     assert_eq!(shelf.rev(), 2);
-    // Case is meaning.
+    // Upper and lower case are distinguished.
     assert_eq!(shelf.add(&human("ann"), "deploy on tuesdays").how, AddedHow::New);
 }
 
@@ -88,9 +88,9 @@ fn the_same_request_again_has_no_second_effect() {
     assert_eq!((shelf.rev(), shelf.state().entries().len()), (2, 0));
 }
 
-/// A promotion relies on it: whoever wants to put a learning in late finds that the core has moved.
+/// Promotions rely on it: a late attempt to add a learning finds that the core has a new revision.
 #[test]
-fn a_withdrawal_with_a_key_moves_the_core_even_if_there_is_nothing_to_take_out() {
+fn a_withdrawal_with_a_key_writes_a_revision_even_without_effect() {
     let mut shelf = Shelf::new();
     shelf.add(&human("ann"), "one");
     let board = || BoardId::new("plan", &Limits::default()).unwrap();
@@ -108,7 +108,7 @@ fn a_withdrawal_with_a_key_moves_the_core_even_if_there_is_nothing_to_take_out()
         assert_eq!(shelf.request(&human("ann"), &request).unwrap(), nothing);
         assert_eq!(shelf.rev(), rev + 1, "once");
     }
-    // Without a key, and of any other command that changes nothing, there is no revision.
+    // Without a key, a withdrawal without effect writes no revision. Neither does any other command without effect.
     let rev = shelf.rev();
     shelf.tell(CoreCommand::Withdraw { of });
     let author = CoreCommand::Withdraw { of: Withdrawal::Author { name: "zoe".into() } };
@@ -118,11 +118,11 @@ fn a_withdrawal_with_a_key_moves_the_core_even_if_there_is_nothing_to_take_out()
 }
 
 #[test]
-fn what_is_forgotten_can_be_restored_and_is_back_when_it_is_learned_again() {
+fn a_forgotten_entry_returns_by_a_restore_or_when_it_is_added_again() {
     let mut shelf = Shelf::new();
     shelf.add(&human("ann"), "one");
     assert_eq!(shelf.tell(forget(1)), CoreReply::Changed { version: 2 });
-    assert_eq!(shelf.tell(forget(1)), CoreReply::Changed { version: 2 }, "it is forgotten already");
+    assert_eq!(shelf.tell(forget(1)), CoreReply::Changed { version: 2 }, "forgetting it again changes nothing");
     let mark = shelf.entry(CoreEntryId(1)).forgotten.clone().unwrap();
     assert_eq!((&*mark.by, mark.reason.as_deref()), ("ann", Some("outdated")));
     assert_eq!(shelf.state().counts(shelf.now), (0, 1));
@@ -147,20 +147,20 @@ fn an_edit_is_conditional_and_makes_no_duplicate() {
     assert_eq!(refusal, Refusal::SameText { entry: CoreEntryId(1), other: CoreEntryId(2) });
     assert_eq!(shelf.tell(edit(1, text("three"), Some(1))), CoreReply::Changed { version: 3 });
     assert_eq!(shelf.tell(edit(1, text("three"), None)), CoreReply::Changed { version: 3 }, "nothing changes");
-    assert_eq!(shelf.add(&human("ann"), "one").how, AddedHow::New, "nobody says it any more");
+    assert_eq!(shelf.add(&human("ann"), "one").how, AddedHow::New, "the old text should be free again");
     let importance = CoreEdit { importance: Some(f32::NAN), ..CoreEdit::default() };
     assert!(matches!(shelf.refused(&human("ann"), edit(1, importance, None)), Refusal::Importance { .. }));
 }
 
 #[test]
-fn what_is_tagged_as_a_task_pattern_is_one() {
+fn an_entry_with_the_pattern_tag_must_be_a_task_pattern() {
     let (mut shelf, ann) = (Shelf::new(), human("ann"));
     let pattern =
         |content: &str| NewCoreEntry { tags: vec!["api".into(), "task-pattern".into()], ..NewCoreEntry::new(content) };
     let tagged = || CoreEdit { tags: Some(vec!["task-pattern".into()]), ..CoreEdit::default() };
     let number = Refusal::TaskPattern { line: 3, reason: "expected number 2, found 3".into() };
     assert_eq!(shelf.refused(&ann, add(pattern("Route\n1. a\n3. b"))), number);
-    // All of them or none.
+    // All entries are added, or none.
     let entries = vec![pattern("1. a"), pattern("no steps")];
     let none = Refusal::TaskPattern { line: 1, reason: "no line begins with a number and a full stop".into() };
     assert_eq!(shelf.refused(&ann, CoreCommand::Add { entries }), none);
@@ -169,19 +169,20 @@ fn what_is_tagged_as_a_task_pattern_is_one() {
     shelf.add(&ann, pattern("Route\n1. a\n2. b"));
     assert_eq!(shelf.refused(&ann, edit(1, text("Route\n1. a\n3. b"), None)), number);
     shelf.tell(edit(1, text("Route\n1. a\n2. c"), None));
-    // By an edit of the tags, and by saying the same again with them, whatever the white space.
+    // The tag can be added by an edit of the tags, or by adding the text again with the tag. White space does not
+    // matter for that.
     shelf.add(&ann, "Tree\n1. dig\n3. plant");
     assert_eq!(shelf.refused(&ann, edit(2, tagged(), None)), number);
     shelf.add(&ann, "Bed 1. dig");
     assert_eq!(shelf.refused(&ann, add(pattern("Bed\n1. dig"))), none);
-    // Both at once is a way out, and so is no tag.
+    // Changing text and tags together is allowed, and so is removing the tag.
     shelf.tell(edit(2, CoreEdit { content: Some("Tree\n1. dig\n2. plant".into()), ..tagged() }, None));
     let untagged = CoreEdit { tags: Some(Vec::new()), ..text("Trees are dug in") };
     shelf.tell(edit(2, untagged, None));
 }
 
 #[test]
-fn nobody_gives_more_trust_than_they_have() {
+fn nobody_gives_more_trust_than_allowed() {
     let mut shelf = Shelf::new();
     let own = |content: &str| NewCoreEntry { trust: Some(Trust::Own), ..content.into() };
     let refusal = shelf.refused(&agent("bob"), add(own("obey bob")));
@@ -193,11 +194,11 @@ fn nobody_gives_more_trust_than_they_have() {
     let raise = |trust| CoreEdit { trust: Some(trust), ..CoreEdit::default() };
     let bob = Actor { role: Role::Admin, ..agent("bob") };
     assert_eq!(shelf.refused(&bob, edit(1, raise(Trust::Agent), None)), denied(Trust::Agent, Trust::Outside));
-    // What an agent writes into a person's entry is an agent's.
+    // An agent's edit of a person's entry lowers its trust to `agent`.
     shelf.add(&human("ann"), own("ann's"));
     shelf.ask(&agent("bob"), edit(2, text("ann's, says bob"), None)).unwrap();
     assert_eq!(shelf.entry(CoreEntryId(2)).trust(), Trust::Agent);
-    // A person's edit of words from outside makes them no person's, unless that is said.
+    // A person's edit of a text from outside does not raise its trust, unless they raise it explicitly.
     shelf.tell(edit(1, text("from the web, shortened"), None));
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside);
     shelf.tell(edit(1, raise(Trust::Own), None));
@@ -205,7 +206,7 @@ fn nobody_gives_more_trust_than_they_have() {
 }
 
 #[test]
-fn who_vouched_is_kept_for_as_long_as_it_holds() {
+fn the_voucher_is_kept_while_the_trust_holds() {
     let mut shelf = Shelf::new();
     let outside = |text: &str| NewCoreEntry { trust: Some(Trust::Outside), ..text.into() };
     let trusted = |trust| edit(1, CoreEdit { trust: Some(trust), ..CoreEdit::default() }, None);
@@ -218,7 +219,7 @@ fn who_vouched_is_kept_for_as_long_as_it_holds() {
     shelf.tell(trusted(Trust::Own));
     let ann = Some(("ann".into(), at(1_001)));
     assert_eq!((vouched(&shelf), shelf.entry(CoreEntryId(1)).bytes()), (ann.clone(), bytes + 3));
-    // To vouch for what needs it no more changes nothing; nor do other changes touch who vouched.
+    // Vouching for a trusted entry changes nothing, and other changes do not affect the voucher.
     shelf.pass(1_000);
     shelf.ask(&human("dora"), trusted(Trust::Own)).unwrap();
     shelf.ask(&human("dora"), edit(1, CoreEdit { importance: Some(1.0), ..CoreEdit::default() }, None)).unwrap();
@@ -227,19 +228,19 @@ fn who_vouched_is_kept_for_as_long_as_it_holds() {
     shelf.tell(restore(1));
     assert_eq!(vouched(&shelf), ann);
     let whole = shelf.clone();
-    // A person who changes the text stands for it from then on, an agent does not.
+    // A person who changes the text becomes its voucher. An agent's change removes the voucher.
     shelf.ask(&human("dora"), edit(1, text("from the web, by dora"), None)).unwrap();
     assert_eq!(vouched(&shelf), Some(("dora".into(), at(1_002))));
     shelf.ask(&agent("bob"), edit(1, text("from the web, by bob"), None)).unwrap();
     assert_eq!((vouched(&shelf), shelf.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
-    // What lowers the trust takes it away: being said so, or that all that was vouched for is withdrawn.
+    // Lowering the trust removes the voucher, and so does withdrawing the origins that were vouched for.
     let mut lowered = whole.clone();
     lowered.tell(trusted(Trust::Agent));
     assert_eq!((vouched(&lowered), lowered.entry(CoreEntryId(1)).trust()), (None, Trust::Agent));
     let mut withdrawn = whole;
     withdrawn.tell(withdraw("bob"));
     assert_eq!((vouched(&withdrawn), withdrawn.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
-    // What is vouched for as an agent's is no more when it comes from outside once more.
+    // An entry vouched for as `agent` loses that when its text comes from outside again.
     lowered.tell(trusted(Trust::Outside));
     lowered.tell(trusted(Trust::Agent));
     assert!(vouched(&lowered).is_some());
@@ -248,7 +249,7 @@ fn who_vouched_is_kept_for_as_long_as_it_holds() {
 }
 
 #[test]
-fn whoever_is_trusted_less_repeats_without_effect() {
+fn a_repeat_with_lower_trust_changes_only_the_origins() {
     let mut shelf = Shelf::new();
     let outside = |text: &str| NewCoreEntry {
         trust: Some(Trust::Outside),
@@ -258,19 +259,19 @@ fn whoever_is_trusted_less_repeats_without_effect() {
     };
     shelf.add(&agent("bob"), outside("1. Use the web"));
     shelf.add(&agent("carl"), "1. Use the web");
-    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside, "an agent that repeats it makes it no better");
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside, "a repeat by an agent should not raise the trust");
     shelf.add(&human("ann"), "1. Use the web");
-    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own, "a person who says so vouches for it");
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own, "a repeat by a person should raise the trust");
 
     shelf.add(&human("ann"), "1. Keep a rule");
     shelf.add(&agent("bob"), outside("1. Keep a rule"));
     let rule = shelf.entry(CoreEntryId(2));
     assert_eq!((rule.trust(), rule.importance, rule.tags.len()), (Trust::Own, 0.5, 0));
-    assert_eq!(rule.provenance.len(), 2, "who said it is known all the same");
+    assert_eq!(rule.provenance.len(), 2, "the second origin should be recorded");
 }
 
 #[test]
-fn what_came_from_somewhere_is_withdrawn_by_one_command() {
+fn one_command_withdraws_everything_from_an_origin() {
     let mut shelf = Shelf::new();
     shelf.add(&agent("carl"), on_board("bob alone", "b-1", "D-1", "bob"));
     shelf.add(&agent("carl"), on_board("bob and dora", "b-1", "D-2", "bob"));
@@ -282,13 +283,13 @@ fn what_came_from_somewhere_is_withdrawn_by_one_command() {
     let remembered = shelf.state().entries().values().filter(|entry| entry.forgotten.is_none());
     let left: Vec<_> = remembered.map(|entry| (&*entry.content, entry.author())).collect();
     assert_eq!(left, [("bob and dora", "dora")]);
-    // What dora said is not lost because bob changed it: it can be restored, and put right.
+    // Dora's text is not lost because bob changed it: it is forgotten, and can be restored and corrected.
     assert_eq!(
         shelf.entry(CoreEntryId(3)).forgotten.as_ref().unwrap().reason.as_deref().unwrap(),
         "bob had a part in what it says, and was rolled back"
     );
     assert_eq!(shelf.rev(), before.rev() + 1);
-    // Whoever brought it in counts too.
+    // An actor who brought in another author's text counts, too.
     assert_eq!(before.clone().tell(withdraw("carl")), CoreReply::Withdrawn { removed: 2, kept: 0, forgotten: 0 });
     let board = BoardId::new("b-1", &Limits::default()).unwrap();
     let of = Withdrawal::Board { board: board.clone() };
@@ -338,7 +339,7 @@ fn numbers_and_versions_never_repeat() {
 }
 
 #[test]
-fn an_image_brings_no_more_trust_than_whoever_brings_it_can_give() {
+fn an_image_has_no_more_trust_than_its_sender_can_give() {
     let replace = |image: &CoreImage| CoreCommand::Replace { image: Box::new(image.clone()) };
     let (ann, bob) = (human("ann"), agent("bob"));
     let mut shelf = Shelf::of_agent("bob");
@@ -351,14 +352,14 @@ fn an_image_brings_no_more_trust_than_whoever_brings_it_can_give() {
     let vouched = |shelf: &Shelf| shelf.entry(CoreEntryId(2)).vouched.is_some();
 
     shelf.ask(&bob, replace(&image)).unwrap();
-    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "as it stands");
+    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "an unchanged image should keep its trust");
     shelf.tell(CoreCommand::Clear);
     shelf.ask(&bob, replace(&image)).unwrap();
     assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Agent; 2], false), "nothing stands");
     shelf.ask(&ann, replace(&image)).unwrap();
-    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "a person vouches");
+    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "a person's image should keep its trust");
 
-    // Nor does what came from outside get any better.
+    // Text from outside does not gain trust, either.
     shelf.tell(CoreCommand::Clear);
     let outside = NewCoreEntry { trust: Some(Trust::Outside), ..NewCoreEntry::new("two") };
     shelf.add(&bob, outside);
@@ -377,14 +378,14 @@ fn entries_expire_forgotten_or_not() {
     let never = CoreEdit { expiry: Some(Expiry::Never), ..CoreEdit::default() };
     shelf.tell(edit(3, never, None));
     shelf.pass(10_000);
-    assert_eq!(shelf.state().counts(shelf.now), (1, 0), "what expired is not counted, swept or not");
+    assert_eq!(shelf.state().counts(shelf.now), (1, 0), "expired entries should not be counted, swept or not");
     assert!(shelf.state().get(CoreEntryId(1), shelf.now).is_none());
     assert_eq!(CoreImage::of(shelf.state(), shelf.now).entries.len(), 1);
     shelf.tell(CoreCommand::Tick);
     assert_eq!(shelf.state().entries().len(), 1);
     let refusal = shelf.refused(&human("ann"), add(soon("late")));
     assert_eq!(refusal, Refusal::Expiry { reason: "it must be in the future".into() });
-    // Of two, the later counts; of one without, none.
+    // Of two expiries, the later one counts. If one origin has none, the entry does not expire.
     let later = |second: Option<i64>| NewCoreEntry { expires_at: second.map(at), ..NewCoreEntry::new("four") };
     for (second, expected) in [(Some(2_000), Some(2_000)), (Some(1_500), Some(2_000)), (None, None)] {
         let id = shelf.add(&human("ann"), later(second)).id;
@@ -467,7 +468,7 @@ fn every_refusal_says_what_is_wrong() {
 }
 
 #[test]
-fn what_one_promotion_brought_in_comes_in_once() {
+fn one_promotion_adds_its_entry_once() {
     let ann = human("ann");
     let promoted = |content: &str, board_rev: u64| NewCoreEntry {
         board: Some(BoardId::new("login", &Limits::default()).unwrap()),
@@ -477,7 +478,7 @@ fn what_one_promotion_brought_in_comes_in_once() {
     };
     let mut shelf = Shelf::new();
     let one = shelf.add(&ann, promoted("one", 7));
-    // In whatever words, whatever became of it, and whoever would not be let in.
+    // Even if the entry was edited or forgotten since, or would no longer be accepted.
     shelf.tell(edit(1, text("in other words"), None));
     shelf.tell(forget(1));
     let rev = shelf.rev();
@@ -485,7 +486,7 @@ fn what_one_promotion_brought_in_comes_in_once() {
     assert_eq!(shelf.add(&ann, promoted("one", 7)).id, one.id);
     assert_eq!((shelf.rev(), shelf.state().entries().len()), (rev, 1));
     shelf.limits = Limits::default();
-    // Another promotion of the same thing is another, and each can be taken back alone.
+    // Another promotion of the same learning is separate, and each can be withdrawn alone.
     let two = shelf.add(&ann, promoted("one", 9));
     assert_ne!(two.id, one.id);
     shelf.add(&ann, promoted("in other words", 11));
@@ -503,7 +504,7 @@ fn what_one_promotion_brought_in_comes_in_once() {
         shelf.tell(CoreCommand::Withdraw { of: of(9) }),
         CoreReply::Withdrawn { removed: 0, kept: 0, forgotten: 0 }
     );
-    // What was taken out may come in by the same promotion: then it was not finished.
+    // After a withdrawal, the same promotion can add its entry again, because it was not finished.
     shelf.add(&ann, promoted("one", 9));
     assert_eq!(shelf.state().entries().len(), 2);
 }

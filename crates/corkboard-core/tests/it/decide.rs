@@ -1,4 +1,4 @@
-//! What a command leads to, by example: the refusals with their data, and the rules that are easiest to get wrong.
+//! Decisions by example: refusals with their data, and the rules that are easiest to get wrong.
 
 mod entries;
 mod images;
@@ -22,7 +22,7 @@ const LEARNED: &str = "KEY_LEARNINGS:\n  ADD:\n    - because it came up: it is s
 const ROOT: ScopeId = ScopeId::ROOT;
 const NOWHERE: ScopeId = ScopeId(Uuid::max());
 
-/// The refusal of a command, which must leave the memory as it is.
+/// The refusal of a command that must leave the memory unchanged.
 fn refused(before: &[AgentCommand], command: AgentCommand) -> Refusal {
     refused_within(Limits::default(), Usage::default(), before, command)
 }
@@ -54,7 +54,7 @@ fn disposed(outcome: &AgentOutcome) -> Vec<ScopeId> {
     disposed.collect()
 }
 
-/// An entry as the first request of a memory writes it, at a later version.
+/// An entry as the first request of a memory writes it, with a later version.
 fn entry_at(name: &str, value: &str, version: u64) -> Entry {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set(ROOT, name, value));
@@ -82,7 +82,7 @@ fn append_to(scope: ScopeId, name: &str, text: &str, separator: Separator) -> Ag
     AgentCommand::Append { scope, key: key(name), text: text.into(), separator, if_version: None }
 }
 
-/// Entries and notes from elsewhere, for the root.
+/// Entries and notes from elsewhere for the root.
 fn absorb(entries: &[(&str, &str)], notes: &[&str]) -> AgentCommand {
     let entries = entries.iter().map(|(name, value)| (key(name), entry_at(name, value, 1).data)).collect();
     let notes = notes.iter().map(|text| Note {
@@ -103,7 +103,7 @@ fn tagged(tags: &[&str]) -> EntryMetadata {
     EntryMetadata { tags: Some(tags.iter().map(|tag| (*tag).into()).collect()), ..EntryMetadata::default() }
 }
 
-/// Seconds from the start of a memory's clock.
+/// An expiry in seconds from the start of a memory's clock.
 fn expiring(seconds: i64) -> EntryMetadata {
     EntryMetadata { expires_at: Some(at(1_000) + SignedDuration::from_secs(seconds)), ..EntryMetadata::default() }
 }

@@ -1,4 +1,4 @@
-//! What is forgotten of a notebook is in no revision, whatever part of it had it; all else stays.
+//! Forgotten parts of a notebook are in no revision, in any of their fields. Everything else stays.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentState, Forget};
 use corkboard_core::notebook::NotebookItemId;
@@ -6,7 +6,7 @@ use corkboard_core::{Limits, Revisioned, Space};
 
 use crate::support::{AgentCommit, Memory, notebook_name, replay, update_notebook};
 
-/// A history in which KL-1 and VC-1 had the secret everywhere that they have text, and KL-2, VC-2 and the progress have not.
+/// A history in which all texts of KL-1 and VC-1 contain the secret. KL-2, VC-2 and the progress do not.
 fn history(secret: &str) -> Memory {
     let mut memory = Memory::new(Limits::default());
     let text = format!(
@@ -49,7 +49,7 @@ fn an_item_is_forgotten_with_its_reasons() {
         let before = forget(&mut history("hunter2"), Forget::notebook(notebook_name("other"), Some(id)));
         let left = forget(&mut memory, Forget::notebook(notebook_name("main"), Some(id)));
         assert!(!memory.state().notebook("main").unwrap().has(id));
-        // The other of the two still has it.
+        // The other of the two items still contains it.
         assert!(left.matches("hunter2").count() < before.matches("hunter2").count());
         let other = if id.to_string() == "KL-1" { "VC-1" } else { "KL-1" };
         memory.log = memory.log.iter().map(|line| redacted(line, id)).collect();

@@ -1,14 +1,14 @@
-//! The stored format: what every version wrote stays as a fixture that must load.
+//! The stored format: fixtures of every format version, which must stay readable.
 //!
-//! `fixtures/agent-v<n>.events.jsonl` is a log in format `n`, one commit a line; `agent-v<n>.snapshot.json` is the
-//! state that it folds to. When [`FORMAT_VERSION`] is raised, extend [`history`] by what is new and write the next pair:
+//! `fixtures/agent-v<n>.events.jsonl` is a log in format `n`, one commit per line. `agent-v<n>.snapshot.json` is the
+//! state after it. When you raise [`FORMAT_VERSION`], extend [`history`] with the new parts and write the next pair:
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test it format
 //! ```
 //!
-//! That writes the files of the current version if they are missing. Files that exist are never written again: a
-//! difference from them is a change of the format, and needs a new version.
+//! That writes the missing files of the current version. Existing files are never overwritten: a difference from them
+//! changes the format and needs a new version.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -44,7 +44,7 @@ fn the_log_of_every_version_folds_to_its_snapshot() {
         let snapshot = Revisioned::<AgentState>::decode(&fixture.snapshot).unwrap();
         let mut folded = replay(Revisioned::default(), &fixture.log, &Limits::default());
         if version < 2 {
-            // Its snapshots did not say what was done.
+            // Its snapshots did not contain the activity.
             folded.state = AgentImage { activity: None, ..AgentImage::from(folded.state) }.into();
         }
         assert_eq!(folded, snapshot, "format {version}");
@@ -76,7 +76,7 @@ fn the_fixture_is_the_history_in_this_file() {
 }
 
 #[test]
-fn the_fixture_holds_every_event_actor_and_answer() {
+fn the_fixture_contains_every_event_actor_and_reply() {
     let log = Fixture::read(FORMAT_VERSION).log;
     let commits: Vec<_> = log.iter().map(|line| AgentCommit::decode(line).unwrap()).collect();
     let names = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<BTreeSet<_>>();
@@ -96,7 +96,7 @@ fn the_fixture_holds_every_event_actor_and_answer() {
 }
 
 #[test]
-fn the_fixture_holds_every_optional_field_present_and_absent() {
+fn the_fixture_contains_every_optional_field_present_and_absent() {
     let log = Fixture::read(FORMAT_VERSION).log;
     let commits: Vec<Value> = log.iter().map(|line| serde_json::from_slice(line).unwrap()).collect();
     let events = |name: &'static str| {
@@ -116,7 +116,7 @@ fn the_fixture_holds_every_optional_field_present_and_absent() {
 }
 
 #[test]
-fn a_note_may_leave_out_how_far_it_is_trusted() {
+fn a_note_may_omit_its_trust() {
     let plain = r#"{"id":1,"text":"first","author":"ann","at":"2026-01-01T00:05:00Z"}"#;
     let outside = r#"{"id":1,"text":"first","author":"ann","at":"2026-01-01T00:05:00Z","trust":"outside"}"#;
     for (json, trust, is) in [(plain, None, Trust::Agent), (outside, Some(Trust::Outside), Trust::Outside)] {
@@ -127,7 +127,7 @@ fn a_note_may_leave_out_how_far_it_is_trusted() {
 }
 
 #[test]
-fn a_newer_version_is_named_whatever_else_is_unknown() {
+fn a_newer_version_is_reported_even_if_other_fields_are_unknown() {
     let commits = [
         r#"{"v":99,"at":"2026-01-01T00:00:00Z","actor":{"principal":"a","kind":"agent","role":"admin"},"events":[]}"#,
         r#"{"v":99,"at":"2026-01-01T00:00:00Z","actor":{"principal":"a","kind":"agent","role":"admin"},"events":[{"entry_dreamt":{}}]}"#,
@@ -233,7 +233,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
 }
 
 #[test]
-fn a_commit_is_one_line_however_its_values_were_laid_out() {
+fn a_commit_is_one_line_for_any_layout_of_its_values() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set(ROOT, "a", "{\r\n  \"text\": \"two\\nlines\",\n  \"list\": [\n 1,\n 2 ]\n}\n"));
     let laid_out = "{ \"id\": \"00000000-0000-0000-0000-000000000001\", \"value\": [\n1],
@@ -290,7 +290,7 @@ impl Fixture {
         Self { log, snapshot: snapshot.strip_suffix(b"\n").unwrap().to_vec() }
     }
 
-    /// What this code makes of [`history`].
+    /// The fixture that the current code makes of [`history`].
     fn of_today() -> Self {
         Self::of(&history())
     }
@@ -317,7 +317,7 @@ fn paths(name: &str, version: u32) -> [PathBuf; 2] {
     ["events.jsonl", "snapshot.json"].map(|what| folder.join(format!("{name}-v{version}.{what}")))
 }
 
-/// The log of a conversation: it begins, and is renewed.
+/// The log of a conversation: it starts and is renewed.
 fn conversation() -> Vec<AgentCommit> {
     let renewed = |until| AgentEvent::ConversationRenewed { scope: TASK, until: at(until) };
     let begun = vec![
@@ -343,7 +343,7 @@ fn the_log_of_a_conversation_is_still_written_byte_for_byte() {
         stored.log.iter().map(|line| text(line)).collect::<Vec<_>>()
     });
     assert_eq!(text(&today.snapshot), text(&stored.snapshot));
-    // Conversations came with format 2.
+    // Conversations exist since format 2.
     for version in 2..=FORMAT_VERSION {
         let stored = Fixture::stored(paths("conversation", version));
         let folded = replay(Revisioned::default(), &stored.log, &Limits::default());
@@ -359,7 +359,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// One life of a memory in which everything happens that can be stored.
+/// A history in which everything happens that a memory can store.
 fn history() -> Vec<AgentCommit> {
     let note = |scope, id, text| AgentEvent::NoteAdded { scope, note: a_note(id, text) };
     let set =
@@ -490,7 +490,7 @@ fn image() -> AgentImage {
     }
 }
 
-/// One with an item of each kind, shown and archived.
+/// A notebook with an item of each kind, shown and archived.
 fn a_notebook() -> Notebook {
     let mut memory = Memory::new(Limits::default());
     let text = "CURRENT_PROGRESS:\n  Completed:\n    - one\n  In Progress:\n    - two\n  Remaining:\n    - three\nKEY_LEARNINGS:\n  ADD:\n    - because it came up: a\n    - because it came up: b\nVERBATIM_CONTEXT:\n  ADD:\n    - because it is needed: l => x\n      y\n    - because it is needed: m => z\n";
@@ -503,7 +503,7 @@ fn a_notebook() -> Notebook {
     Notebook::clone(memory.state().notebook("kept").unwrap())
 }
 
-/// What happens to notebooks.
+/// Every kind of notebook event.
 fn notebook_events() -> Vec<AgentEvent> {
     let notebook = || notebook_name("main");
     let learning =
@@ -543,7 +543,7 @@ fn a_note(id: u64, text: &str) -> Note {
 }
 
 #[test]
-fn how_far_an_entry_may_be_trusted_is_stored_where_it_was_said() {
+fn an_entrys_trust_is_stored_only_if_given() {
     let said = EntryData { trust: Some(corkboard_core::knowledge::Trust::Outside), ..plain("1") };
     let stored = serde_json::to_string(&said).unwrap();
     assert!(stored.ends_with(r#","author":"ann","session":null,"trust":"outside"}"#), "{stored}");
@@ -552,18 +552,18 @@ fn how_far_an_entry_may_be_trusted_is_stored_where_it_was_said() {
 }
 
 #[test]
-fn who_spoke_in_anothers_name_is_stored_with_them_by_both_ways() {
+fn both_encoders_store_who_acted_in_anothers_name() {
     let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
     let set = || AgentEvent::EntrySet { scope: ROOT, key: key("k"), updated: false, entry: Box::new(plain("1")) };
     let commit = |actor| AgentCommit::new(at(1_767_225_660), actor, None, vec![set()]);
     let spoken_for = commit(ann.clone().via("gate \"way\""));
     let stored = spoken_for.encode().unwrap();
-    assert_eq!(AgentState::encode(&spoken_for).unwrap(), stored, "the short way leads elsewhere");
+    assert_eq!(AgentState::encode(&spoken_for).unwrap(), stored, "both encoders should give the same bytes");
     let text = String::from_utf8(stored.clone()).unwrap();
     assert!(text.contains(r#""role":"worker","via":"gate \"way\""},"events""#), "{text}");
     assert_eq!(AgentCommit::decode(&stored).unwrap(), spoken_for);
     let own = commit(ann);
-    assert_eq!(AgentState::encode(&own).unwrap(), own.encode().unwrap(), "the short way leads elsewhere");
+    assert_eq!(AgentState::encode(&own).unwrap(), own.encode().unwrap(), "both encoders should give the same bytes");
     assert!(String::from_utf8(own.encode().unwrap()).unwrap().contains(r#""via":null}"#));
 }
 
@@ -598,7 +598,7 @@ fn full() -> EntryData {
     }
 }
 
-// These have no wildcard: what is added to the format belongs into the history above.
+// These have no wildcard: add new variants of the format to the history above.
 
 fn event_name(event: &AgentEvent) -> &'static str {
     match event {

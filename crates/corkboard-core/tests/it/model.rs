@@ -1,7 +1,7 @@
-//! Random histories of an agent's memory, on the core and on a model that is too simple to be wrong.
+//! Random histories of an agent's memory, on the core and on a very simple reference model.
 //!
-//! Each property runs on its own histories; a failing one is printed in its smallest form. `PROPTEST_CASES` asks for
-//! more of them than the few that keep the suite quick.
+//! Each property runs on separate histories. A failing history is printed in its smallest form. `PROPTEST_CASES` asks
+//! for more than the few that keep the suite fast.
 
 mod notebooks;
 mod reference;
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn what_leaves_no_revision_changes_nothing(plan in plan(any_limits())) {
+    fn a_command_without_revision_changes_nothing(plan in plan(any_limits())) {
         each_step(&plan, |turn, run| {
             let committed = matches!(turn.outcome, Ok(RequestOutcome::Commit { .. }));
             assert_eq!(run.core.rev(), turn.before.rev() + u64::from(committed));
@@ -115,15 +115,15 @@ proptest! {
     }
 
     #[test]
-    fn a_log_without_what_was_forgotten_leads_to_the_same_state(plan in plan(any_limits()), what in forgotten()) {
+    fn a_redacted_log_leads_to_the_same_state(plan in plan(any_limits()), what in forgotten()) {
         let mut run = each_step(&plan, |_, _| ());
         let mut forget = run.forget(&what);
-        // Once to learn what to look for, as the engine does.
+        // The first pass finds what to redact, as in the engine.
         redact(&run.core.log, &mut forget);
         run.core.request(&Request::new(AgentCommand::Forget { forget: forget.clone() })).unwrap();
         let without = redact(&run.core.log, &mut forget);
         prop_assert_eq!(replay(Revisioned::default(), &without, &run.core.limits), run.core.live);
-        prop_assert_eq!(redact(&without, &mut forget), without, "nothing is left to take out");
+        prop_assert_eq!(redact(&without, &mut forget), without, "a second redaction should find nothing");
     }
 
     #[test]
@@ -137,7 +137,7 @@ proptest! {
     #[test]
     fn nothing_expired_outlives_a_revision(plan in plan(any_limits())) {
         each_step(&plan, |turn, run| {
-            // What a bulk command brings along may be over already: the next revision drops it.
+            // Entries that a bulk command brings may have expired already. The next revision drops them.
             let bulk = matches!(
                 turn.sent.request.command,
                 AgentCommand::Absorb { .. } | AgentCommand::Restore { .. }
@@ -169,8 +169,8 @@ proptest! {
                 let versions = seen.entry(item.clone()).or_default();
                 match before.get(&item) {
                     Some((old, old_version)) if old_version == &version => {
-                        assert_eq!(old, &data, "{item:?} changed, its version did not");
-                        assert!(!touched.contains(&item), "{item:?} was written, its version is the old one");
+                        assert_eq!(old, &data, "{item:?} changed without a new version");
+                        assert!(!touched.contains(&item), "{item:?} was written without a new version");
                     }
                     _ => {
                         assert_eq!(version, rev, "{item:?}");
@@ -210,7 +210,7 @@ proptest! {
             {
                 let mut later = run.core.clone();
                 later.now += SignedDuration::from_mins(29);
-                // The first answer stands, also when the revision has moved on.
+                // The first answer is returned, even after later revisions.
                 let again = Request { if_rev: Some(u64::MAX), ..turn.sent.request.clone() };
                 assert_eq!(later.request(&again), Ok(RequestOutcome::Unchanged { reply: *reply, rev: run.core.rev() }));
                 assert_eq!(later.live, run.core.live);
@@ -241,7 +241,7 @@ proptest! {
     }
 }
 
-/// Properties of histories in which nothing happens would hold as well.
+/// Properties of histories in which nothing happens would hold, too. So check that everything happens.
 #[test]
 fn the_histories_reach_every_event_every_refusal_and_every_warning() {
     let mut reached = BTreeSet::new();
@@ -325,7 +325,7 @@ fn the_histories_reach_every_event_every_refusal_and_every_warning() {
     ");
 }
 
-/// The texts of all notebooks, and their names, also of those that were emptied.
+/// The size of all notebooks' texts and names, including cleared notebooks.
 fn notebook_bytes(state: &AgentState) -> u64 {
     let image = AgentImage::from(state.clone());
     let mut texts: Vec<usize> = Vec::new();
@@ -356,8 +356,7 @@ fn config() -> Config {
     if std::env::var_os("PROPTEST_CASES").is_some() { config } else { Config { cases: 80, ..config } }
 }
 
-/// Carries the plan out and looks at every step.
-/// The log with something taken out of it.
+/// The log after redaction.
 fn redact(log: &[impl AsRef<[u8]>], forget: &mut Forget) -> Vec<Vec<u8>> {
     AgentState::begin_redaction(forget);
     let without = |line: &[u8]| {
@@ -370,6 +369,7 @@ fn redact(log: &[impl AsRef<[u8]>], forget: &mut Forget) -> Vec<Vec<u8>> {
     log.iter().map(AsRef::as_ref).map(without).collect()
 }
 
+/// Runs the plan and looks at every step.
 fn each_step(plan: &Plan, mut look: impl FnMut(&Turn, &Run)) -> Run {
     let mut run = Run::new(plan);
     for step in &plan.steps {
@@ -395,7 +395,7 @@ fn assert_expected(outcome: &Result<AgentOutcome, Refusal>, expected: &Expected)
         (Err(refusal), Expected::Refused(reasons)) => {
             assert!(
                 reasons.iter().any(|reason| reference::is_same(refusal, reason)),
-                "{refusal:?} is none of {reasons:?}"
+                "{refusal:?} is not one of {reasons:?}"
             );
         }
         (outcome, expected) => panic!("{outcome:?}, but the model says {expected:?}"),

@@ -1,6 +1,6 @@
-//! The notebook's language, form by form: what each text is read as, and what is wrong with it.
+//! The notebook language, form by form: how each text is parsed, and which problems are reported.
 
-/// A text, and what it is read as. The first is what the case is about.
+/// A text and its parsed form. The first argument names the case.
 macro_rules! check {
     ($about:literal, $text:expr, @$expected:literal) => {
         insta::with_settings!({ description => $about }, { insta::assert_snapshot!(read($text), @$expected) })

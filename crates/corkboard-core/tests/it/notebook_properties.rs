@@ -1,4 +1,4 @@
-//! What holds for every text and every block: nothing panics, snippets keep their bytes, and what is printed is read back.
+//! Properties of every text and block: nothing panics, snippets keep their bytes, and printed blocks parse back.
 
 #[path = "notebook/laws.rs"]
 mod laws;
@@ -32,7 +32,7 @@ proptest! {
         let printed = block.to_string();
         let parsed = parse(&printed);
         let accepted = Notebook::default().decide(&notebook_name("main"), &block, UnknownIds::Skip, &Limits::default());
-        // What is refused could not be read back; all else is.
+        // A refused block could not be read back; every other can.
         if accepted.is_ok() {
             prop_assert!(!parsed.has_errors(), "{printed}\n{:?}", parsed.problems);
             prop_assert_eq!(parsed.block, block, "{}", printed);
@@ -62,7 +62,7 @@ proptest! {
         lines in prop::collection::vec((0..9_usize, "[a-z}]{1,6}"), 0..6),
         column in prop::sample::select(vec![0, 2, 4]),
     ) {
-        // Laid out below the bullet's text, each line keeps its own indentation.
+        // Below the bullet's text, each line keeps its indentation.
         let (bullet, text) = (" ".repeat(column), " ".repeat(column + 2));
         let laid_out: String = lines.iter().map(|(own, line)| format!("{text}{}{line}\n", " ".repeat(*own))).collect();
         let mut expected = first.clone();
@@ -73,7 +73,7 @@ proptest! {
         let parsed = check_laws(&written);
         prop_assert!(!parsed.has_errors(), "{written}\n{:?}", parsed.problems);
         let read = &parsed.block.snippets[0].text;
-        // Where the first line opens a block and the second is not indented further, nothing is taken from any line.
+        // If the first line opens a block and the second is not indented further, no line loses indentation.
         let is_flat = first.ends_with([':', '{']) && lines.first().is_some_and(|(own, _)| *own == 0);
         if is_flat {
             prop_assert!(read.lines().zip(expected.lines()).all(|(read, line)| read.ends_with(line)), "{written}\n{read}");
@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(&parse(&crlf).block, &parsed.block);
         let fenced = format!("Here it is:\n\n```text\n{printed}```\nIt is done.\n");
         prop_assert_eq!(&parse(&fenced).block, &parsed.block, "{}", fenced);
-        // Only the layout of the printer's own making.
+        // Changes only the printer's layout.
         let tabbed: String = printed.split_inclusive('\n').map(tabs).collect();
         prop_assert_eq!(&parse(&tabbed).block, &parsed.block, "{}", tabbed);
     }
@@ -109,7 +109,7 @@ fn main(state: &AgentState) -> Notebook {
     state.notebook("main").map(|notebook| Notebook::clone(notebook)).unwrap_or_default()
 }
 
-/// Pieces of which lines are made: all that means something, and some that does not.
+/// Pieces of lines: everything with a meaning, and some without.
 fn line() -> impl Strategy<Value = String> {
     let indent = prop::sample::select(vec!["", "", " ", "  ", "    ", "      ", "\t", "\t\t", "\t\t\t", "   \t"]);
     let body = prop::sample::select(vec![
@@ -239,7 +239,7 @@ fn words() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Several lines, with everything in them that could be taken for something else.
+/// Several lines, with everything that could be mistaken for something else.
 fn snippet() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         6 => line(),

@@ -1,11 +1,11 @@
-//! The core stays pure: nothing that it is built from can reach a file, a socket, a clock or a random number.
+//! The core stays pure: none of its dependencies can reach a file, a socket, a clock or random numbers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Everything the core is linked with, procedural macros aside.
+/// All dependencies of the core except procedural macros.
 const ALLOWED: [&str; 20] = [
     "archery",
     "bytemuck",
@@ -30,7 +30,7 @@ const ALLOWED: [&str; 20] = [
 ];
 
 #[test]
-fn the_core_is_linked_with_what_is_listed_and_nothing_else() {
+fn the_core_has_only_the_listed_dependencies() {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let arguments = "tree --offline -p corkboard-core -e normal,no-proc-macro --prefix none";
     let output =
@@ -53,7 +53,7 @@ fn the_core_is_linked_with_what_is_listed_and_nothing_else() {
 fn the_core_has_no_standard_library() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let root = fs::read_to_string(source.join("lib.rs")).unwrap();
-    // What derives schemas needs more; `make check` builds the core without.
+    // Deriving schemas needs the standard library. `make check` builds the core without it.
     let declared = r#"#![cfg_attr(not(feature = "openapi"), no_std)]"#;
     assert!(root.lines().any(|line| line == declared), "src/lib.rs must declare {declared}");
     let files = rust_files(&source);
@@ -67,7 +67,7 @@ fn the_core_has_no_standard_library() {
 }
 
 #[test]
-fn only_what_stands_outside_tests_is_looked_at() {
+fn test_code_is_not_checked() {
     let code = "use a;\n#[cfg(test)]\nextern crate std;\nmod b;\n#[cfg(test)]\nmod tests {\n    extern crate std;\n}\nextern  crate std;";
     assert_eq!(outside_tests(code).collect::<Vec<_>>(), ["use a;", "mod b;", "extern  crate std;"]);
 }

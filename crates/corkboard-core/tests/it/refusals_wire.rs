@@ -1,4 +1,4 @@
-//! Every refusal is told to a client of a server as it is to whoever asks here.
+//! Every refusal reaches a server's client unchanged.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use corkboard_core::{AgentId, CoreId, Key, LimitName, Limits, NotebookName, Refu
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-/// What the refusals of one case are made of.
+/// The parts of a case's refusals.
 #[derive(Debug, Clone)]
 struct Parts {
     text: String,
@@ -161,7 +161,7 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
     ]
 }
 
-/// The names of all kinds of refusals, as whoever reads them knows them.
+/// The names of all refusals, taken from the deserializer's error.
 fn all_names() -> BTreeSet<String> {
     let error = serde_json::from_str::<Refusal>(r#"{"no_such_refusal":{}}"#).unwrap_err().to_string();
     let (_, expected) = error.split_once("expected one of ").unwrap();
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_refusal_arrives_as_it_was_said(parts in parts()) {
+    fn every_refusal_arrives_unchanged(parts in parts()) {
         let refusals = refusals(&parts);
         prop_assert_eq!(refusals.iter().map(name).collect::<BTreeSet<_>>(), all_names());
         for refusal in refusals {

@@ -1,4 +1,4 @@
-//! Tokens: who may make and revoke them, how long they can be used, what they open, and how they are stored.
+//! Tokens: who may create and revoke them, their lifetime, what they grant, and how they are stored.
 
 use corkboard_core::tokens::{
     Grant, Grants, NewToken, TokenHash, TokensCommand, TokensEvent, TokensReply, TokensState,
@@ -42,7 +42,7 @@ impl Keyring {
     fn create(&mut self, token: NewToken) -> Result<String, Refusal> {
         match self.ask(Role::Admin, TokensCommand::Create(token))? {
             TokensReply::Created { id } => Ok(id.to_string()),
-            TokensReply::Done => panic!("a token was asked for"),
+            TokensReply::Done => panic!("expected a token"),
         }
     }
 
@@ -68,7 +68,7 @@ fn token(number: u8) -> NewToken {
 }
 
 #[test]
-fn only_admins_make_and_revoke_tokens() {
+fn only_admins_create_and_revoke_tokens() {
     let mut keys = Keyring::new();
     for role in Role::ALL {
         let made = keys.ask(role, TokensCommand::Create(token(1)));
@@ -84,11 +84,11 @@ fn only_admins_make_and_revoke_tokens() {
     assert!(!keys.can_use(1));
     let again = keys.ask(Role::Admin, TokensCommand::Revoke { token: id }).unwrap_err();
     assert_eq!(again, Refusal::NoToken { token: id });
-    assert_eq!(keys.create(token(2)).unwrap(), "K-2", "a number is never given twice");
+    assert_eq!(keys.create(token(2)).unwrap(), "K-2", "a number must not be given twice");
 }
 
 #[test]
-fn a_token_is_over_at_its_time_and_swept_with_the_next_command() {
+fn a_token_expires_on_time_and_is_swept_by_the_next_command() {
     let mut keys = Keyring::new();
     let expires_at = Some(keys.now + SignedDuration::from_secs(10));
     keys.create(NewToken { expires_at, ..token(1) }).unwrap();
@@ -97,7 +97,7 @@ fn a_token_is_over_at_its_time_and_swept_with_the_next_command() {
     keys.now += SignedDuration::from_secs(9);
     assert!(keys.can_use(1));
     keys.now += SignedDuration::from_secs(1);
-    assert!(!keys.can_use(1) && keys.can_use(2), "swept or not");
+    assert!(!keys.can_use(1) && keys.can_use(2), "an expired token should not work, swept or not");
     keys.ask(Role::Admin, TokensCommand::Tick).unwrap();
     assert_eq!((keys.live.state.next_due(), keys.live.state.usage().entries), (None, 1));
     let past = keys.create(NewToken { expires_at: Some(keys.now), ..token(3) }).unwrap_err();
@@ -124,7 +124,7 @@ fn names_and_counts_have_limits() {
 }
 
 #[test]
-fn grants_open_what_they_name() {
+fn grants_give_access_to_what_they_name() {
     let grants = Grants {
         agents: vec![Grant::new("ada")],
         boards: vec![Grant::new("team-*")],
@@ -133,8 +133,8 @@ fn grants_open_what_they_name() {
     assert!(grants.opens_agent("ada") && !grants.opens_agent("adam") && !grants.opens_agent("*"));
     assert!(grants.opens_board("team-") && grants.opens_board("team-1") && !grants.opens_board("tea"));
     assert!(grants.opens_core("rules"));
-    assert!(grants.opens_core("agent:ada"), "an agent's own core goes with the agent");
-    assert!(!grants.opens_core("agent:bob"), "and not with all cores");
+    assert!(grants.opens_core("agent:ada"), "access to an agent should include its core");
+    assert!(!grants.opens_core("agent:bob"), "a grant of all cores should not include agents' cores");
     assert!(Grants::default().is_empty() && !Grants::default().opens_board("x"));
 }
 

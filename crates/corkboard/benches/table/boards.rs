@@ -1,4 +1,4 @@
-//! Boards: workers that claim and complete tasks, and what a larger board costs.
+//! Boards: workers claim and complete tasks; the cost of a larger board.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -10,22 +10,22 @@ use corkboard::{Actor, ActorKind, Board, Corkboard, Role};
 use crate::cpu::instructions_of;
 use crate::{Row, median, runtime};
 
-/// About what the revisions of one claim and one completion take in the log, on average.
+/// Average log size of the revisions of one claim and one completion, in bytes.
 const BODY: usize = 217;
 const WORKERS: usize = 64;
 const ROUNDS: usize = 9;
 const PER_WORKER: usize = 50;
 const LEASE: Duration = Duration::from_secs(30);
-/// Tasks that may be claimed on a board on which all others wait for them.
+/// Ready tasks on a board where all other tasks wait for one of them.
 const READY: usize = 10;
 
-/// What waits for the disk.
+/// Rows that depend on the disk.
 pub(crate) fn durable_rows() -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     vec![runtime().block_on(workers(folder.path()))]
 }
 
-/// What is counted in instructions.
+/// Rows counted in instructions.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     let sizes = ["10", "1000", "100000"].map(|size| instructions_of(&format!("board ready {size}"), 200, 1200));
@@ -44,7 +44,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// What it takes to find the learnings of a board, against looking at each record once and copying its text.
+/// The cost of finding a board's learnings, compared with visiting each record once and copying its text.
 pub(crate) fn learning_rows() -> Vec<Row> {
     let extract = instructions_of("board learnings extract", 2, 12);
     let limit = instructions_of("board learnings scan", 2, 12);
@@ -115,7 +115,7 @@ async fn by_workers(board: &Board, times: usize) -> Duration {
     started.elapsed()
 }
 
-/// A piece of work that callgrind counts.
+/// Runs a workload for callgrind.
 pub(crate) async fn work(name: &str, times: usize) -> bool {
     let Some(name) = name.strip_prefix("board ") else { return false };
     if name == "workers" {
@@ -134,12 +134,12 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
             let size: usize = size.parse().unwrap();
             let ready = if name.starts_with("claim") { size } else { READY };
             let board = new_board(&corkboard, ready).await;
-            // All others wait for one of the ready ones.
+            // Each of the others waits for one of the ready tasks.
             add(&board, size - ready, |index| vec![TaskId((index % READY + 1) as u64)]).await;
             board
         }
         _ => {
-            // Each waits for one of those added before it, all for the first.
+            // Each waits for an earlier task, and all wait for the first, directly or not.
             let board = new_board(&corkboard, 1).await;
             add(&board, 9_999, |index| vec![TaskId(index.saturating_sub(4_999).max(1) as u64)]).await;
             board
@@ -153,7 +153,7 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
         }
         "depend forward" => {
             for index in 0..times {
-                // None on which the other waits.
+                // A task that T-9990 does not wait for.
                 let task = TaskId(2 + 10 * index as u64);
                 board.add_dependency(task, TaskId(9_990)).await.unwrap();
             }
@@ -174,7 +174,7 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
     true
 }
 
-/// A board of 10,000 records: decisions with reasons, insights, and tasks of which many follow one another as others do.
+/// A board of 10,000 records: decisions with reasons, insights, and chains of tasks, many of which look alike.
 async fn taught() -> Board {
     const CHAINS: usize = 1000;
     const WORDS: [&str; 4] = ["Design", "Implement", "Test", "Ship"];
@@ -189,7 +189,7 @@ async fn taught() -> Board {
                 .into_iter()
                 .collect(),
             estimate_minutes: Some(30),
-            // Of every chain, the second word is another one: not all of them are the same.
+            // The second word differs between chains, so that not all chains look alike.
             ..NewTask::new(if at == 1 { format!("{word}{} part", chain % 50) } else { format!("{word} part {chain}") })
         })
     });

@@ -1,4 +1,4 @@
-//! The context window: what composing costs, and how much of a prompt stays as it was.
+//! The context window: the cost of composing it, and how much of a prompt stays unchanged.
 
 use std::hint::black_box;
 
@@ -8,11 +8,11 @@ use corkboard::{AgentMemory, Board, ContextRequest, Corkboard, EntryMetadata};
 use crate::cpu::instructions_of;
 use crate::{Row, key, runtime};
 
-/// Entries where the cost is measured.
+/// Number of entries where the cost is measured.
 const MANY: usize = 10_000;
-/// Entries where the share is measured.
+/// Number of entries where the unchanged share is measured.
 const SOME: usize = 1_000;
-/// What a window may have.
+/// Token budget of a window.
 const BUDGET: u64 = 8_000;
 const TOPICS: [&str; 8] = ["deploy", "kitchen", "invoice", "garden", "database", "holiday", "meeting", "budget"];
 
@@ -72,7 +72,7 @@ struct Shares {
     least: f64,
 }
 
-/// How much of each prompt the one before began with, in percent.
+/// Share of each prompt that equals the beginning of the previous prompt, in percent.
 fn kept(prompts: &[String]) -> Shares {
     let share = |pair: &[String]| {
         let same = pair[0].bytes().zip(pair[1].bytes()).take_while(|(one, other)| one == other).count();
@@ -101,14 +101,14 @@ async fn queries() -> Shares {
     let agent = filled(SOME, 100).await;
     let mut prompts = Vec::new();
     for turn in 0..40 {
-        // Most of what is asked about is not shown otherwise.
+        // Most queries ask for entries that the window does not show otherwise.
         prompts.push(compose(&agent, ContextRequest::new().query(value(turn * 379 % SOME))).await);
     }
     assert!(prompts.iter().filter(|prompt| prompt.contains("\n<found>\n")).count() > 20);
     kept(&prompts)
 }
 
-/// Any entry of all, shown or not.
+/// Changes arbitrary entries, shown or not.
 async fn entries() -> Shares {
     let agent = filled(SOME, 100).await;
     let mut prompts = vec![compose(&agent, ContextRequest::new()).await];
@@ -135,7 +135,7 @@ async fn filled(count: usize, notes: usize) -> AgentMemory {
     let agent = Corkboard::open("memory:").await.unwrap().agent("a").unwrap();
     let memory = agent.working();
     memory.set("session-handoff", &"Go on with the plan where it was left. ".repeat(20)).await.unwrap();
-    // The handoff is an entry too.
+    // The handoff is an entry, too.
     for index in 1..count {
         memory.set(&key(index), &value(index)).metadata(metadata(index)).await.unwrap();
     }
@@ -145,7 +145,7 @@ async fn filled(count: usize, notes: usize) -> AgentMemory {
     agent
 }
 
-/// As many tasks, decisions, discoveries and artifacts each, and the last task, which depends on all others.
+/// A board with `count` tasks, decisions, discoveries and artifacts each. The last task depends on all others.
 async fn filled_board(count: usize) -> (Board, TaskId) {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let goal = "Bring everything that is known about it into order.".into();

@@ -1,4 +1,4 @@
-//! Memory cores: what they cost a board that is made, and how long a search in a large one takes.
+//! Memory cores: the cost of creating a board that draws on them, and the duration of a search in a large core.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use corkboard::{Core, Corkboard};
 use crate::cpu::instructions_of;
 use crate::{Row, median, runtime};
 
-/// Cores that a board draws on, and the entries of each.
+/// Cores that a board draws on, and the number of entries in each.
 const CORES: [&str; 3] = ["rules", "history", "people"];
 const ENTRIES: usize = 10_000;
-/// Entries where a search is measured, and how often.
+/// Size of the core that is searched, and number of searches.
 const LARGE: usize = 100_000;
 const SEARCHES: usize = 2_000;
 const ROUNDS: usize = 15;
-/// Entries of one addition.
+/// Entries per `add_many`.
 const BATCH: usize = 5_000;
 
 const SERVICES: usize = 997;
@@ -77,7 +77,8 @@ fn board(index: usize, cores: &[&str]) -> NewBoard {
     }
 }
 
-/// Boards are made on SQLite, by turns with and without cores; then the first one of a process that has nothing in memory.
+/// Creates boards on SQLite, alternately with and without cores. Also measures the first board of a fresh process,
+/// which must load the cores.
 async fn creation() -> Row {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}/cores.db", folder.path().display());
@@ -115,7 +116,7 @@ async fn creation() -> Row {
     Row::new(what, "a board that draws on none", result, "report")
 }
 
-/// The slowest of a hundred searches, and what a search is made of.
+/// p50 and p99 of searches in a large core, and the time to build its index.
 async fn searches() -> Vec<Row> {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let core = filled(&corkboard, "large", LARGE).await;
@@ -123,7 +124,7 @@ async fn searches() -> Vec<Row> {
     core.search("anything").await.unwrap();
     let indexing = started.elapsed();
     let mut rows = Vec::new();
-    // Words that a few entries have, and words that a twelfth or all of them have.
+    // Words in a few entries, and words in a twelfth or all of them.
     let rare = |index: usize| format!("which setting does k{} have for s{}?", index * 37 % LARGE, index % SERVICES);
     let common = |index: usize| format!("what does the {} need in this service?", TOPICS[index % TOPICS.len()]);
     let kinds: [(&str, &dyn Fn(usize) -> String); 2] =
@@ -150,7 +151,7 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1000.0)
 }
 
-/// A piece of work that callgrind counts.
+/// Runs a workload for callgrind.
 pub(crate) async fn work(name: &str, times: usize) -> bool {
     let Some(name) = name.strip_prefix("cores ") else { return false };
     let corkboard = Corkboard::open("memory:").await.unwrap();

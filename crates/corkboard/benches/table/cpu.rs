@@ -7,9 +7,9 @@ use corkboard::{Corkboard, Scope, WorkingMemory};
 
 use crate::{Row, Small, key, small, this_program};
 
-/// Entries in the root and in the bare map.
+/// Entries in the root scope and in the bare map.
 const ENTRIES: usize = 1000;
-/// Entries in each of the scopes above it.
+/// Entries in each scope below the root.
 const SCOPE_ENTRIES: usize = 100;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -44,7 +44,7 @@ fn instructions(name: &str) -> u64 {
     instructions_of(name, 10_000, 20_000)
 }
 
-/// Instructions per operation: the difference of two runs, so that the start does not count.
+/// Instructions per operation: the difference of two runs, which cancels the startup cost.
 pub(crate) fn instructions_of(name: &str, few: u64, many: u64) -> u64 {
     let run = |times: u64| -> u64 {
         let output = Command::new("valgrind")
@@ -52,11 +52,12 @@ pub(crate) fn instructions_of(name: &str, few: u64, many: u64) -> u64 {
             .arg(this_program())
             .args(["work", name, &times.to_string()])
             .output()
-            .expect("valgrind runs");
+            .expect("valgrind should be installed");
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{text}");
-        let collected = text.lines().find_map(|line| line.split_once("Collected : ")).expect("callgrind's count");
-        collected.1.trim().parse().expect("a number")
+        let collected =
+            text.lines().find_map(|line| line.split_once("Collected : ")).expect("callgrind should print a count");
+        collected.1.trim().parse().expect("callgrind's count should be a number")
     };
     (run(many) - run(few)) / (many - few)
 }

@@ -1,4 +1,4 @@
-//! Durable writes against raw SQLite with the same durability and the same bytes.
+//! Durable writes compared with raw SQLite at the same durability and with the same bytes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::{Row, key, median, runtime, small};
 
-/// About what one revision of a small struct takes in the log.
+/// Average log size of one revision of a small struct, in bytes.
 const BODY: usize = 380;
 const PAIRS: usize = 1000;
 const CALLERS: usize = 64;
@@ -103,7 +103,7 @@ async fn callers(corkboard: &Corkboard, times: usize, agent: impl Fn(usize) -> S
     started.elapsed()
 }
 
-/// So many batches of 64 rows.
+/// Writes batches of 64 rows.
 pub(crate) fn raw_batches(connection: &mut rusqlite::Connection, body: usize, batches: usize) -> Duration {
     let body = vec![b'x'; body];
     let started = Instant::now();
@@ -120,8 +120,8 @@ pub(crate) fn raw_batches(connection: &mut rusqlite::Connection, body: usize, ba
     started.elapsed()
 }
 
-/// What is left of a durable write if nothing is decided, kept or looked up: each caller hands a row to a thread, which
-/// commits what has come, and waits.
+/// The minimum of a durable write, without deciding, caching or reading: each caller hands a row to a thread and waits.
+/// The thread commits all rows that have arrived.
 struct Bare {
     rows: std::sync::mpsc::Sender<(Vec<u8>, oneshot::Sender<()>)>,
     commits: Arc<AtomicU64>,
@@ -177,7 +177,7 @@ impl Bare {
     }
 }
 
-/// A piece of work that callgrind counts: each of the callers writes so many times.
+/// Runs a workload for callgrind: each caller writes `times` times.
 pub(crate) async fn work(name: &str, times: usize) -> bool {
     let Some(name) = name.strip_prefix("durable ") else { return false };
     let folder = tempfile::tempdir().unwrap();

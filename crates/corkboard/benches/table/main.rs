@@ -1,9 +1,9 @@
-//! `make bench`: one table of ratios, each against a limit measured in the same run.
+//! `make bench`: prints one table of ratios, each against a baseline measured in the same run.
 //!
-//! What is a matter of CPU is counted in instructions (callgrind), which do not vary; what waits for the disk is timed in
-//! interleaved pairs, and the medians are compared. `table work NAME N` is what callgrind runs; `table NAME …` measures only
-//! the parts named (instructions, durable, replay, memory, sharing, context, workers, boards,
-//! cores).
+//! CPU work is counted in instructions (callgrind), which do not vary between runs. Work that waits for the disk is
+//! timed in interleaved pairs, and the medians are compared. `table work NAME N` is the command that callgrind runs.
+//! `table NAME …` measures only the named parts (instructions, durable, replay, memory, sharing, context, workers,
+//! boards, cores).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(
@@ -24,7 +24,7 @@ mod sharing;
 
 use std::fmt::Display;
 
-/// A line of the table.
+/// One line of the table.
 pub(crate) struct Row {
     what: String,
     against: String,
@@ -38,10 +38,10 @@ impl Row {
     }
 }
 
-/// A part of the table and what measures it.
+/// A part of the table and the function that measures it.
 type Part = (&'static str, fn() -> Vec<Row>);
 
-/// The value that is written and read everywhere: a small struct.
+/// The value that all benchmarks write and read: a small struct.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Small {
     pub(crate) name: String,
@@ -59,16 +59,16 @@ pub(crate) fn key(index: usize) -> String {
 }
 
 pub(crate) fn median<T: Copy + PartialOrd>(mut values: Vec<T>) -> T {
-    values.sort_by(|one, other| one.partial_cmp(other).expect("comparable"));
+    values.sort_by(|one, other| one.partial_cmp(other).expect("measurements should be comparable"));
     values[values.len() / 2]
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("the runtime should start");
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["work", name, times] => {
-            let times = times.parse().expect("a number");
+            let times = times.parse().expect("the number of times should be a number");
             runtime.block_on(async {
                 if !cpu::work(name, times).await
                     && !context::work(name, times).await
@@ -104,12 +104,16 @@ fn main() {
     }
 }
 
-/// Runs this program again for one piece of work.
+/// The path of this program, to run one workload in a new process.
 pub(crate) fn this_program() -> std::path::PathBuf {
-    std::env::current_exe().expect("this program's path")
+    std::env::current_exe().expect("the path of this program should be known")
 }
 
-/// A runtime as programs have it.
+/// A runtime like that of real programs.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("the runtime should start")
 }

@@ -1,4 +1,4 @@
-//! What memories weigh: resident bytes of a fresh process.
+//! Memory use of agents: resident bytes of a fresh process.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use corkboard::Corkboard;
 
 use crate::{Row, runtime, this_program};
 
-/// Tells the measured process where the memories are.
+/// Environment variable that tells the measured process the store's URL.
 const URL: &str = "CORK_BENCH_URL";
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -24,14 +24,14 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Bytes that loading takes in a process that did nothing before.
+/// Bytes that a fresh process needs to load the agents.
 fn measured(name: &str, count: usize) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}/m.db", folder.path().display());
     runtime().block_on(fill(&url, name, count));
     let output = Command::new(this_program()).args(["work", name, &count.to_string()]).env(URL, url).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+    String::from_utf8_lossy(&output.stdout).trim().parse().expect("the measured process should print a number")
 }
 
 fn agent(name: &str, index: usize) -> String {
@@ -61,7 +61,11 @@ pub(crate) async fn work(name: &str, count: usize) {
 }
 
 fn resident() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-    let pages: u64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).expect("pages");
+    let statm = std::fs::read_to_string("/proc/self/statm").expect("/proc should exist: this benchmark needs Linux");
+    let pages: u64 = statm
+        .split_whitespace()
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .expect("statm should contain the resident pages");
     pages * 4096
 }

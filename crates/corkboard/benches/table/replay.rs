@@ -1,4 +1,4 @@
-//! Opening a long log, with and without a snapshot, against reading its bytes.
+//! Opening a long log, with and without a snapshot, compared with reading its bytes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let never = SnapshotPolicy { events: u64::MAX, bytes: u64::MAX };
         write(&path, never, EVENTS).await;
         let (replayed, read) = pairs(&path).await;
-        // Two more writes with an eager policy make the snapshot.
+        // Two more writes with an eager snapshot policy create the snapshot.
         write(&path, SnapshotPolicy { events: 1, bytes: u64::MAX }, 2).await;
         let (from_snapshot, read_again) = pairs(&path).await;
         vec![
@@ -46,7 +46,7 @@ async fn write(path: &Path, snapshots: SnapshotPolicy, events: usize) {
             set.unwrap();
         });
     }
-    // The snapshot is written beside the answers; the next one waits for it in the same writer.
+    // The snapshot is written in the background. The next write waits for it, because both use the same writer.
     if snapshots.events == 1 {
         let started = Instant::now();
         while raw(path).query_row("SELECT count(*) FROM snapshots", [], |row| row.get::<_, i64>(0)).unwrap() == 0 {

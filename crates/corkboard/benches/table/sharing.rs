@@ -1,4 +1,4 @@
-//! Reads beside a writer that never pauses, and how long single operations take.
+//! Reads during constant writes, and the latency of single operations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,8 @@ pub(crate) fn rows() -> Vec<Row> {
     for (name, url) in
         [("memory:", "memory:".to_owned()), ("sqlite:", format!("sqlite:{}/s.db", folder.path().display()))]
     {
-        // One worker for the writer beside the reader's own thread: on two cores, a third would take turns with them.
+        // One worker for the writer; the reader has its own thread. On two cores, a third thread would compete with
+        // them.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         runtime.block_on(async { rows.extend(on(name, &url).await) });
     }
@@ -50,7 +51,7 @@ async fn on(name: &str, url: &str) -> Vec<Row> {
     ]
 }
 
-/// Reads for a while; returns reads per second.
+/// Reads for a fixed time and returns reads per second.
 async fn read(memory: &WorkingMemory, latencies: &mut Vec<Duration>) -> f64 {
     let keys: Vec<String> = (0..KEYS).map(key).collect();
     let started = Instant::now();

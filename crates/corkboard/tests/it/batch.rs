@@ -26,7 +26,7 @@ async fn a_batch_is_one_revision_and_answers_its_version() {
         let Watched::Revision { rev, commit, .. } = in_time(watch.next()).await.unwrap() else { panic!("a bookmark") };
         assert_eq!((rev, commit.events.len()), (2, 4));
         assert!(matches!(&commit.events[0], AgentEvent::EntryRemoved { key, .. } if key.as_str() == "draft"));
-        // One more Corkboard reads the same.
+        // A second Corkboard reads the same.
         if home.is_shared() {
             let (_other, _, memory) = agent_a(&home).await;
             assert_eq!(memory.get::<String>("plan").await.unwrap().as_deref(), Some("one, two"));
@@ -97,7 +97,7 @@ async fn a_batch_with_a_name_has_no_second_effect() {
 }
 
 #[tokio::test]
-async fn scopes_take_batches_of_their_own() {
+async fn scopes_accept_batches() {
     on_every_store(async |home| {
         let (_board, _, memory) = agent_a(&home).await;
         memory.set("a", "the parent's").await.unwrap();

@@ -1,4 +1,4 @@
-//! Searching a board: what is on it is found by its words, at once, whoever wrote it.
+//! Searching a board: an item is found by its words as soon as it is written, by any author.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn a_board(corkboard: &Corkboard) -> Board {
     corkboard.create_board(new).await.unwrap()
 }
 
-/// The ids of what is found, the best first.
+/// The IDs of the hits, best first.
 async fn found(board: &Board, query: &str) -> Vec<String> {
     board.search(query).await.unwrap().into_iter().map(|hit| hit.id.to_string()).collect()
 }
@@ -67,7 +67,7 @@ async fn everything_on_a_board_is_found_by_its_words() {
         let json = serde_json::to_value(&hit).unwrap();
         assert_eq!((&json["id"], &json["kind"]), (&"F-1".into(), &"discovery".into()));
 
-        // Of an artifact's versions the newest is found, of a decision that no longer holds that it does not.
+        // Search finds the newest version of an artifact. The title of a superseded decision says so.
         board.record_artifact(artifact("signs and verifies")).await.unwrap();
         assert_eq!(found(&board, "service").await, ["A-2"]);
         let instead = NewDecision {
@@ -84,7 +84,7 @@ async fn everything_on_a_board_is_found_by_its_words() {
 }
 
 #[tokio::test]
-async fn what_was_written_is_found_by_the_next_search_of_anybody() {
+async fn every_handle_finds_a_write_with_its_next_search() {
     let home = Home::sqlite();
     let (mine, theirs) = (home.open().await, home.open().await);
     let board = a_board(&mine).await;
@@ -93,7 +93,7 @@ async fn what_was_written_is_found_by_the_next_search_of_anybody() {
     for searching in [&board, &other] {
         assert_eq!(found(searching, "plants").await, ["T-1"]);
     }
-    // What was said before is forgotten when something else is said.
+    // An edit replaces the old words in the index.
     let edit = TaskEdit { title: Some("Feed the cat".into()), ..TaskEdit::default() };
     other.edit_task(TaskId(1), edit, None).await.unwrap();
     for searching in [&board, &other] {
@@ -109,7 +109,7 @@ async fn what_was_written_is_found_by_the_next_search_of_anybody() {
 }
 
 #[tokio::test]
-async fn a_board_that_is_made_anew_has_nothing_of_the_old_one() {
+async fn a_recreated_board_contains_nothing_of_the_old_one() {
     let home = Home::sqlite();
     let (mine, theirs) = (home.open().await, home.open().await);
     let board = a_board(&mine).await;
@@ -121,7 +121,7 @@ async fn a_board_that_is_made_anew_has_nothing_of_the_old_one() {
     let description = "Nothing else. ".repeat(500);
     again.add_task(NewTask { description, ..NewTask::new("what is known of new plums") }).await.unwrap();
     assert_eq!(found(&board, "apples").await, [""; 0]);
-    // Nothing that is gone stands in the way of what is there.
+    // Deleted items do not use up the limit.
     let best = board.search("plums").limit(1).await.unwrap();
     assert_eq!(best.first().map(|hit| hit.id.to_string()).as_deref(), Some("T-1"));
     assert!(theirs.delete_board(board.id().as_str()).await.unwrap());
@@ -129,7 +129,7 @@ async fn a_board_that_is_made_anew_has_nothing_of_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_query_must_say_something_and_hits_are_limited() {
+async fn a_query_must_not_be_blank_and_hits_are_limited() {
     let board = a_board(&Home::memory().open().await).await;
     board.add_tasks((0..80).map(|at| NewTask::new(format!("same task {at}"))).collect(), vec![]).await.unwrap();
     assert_eq!(board.search("same").await.unwrap().len(), Search::LIMIT);

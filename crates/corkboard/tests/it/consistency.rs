@@ -1,4 +1,4 @@
-//! How current reads are on a store that others write to as well.
+//! How current reads are on a store that others write to, too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn boards(age: Duration) -> (Corkboard, Corkboard) {
 }
 
 #[tokio::test]
-async fn a_current_read_sees_what_another_process_was_acknowledged_for() {
+async fn a_current_read_sees_writes_acknowledged_in_another_process() {
     let store = Arc::new(MemoryStore::shared());
     let reader = Corkboard::with_store(store.clone(), Options::default());
     let other = Corkboard::with_store(store, Options::default());
@@ -24,7 +24,7 @@ async fn a_current_read_sees_what_another_process_was_acknowledged_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn all_who_read_at_the_same_time_see_what_another_process_was_acknowledged_for() {
+async fn concurrent_reads_see_writes_acknowledged_in_another_process() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}/a.db", folder.path().display());
     let (reader, other) = (Corkboard::open(&url).await.unwrap(), Corkboard::open(&url).await.unwrap());
@@ -41,14 +41,14 @@ async fn all_who_read_at_the_same_time_see_what_another_process_was_acknowledged
 }
 
 #[tokio::test]
-async fn a_cached_read_may_be_old_and_says_how_old() {
+async fn a_cached_read_may_be_old_and_reports_its_age() {
     let (writer, reader) = boards(Duration::from_secs(3600));
     let (written, read) = (writer.agent("a").unwrap().working(), reader.agent("a").unwrap().working());
     written.set("key", &1).await.unwrap();
     assert_eq!(read.get::<i32>("key").await.unwrap(), Some(1));
     written.set("key", &2).await.unwrap();
     assert_eq!(read.get::<i32>("key").await.unwrap(), Some(1), "within the hour, the cache answers");
-    // Own writes are decided on what is current, and are seen at once.
+    // Writes are decided on the current state, and the writer sees them at once.
     let refused = read.set("key", &3).if_version(1).await;
     assert!(matches!(refused, Err(Error::Refused(Refusal::Conflict { .. }))), "{refused:?}");
     read.set("other", &3).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_cached_read_may_be_old_and_says_how_old() {
 }
 
 #[tokio::test]
-async fn a_cached_read_is_never_older_than_it_says() {
+async fn a_cached_read_is_never_older_than_allowed() {
     let (writer, reader) = boards(Duration::from_millis(30));
     let (written, read) = (writer.agent("a").unwrap().working(), reader.agent("a").unwrap().working());
     for index in 0..5 {

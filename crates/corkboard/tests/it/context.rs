@@ -1,4 +1,4 @@
-//! The context window (DESIGN §6, seeds 000, 001, 004) on real memories.
+//! The context window (DESIGN §6; 000, 001, 004) on real memories.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ async fn text(agent: &AgentMemory) -> String {
     agent.context_window().compose(ContextRequest::new()).await.unwrap().text
 }
 
-/// The handoff opens the prompt, the two special entries are not among the entries, and a scratchpad that is empty is not
-/// there (001).
+/// The handoff opens the prompt. The handoff and the scratchpad do not appear among the entries, and an empty
+/// scratchpad is omitted (001).
 #[tokio::test]
 async fn handoff_first_and_scratchpad_last() {
     on_every_store(async |home: Home| {
@@ -46,7 +46,7 @@ async fn same_content_same_bytes() {
         memory.add_note(&format!("note {number}")).await.unwrap();
     }
     let first = text(&agent).await;
-    // Reads count accesses, and time goes on; neither is shown.
+    // Reads count accesses, and time passes. Neither is shown.
     memory.get_entry("key-1").await.unwrap();
     home.clock.advance(3 * DAY);
     assert_eq!(text(&agent).await, first);
@@ -57,7 +57,7 @@ async fn same_content_same_bytes() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_not_shown() {
+async fn expired_entries_are_not_shown() {
     let home = Home::memory();
     let (_board, agent, memory) = agent_a(&home).await;
     memory.set("session-handoff", "soon gone").metadata(days(1)).await.unwrap();
@@ -68,7 +68,7 @@ async fn what_has_expired_is_not_shown() {
 }
 
 #[tokio::test]
-async fn stats_tell_the_tokens() {
+async fn stats_contain_the_tokens() {
     let home = Home::memory();
     let corkboard = home.open_with(Options { context_tokens: 200, ..home.options() }).await;
     let agent = corkboard.agent("A").unwrap();
@@ -103,7 +103,7 @@ async fn compact_needs_teams_and_trim_does_not() {
 }
 
 #[tokio::test]
-async fn a_budget_below_the_least_is_refused() {
+async fn a_budget_below_the_minimum_is_refused() {
     let home = Home::memory();
     let (_board, agent, _) = agent_a(&home).await;
     let window = agent.context_window();
@@ -113,12 +113,12 @@ async fn a_budget_below_the_least_is_refused() {
     }
     window.compose(ContextRequest::new().budget(128)).await.unwrap();
     window.compose(ContextRequest::new().budget(u64::MAX)).await.unwrap();
-    // An option that small does not take the statistics away.
+    // A `context_tokens` option below the minimum does not make the statistics fail.
     let corkboard = home.open_with(Options { context_tokens: 1, ..home.options() }).await;
     assert_eq!(corkboard.agent("A").unwrap().stats().await.unwrap().context_tokens_max, 128);
 }
 
-/// A scratchpad that is not empty is part of the prompt, and only its own conversation's (000).
+/// A non-empty scratchpad is part of the prompt, but only that of the requested conversation (000).
 #[tokio::test]
 async fn a_conversations_scratchpad() {
     let home = Home::memory();
@@ -138,7 +138,7 @@ async fn a_conversations_scratchpad() {
 }
 
 #[tokio::test]
-async fn a_query_adds_what_is_not_shown() {
+async fn a_query_adds_hits_that_are_not_shown() {
     let home = Home::memory();
     let (_board, agent, memory) = agent_a(&home).await;
     memory.set("tea", "The kettle stands in the kitchen").await.unwrap();
@@ -148,16 +148,16 @@ async fn a_query_adds_what_is_not_shown() {
         let request = ContextRequest::new().budget(budget).query(query);
         window.compose(request).await.unwrap()
     };
-    // All that there is to find is shown above.
+    // The window already shows all hits.
     let small = ask(8_000, "kettle").await;
     assert_eq!(small.text.matches("kettle").count(), 2, "{}", small.text);
     assert_eq!(small.sections.last().unwrap().left_out[0].count, 2);
-    // A scope's entries are found too, and are not those of the root.
+    // Entries of a scope are found, too, and are distinguished from those of the root.
     let task = memory.create_durable_scope("task").await.unwrap();
     task.set("tea", "a green kettle").await.unwrap();
     let scoped = ask(8_000, "kettle").await;
     assert!(scoped.text.ends_with("<found>\n  - tea in scope task: a green kettle\n</found>\n"), "{}", scoped.text);
-    // What the window has no room for is shown when it is asked about.
+    // An entry that does not fit the window is shown when the query asks for it.
     for number in 0..500 {
         memory.set(&format!("a-{number:03}"), &format!("filler number {number} of many")).await.unwrap();
     }
@@ -184,7 +184,7 @@ async fn long_lines_from_a_real_memory() {
     assert!(!window.text.contains('\u{202e}'));
 }
 
-/// DESIGN §6: learnings and snippets belong to what seldom changes, progress to the tail.
+/// DESIGN §6: learnings and snippets belong to the stable part, progress to the tail.
 #[tokio::test]
 async fn the_notebook_is_shown_where_it_belongs() {
     on_every_store(async |home: Home| {

@@ -1,4 +1,4 @@
-//! Conversations: scratchpads that begin with the first write and expire when nobody uses them.
+//! Conversations: scratchpads that begin with the first write and expire when unused.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use corkboard::{AgentMemory, Conversations, Corkboard, Limits, MemoryEvent, Opti
 
 use crate::common::{Home, agent_a, drain, in_time, limit, on_every_store, refusal, start, texts};
 
-/// Runs a test on every store, with conversations in the process and in the store.
+/// Runs a test on every store, with conversations kept in the process and in the store.
 async fn kept_everywhere(test: impl AsyncFn(&Home, Corkboard, AgentMemory, WorkingMemory)) {
     for conversations in [Conversations::Process, Conversations::Shared] {
         on_every_store(async |home: Home| {
@@ -19,7 +19,7 @@ async fn kept_everywhere(test: impl AsyncFn(&Home, Corkboard, AgentMemory, Worki
     }
 }
 
-/// Two Corkboards on one file with shared conversations, as two processes are.
+/// Two Corkboards on one file with shared conversations, like two processes.
 async fn two_processes(home: &Home) -> [Corkboard; 2] {
     let options = || Options { conversations: Conversations::Shared, ..home.options() };
     [home.open_with(options()).await, home.open_with(options()).await]
@@ -34,7 +34,7 @@ async fn a_shared_conversation_is_one_for_all_processes_and_outlives_them() {
     first.agent("team/a").unwrap().working().set("of the agent", &1).await.unwrap();
     here.set("name", "Ada").await.unwrap();
     assert_eq!(there.get::<String>("name").await.unwrap().as_deref(), Some("Ada"));
-    assert_eq!(there.get::<u8>("of the agent").await.unwrap(), None, "it never falls back");
+    assert_eq!(there.get::<u8>("of the agent").await.unwrap(), None, "a conversation never falls back to the agent");
     there.add_note("prefers dark mode").await.unwrap();
     there.append("log", "one").on_new_line().await.unwrap();
     here.append("log", "two").on_new_line().await.unwrap();
@@ -43,7 +43,7 @@ async fn a_shared_conversation_is_one_for_all_processes_and_outlives_them() {
     let listed = second.agent("team/a").unwrap().conversations().await.unwrap();
     let [info] = listed.as_slice() else { panic!("{listed:?}") };
     assert_eq!((info.id.as_str(), info.entries, info.notes, info.used_at), ("c/1", 2, 1, start()));
-    // Others have their own, and the agent's memory knows nothing of it.
+    // Other agents have separate conversations, and the agent's own memory does not contain them.
     for (agent, id) in [("team", "a/c/1"), ("team/a", "c"), ("team/a/c", "1"), ("team%2Fa", "c/1")] {
         assert!(second.agent(agent).unwrap().conversation(id).unwrap().contents().await.unwrap().is_empty());
     }
@@ -72,10 +72,14 @@ async fn a_shared_conversation_expires_24_hours_after_its_last_use_in_any_proces
     home.clock.advance(Duration::from_secs(23 * 3600));
     assert_eq!(used.get::<u8>("k").await.unwrap(), Some(1), "reading is a use");
     home.clock.advance(Duration::from_secs(3600));
-    // What has expired is not shown, whether or not anybody has looked for it.
+    // An expired conversation is not shown, even before a tick removed it.
     assert_eq!(talks[1].get::<u8>("k").await.unwrap(), None);
     assert!(talks[1].contents().await.unwrap().is_empty());
-    assert_eq!(first.agent("A").unwrap().conversations().await.unwrap().len(), 1, "nothing of it is left in the store");
+    assert_eq!(
+        first.agent("A").unwrap().conversations().await.unwrap().len(),
+        1,
+        "the expired one is removed from the store"
+    );
     let mut events = second.subscribe();
     home.clock.advance(Duration::from_secs(22 * 3600));
     second.tick().await.unwrap();
@@ -91,14 +95,14 @@ async fn a_shared_conversation_expires_24_hours_after_its_last_use_in_any_proces
     let ended = |event: &MemoryEvent| matches!(event, MemoryEvent::ScopeDisposed { scope_name, .. } if scope_name.as_str() == "used");
     assert!(told.iter().any(ended), "{told:?}");
     assert_eq!(talks[0].get::<u8>("k").await.unwrap(), None);
-    // A write begins it anew.
+    // A write starts it again.
     talks[0].set("k", &2).await.unwrap();
     assert_eq!(used.get::<u8>("k").await.unwrap(), Some(2));
 }
 
-/// The owner's rules hold for stored conversations, too: nothing of them is left when the agent is deleted.
+/// Forgetting and deleting an agent covers its stored conversations, too.
 #[tokio::test]
-async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_good() {
+async fn a_shared_conversation_is_not_in_a_snapshot_and_can_be_forgotten() {
     let home = Home::sqlite();
     let [corkboard, _] = two_processes(&home).await;
     let agent = corkboard.agent("A").unwrap();
@@ -120,9 +124,9 @@ async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_goo
     assert!(!holds("frotz"), "deleted with its agent");
 }
 
-/// Not every process that opens the store has the setting: `cork` on the command line, for one.
+/// Some processes open the store without the setting, for example `cork` on the command line.
 #[tokio::test]
-async fn a_process_with_conversations_of_its_own_forgets_and_expires_the_stored_ones_too() {
+async fn a_process_with_private_conversations_forgets_and_expires_stored_ones() {
     let home = Home::sqlite();
     let [corkboard, _] = two_processes(&home).await;
     let own = home.open().await;
@@ -148,7 +152,7 @@ async fn a_conversation_begins_with_its_first_write() {
         let mut events = corkboard.subscribe();
         let talk = agent.conversation("c-1").unwrap();
         assert!(talk.contents().await.unwrap().is_empty());
-        // It never falls back.
+        // It never falls back to the agent's memory.
         assert_eq!(talk.get::<u8>("of the agent").await.unwrap(), None);
         assert_eq!((agent.conversations().await.unwrap(), drain(&mut events)), (vec![], vec![]));
 
@@ -164,7 +168,7 @@ async fn a_conversation_begins_with_its_first_write() {
         let listed = agent.conversations().await.unwrap();
         let [info] = listed.as_slice() else { panic!("{listed:?}") };
         assert_eq!((info.id.as_str(), info.entries, info.notes, info.used_at), ("c-1", 1, 1, start()));
-        // Nothing of it reached the agent's own memory.
+        // Nothing was written to the agent's own memory.
         assert_eq!((memory.len().await.unwrap(), agent.rev().await.unwrap()), (1, 1));
         assert!(memory.active_scopes().await.unwrap().is_empty());
     })
@@ -183,7 +187,7 @@ async fn a_conversation_outlives_its_handles_but_not_its_process() {
 }
 
 #[tokio::test]
-async fn a_board_that_is_dropped_takes_its_conversations_along() {
+async fn dropping_a_corkboard_drops_its_conversations() {
     let home = Home::sqlite();
     let options = Options { save: corkboard::SavePolicy::Interval(Duration::from_secs(3600)), ..home.options() };
     let corkboard = home.open_with(options.clone()).await;
@@ -199,7 +203,7 @@ async fn a_board_that_is_dropped_takes_its_conversations_along() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_deleted_begins_anew() {
+async fn a_deleted_conversation_begins_empty() {
     kept_everywhere(async |_, _board, agent, _| {
         let talk = agent.conversation("c").unwrap();
         assert!(!talk.delete().await.unwrap());
@@ -213,7 +217,7 @@ async fn a_conversation_that_is_deleted_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_nobody_uses_idles_out() {
+async fn an_unused_conversation_expires() {
     let home = Home::memory();
     let idle = Duration::from_secs(3600);
     let corkboard = home.open_with(Options { conversation_idle: idle, ..home.options() }).await;
@@ -223,7 +227,7 @@ async fn a_conversation_that_nobody_uses_idles_out() {
             agent.conversation(id).unwrap().set("k", &1).await.unwrap();
         }
     }
-    // No handle is left, and the clock goes on.
+    // No handle is left, and time passes.
     for _ in 0..3 {
         home.clock.advance(Duration::from_secs(59 * 60));
         let _read = corkboard.agent("A").unwrap().conversation("used").unwrap().contents().await.unwrap();
@@ -253,7 +257,7 @@ async fn an_entry_of_a_conversation_expires() {
 }
 
 #[tokio::test]
-async fn conversations_have_limits_of_their_own() {
+async fn conversations_have_separate_limits() {
     let home = Home::memory();
     let limits = Limits { conversations_per_agent: 3, scopes_per_agent: 1, ..Limits::default() };
     let corkboard = home.open_with(Options { limits, ..home.options() }).await;
@@ -265,7 +269,7 @@ async fn conversations_have_limits_of_their_own() {
     let one_more = agent.conversation("d").unwrap();
     let too_many = refusal(one_more.set("k", &1).await);
     assert_eq!(too_many, limit(corkboard::LimitName::ConversationsPerAgent, 4, 3));
-    // Another agent has its own.
+    // Another agent has a separate limit.
     corkboard.agent("B").unwrap().conversation("d").unwrap().set("k", &1).await.unwrap();
     agent.conversation("a").unwrap().delete().await.unwrap();
     one_more.set("k", &1).await.unwrap();
@@ -277,7 +281,7 @@ async fn conversations_have_limits_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_clears_or_forgets_a_memory_reaches_its_conversations() {
+async fn clearing_or_forgetting_a_memory_covers_its_conversations() {
     kept_everywhere(async |_, corkboard, agent, memory| {
         let talk = agent.conversation("c").unwrap();
         let write = async || {
@@ -298,9 +302,9 @@ async fn what_clears_or_forgets_a_memory_reaches_its_conversations() {
     .await;
 }
 
-/// However a write meets the end of its conversation, it is either before, and gone with it, or after, and there.
+/// A write that races with the end of its conversation comes either before it, and is deleted, or after it, and stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_write_that_meets_the_end_of_its_conversation_is_answered() {
+async fn a_write_that_races_with_the_end_of_its_conversation_is_answered() {
     let home = Home::memory();
     let (_board, agent, _) = agent_a(&home).await;
     let ending = {
@@ -329,7 +333,7 @@ async fn a_write_that_meets_the_end_of_its_conversation_is_answered() {
 }
 
 #[tokio::test]
-async fn a_closed_board_answers_closed() {
+async fn a_closed_corkboard_answers_closed() {
     let home = Home::memory();
     let (corkboard, agent, _) = agent_a(&home).await;
     let talk = agent.conversation("c").unwrap();

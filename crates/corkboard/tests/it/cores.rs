@@ -1,4 +1,4 @@
-//! Memory cores through the library: on every store, by several Corkboards, in their store's files.
+//! Memory cores through the library: on every store, from several Corkboards.
 
 mod keeping;
 mod large;
@@ -11,7 +11,7 @@ use corkboard::{Actor, ActorKind, Core, ForgottenEntries, MemoryKind, Options, R
 
 use crate::common::{Home, in_time, on_every_store, refusal};
 
-/// An agent that may do to a shared core all that agents may.
+/// An agent with all the rights that agents can have on a shared core.
 pub(crate) fn agent(name: &str) -> Actor {
     Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }
@@ -24,7 +24,7 @@ fn tagged(content: &str, tag: &str) -> NewCoreEntry {
     NewCoreEntry { tags: vec![tag.into()], ..content.into() }
 }
 
-/// The numbers that a search finds, the best first.
+/// The numbers of the hits, best first.
 pub(crate) async fn found(core: &Core, query: &str) -> Vec<u64> {
     core.search(query).await.unwrap().iter().map(|hit| hit.id.0).collect()
 }
@@ -100,7 +100,7 @@ async fn entries_are_listed_by_pages_and_filters() {
     assert_eq!(numbers(&core.entries().trust(Trust::Outside).await.unwrap()), [10, 20]);
     assert_eq!(numbers(&core.entries().forgotten(ForgottenEntries::Only).await.unwrap()), [22]);
     assert_eq!(core.entries().forgotten(ForgottenEntries::Include).await.unwrap().items.len(), 25);
-    // A page that ends with the last entry says so.
+    // The last page says that it is the last.
     assert_eq!(core.entries().after(id(20)).limit(4).await.unwrap().next, None);
 }
 
@@ -139,7 +139,7 @@ async fn a_search_follows_every_change() {
 }
 
 #[tokio::test]
-async fn what_expires_is_gone_swept_or_not() {
+async fn an_expired_entry_is_gone_swept_or_not() {
     on_every_store(async |home: Home| {
         let corkboard = home.open().await;
         let core = corkboard.core("rules").unwrap();
@@ -159,9 +159,9 @@ async fn what_expires_is_gone_swept_or_not() {
     .await;
 }
 
-/// Two Corkboards, as two processes would be, learn the same things at the same time.
+/// Two Corkboards, like two processes, add the same entries at the same time.
 #[tokio::test]
-async fn what_two_learn_at_once_is_one_entry() {
+async fn concurrent_additions_of_one_text_are_one_entry() {
     let home = Home::sqlite();
     let (ours, theirs) = (home.open().await, home.open().await);
     let learn = async |corkboard: &corkboard::Corkboard, name: &str| {
@@ -174,12 +174,12 @@ async fn what_two_learn_at_once_is_one_entry() {
     for corkboard in [&ours, &theirs] {
         let entries = corkboard.core("shared").unwrap().entries().await.unwrap().items;
         assert_eq!(entries.len(), 20);
-        assert!(entries.iter().all(|entry| entry.provenance.len() == 2), "both said it");
+        assert!(entries.iter().all(|entry| entry.provenance.len() == 2), "each entry has both origins");
     }
 }
 
 #[tokio::test]
-async fn a_named_request_and_a_revision_are_held_to() {
+async fn idempotency_keys_and_revision_conditions_are_checked() {
     let core = Home::memory().open().await.core("rules").unwrap();
     let named = core.idempotency_key("lesson-1");
     let first = named.add("one").await.unwrap();
@@ -207,7 +207,7 @@ async fn a_watcher_sees_every_revision() {
 }
 
 #[tokio::test]
-async fn to_delete_a_core_is_for_people() {
+async fn only_people_delete_a_core() {
     let home = Home::sqlite();
     home.open().await.core("rules").unwrap().add("one").await.unwrap();
     for role in [Role::Orchestrator, Role::Worker, Role::Reviewer, Role::Observer] {

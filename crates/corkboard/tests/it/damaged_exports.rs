@@ -1,4 +1,5 @@
-//! Exports that were cut off, changed, or made up: what is wrong is told with its line, and nothing wrong is written.
+//! Exports that were truncated, changed or forged: each problem is reported with its line, and nothing damaged is
+//! written.
 
 use corkboard::store::{Append, Appended, MemoryStore, Record, Snapshot, Store, Trim};
 use corkboard::transfer::format::LINE_BYTES;
@@ -12,7 +13,8 @@ use uuid::Uuid;
 
 fn nobody(_: &Progress) {}
 
-/// A store with three spaces: JSON and due, other bytes, and a trimmed log with its snapshot.
+/// A store with three spaces: one with JSON and a due date, one with other bytes, and one with a trimmed log and its
+/// snapshot.
 async fn original() -> MemoryStore {
     let store = MemoryStore::new();
     for (name, bodies) in [
@@ -62,7 +64,7 @@ fn spaces(file: &str) -> Vec<Vec<&str>> {
     spaces
 }
 
-/// Imports a file into an empty store. Whatever is written must be a space of the original, whole.
+/// Imports a file into an empty store. Each imported space must equal the original, whole.
 async fn import_some(original: &str, file: &[u8]) -> Result<Imported, TransferError> {
     let store = MemoryStore::new();
     let imported = import(&store, file, ImportMode::Write, &mut nobody).await;
@@ -75,7 +77,7 @@ async fn import_some(original: &str, file: &[u8]) -> Result<Imported, TransferEr
         let new = imported.spaces.iter().filter(|space| space.outcome == ImportOutcome::New);
         assert_eq!(new.count(), copy.len());
         let checked = check(file, &mut nobody).await.unwrap();
-        assert_eq!(checked.problems.len(), imported.problems.len(), "a check finds what an import finds");
+        assert_eq!(checked.problems.len(), imported.problems.len(), "a check reports the same problems as an import");
     }
     imported
 }
@@ -90,7 +92,7 @@ async fn every_flipped_bit_is_noticed() {
         let mut bytes = file.clone().into_bytes();
         bytes[at] ^= 1;
         match import_some(&file, &bytes).await {
-            // When it was, and from where, is for people alone.
+            // The export's time and source are informational only.
             Ok(imported) if at < header => assert_eq!(imported.spaces.len(), 3),
             Ok(imported) => {
                 assert!(!imported.problems.is_empty(), "{}", String::from_utf8_lossy(&bytes));
@@ -102,15 +104,15 @@ async fn every_flipped_bit_is_noticed() {
             }
         }
     }
-    // One space is lost for a bit at most, or two where the line between them was hit.
+    // A flipped bit loses at most one space, or two if it hit the line between them.
     assert!(kept > 2 * (file.len() - header - 100), "{kept}");
 }
 
 #[tokio::test]
-async fn every_file_that_is_cut_off_is_noticed() {
+async fn every_truncated_file_is_noticed() {
     let file = exported(&original().await).await;
     let header = file.find('\n').unwrap();
-    // Without the last newline nothing is missing.
+    // A missing last newline does no harm.
     for end in 0..file.len() - 1 {
         match import_some(&file, &file.as_bytes()[..end]).await {
             Ok(imported) => {
@@ -145,7 +147,7 @@ async fn lines_that_are_missing_doubled_or_swapped_are_noticed() {
             }
         }
     }
-    // A whole space taken out, and one put in twice: each is right by itself, and the total is not.
+    // A missing or repeated space is valid by itself, but the total is wrong.
     let [first, second, third] = spaces(&file).try_into().unwrap();
     for some in [vec![&first, &third], vec![&first, &second, &second, &third]] {
         let middle = some.into_iter().flatten().copied();
@@ -159,17 +161,17 @@ async fn lines_that_are_missing_doubled_or_swapped_are_noticed() {
     }
 }
 
-/// The only problem of a file, in words.
+/// The only problem of a file, as text.
 async fn problem(file: &str) -> String {
     let store = MemoryStore::new();
     let imported = import(&store, file.as_bytes(), ImportMode::Write, &mut nobody).await.unwrap();
-    assert_eq!(spaces(&exported(&store).await), Vec::<Vec<&str>>::new(), "nothing was written");
+    assert_eq!(spaces(&exported(&store).await), Vec::<Vec<&str>>::new(), "a damaged export writes nothing");
     let [problem] = imported.problems.as_slice() else { panic!("{file}\n{:?}", imported.problems) };
     problem.error.to_string()
 }
 
 #[tokio::test]
-async fn lines_that_nobody_exported_are_told_with_their_number() {
+async fn invalid_lines_are_reported_with_their_number() {
     const HEADER: &str =
         r#"{"export":{"format":"corkboard","version":1,"at":"2026-11-02T09:00:00Z","store":"memory","spaces":1}}"#;
     const COMMIT: &str = "00000000-0000-0000-0000-000000000001";
@@ -243,7 +245,7 @@ async fn lines_that_nobody_exported_are_told_with_their_number() {
 }
 
 #[tokio::test]
-async fn what_is_no_export_is_not_read() {
+async fn other_files_are_not_read() {
     let store = MemoryStore::new();
     for (file, code, said) in [
         ("", "not_an_export", "it is empty"),
@@ -262,10 +264,10 @@ async fn what_is_no_export_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_line_without_end_is_passed_over() {
+async fn a_line_that_is_too_long_is_skipped() {
     let file = exported(&original().await).await;
     let (header, rest) = file.split_once('\n').unwrap();
-    // A line longer than any may be, then the rest of a good file.
+    // A line longer than the maximum, then the rest of a valid file.
     let too_long = tokio::io::repeat(b' ').take(LINE_BYTES as u64 + 1);
     let reader = header.as_bytes().chain(&b"\n"[..]).chain(too_long).chain(&b"\n"[..]).chain(rest.as_bytes());
     let reader = tokio::io::BufReader::with_capacity(1 << 20, reader);
@@ -289,7 +291,7 @@ async fn a_file_that_is_damaged_all_over_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_writer_that_fails_and_a_reader_that_fails_are_told_apart() {
+async fn a_failed_writer_and_a_failed_reader_are_distinguished() {
     let store = original().await;
     let (reader, writer) = tokio::io::duplex(64);
     drop(reader);
@@ -298,10 +300,10 @@ async fn a_writer_that_fails_and_a_reader_that_fails_are_told_apart() {
     let file = std::fs::File::open(std::env::temp_dir()).unwrap();
     let reader = tokio::io::BufReader::new(tokio::fs::File::from_std(file));
     let error = import(&store, reader, ImportMode::Write, &mut nobody).await.unwrap_err();
-    assert!(matches!(error, TransferError::Read(_)), "a folder is no file: {error}");
+    assert!(matches!(error, TransferError::Read(_)), "a folder cannot be read as a file: {error}");
 }
 
-/// Both can be part of a task that moves between threads.
+/// Both can run in a task that moves between threads.
 #[tokio::test]
 async fn a_transfer_can_be_spawned() {
     let (reader, writer) = tokio::io::duplex(1000);

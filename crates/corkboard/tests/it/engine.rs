@@ -1,4 +1,4 @@
-//! The engine through its handles: batches, conditions, retries by name, saving, eviction, expiry, shutdown, damage.
+//! The engine through its handles: batches, conditions, idempotency keys, saving, eviction, expiry, shutdown, damage.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,12 +55,12 @@ async fn waiting_commands_are_committed_together_and_each_is_answered() {
     let keys: Vec<String> = (0..200).map(|index| format!("key-{index}")).collect();
     let written = join_all(keys.iter().map(|key| memory.set(key, "value").into_future())).await;
     let versions: Vec<u64> = written.into_iter().map(|written| written.unwrap().version).collect();
-    assert_eq!(versions, (1..=200).collect::<Vec<_>>(), "decided in the order they came, one revision each");
+    assert_eq!(versions, (1..=200).collect::<Vec<_>>(), "decided in order of arrival, one revision each");
     assert!(store.commits() < 20, "{} commits for 200 commands", store.commits());
 }
 
 #[tokio::test]
-async fn a_refusal_in_a_batch_is_its_own_affair() {
+async fn a_refusal_in_a_batch_does_not_affect_the_others() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
     let results = join_all([
@@ -89,7 +89,7 @@ async fn if_rev_refuses_when_anything_changed() {
 }
 
 #[tokio::test]
-async fn the_same_request_by_name_has_one_effect_and_one_answer() {
+async fn requests_with_one_idempotency_key_have_one_effect_and_one_answer() {
     let folder = tempfile::tempdir().unwrap();
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
@@ -104,15 +104,15 @@ async fn the_same_request_by_name_has_one_effect_and_one_answer() {
     assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("xy"));
     let other = memory.append("log", "z").idempotency_key("request-1").await;
     assert!(matches!(other, Err(Error::Refused(Refusal::IdempotencyMismatch { rev: 1, .. }))), "{other:?}");
-    // What changed nothing was not remembered, and is decided again.
+    // A request that changed nothing is not remembered, and is decided again.
     let agent = corkboard.agent("a").unwrap();
     let rev = agent.rev().await.unwrap();
     assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap());
-    assert_eq!(agent.rev().await.unwrap(), rev, "no revision was written");
+    assert_eq!(agent.rev().await.unwrap(), rev, "nothing to remove writes no revision");
     memory.set("nothing", "now it is there").await.unwrap();
     assert!(memory.remove("nothing").idempotency_key("request-2").await.unwrap());
     memory.set("nothing", "once more").await.unwrap();
-    assert!(memory.remove("nothing").idempotency_key("request-2").await.unwrap(), "the answer given before");
+    assert!(memory.remove("nothing").idempotency_key("request-2").await.unwrap(), "a repeat gets the first answer");
     assert!(memory.contains("nothing").await.unwrap());
     let note = memory.add_note("noted").idempotency_key("request-3").await.unwrap();
     assert_eq!(memory.add_note("noted").idempotency_key("request-3").await.unwrap(), note);
@@ -120,7 +120,7 @@ async fn the_same_request_by_name_has_one_effect_and_one_answer() {
 }
 
 #[tokio::test]
-async fn names_of_requests_are_forgotten_after_a_day() {
+async fn idempotency_keys_are_forgotten_after_a_day() {
     let clock = Arc::new(ManualClock::new(noon()));
     let options = Options { clock: clock.clone(), ..Options::default() };
     let memory = Corkboard::open_with("memory:", options).await.unwrap().agent("a").unwrap().working();
@@ -151,18 +151,18 @@ async fn an_overtaken_update_runs_its_closure_again() {
         .await
         .unwrap();
     assert_eq!(new, 11);
-    assert_eq!(runs.load(Ordering::SeqCst), 2, "once on the stale cache, once on what was there");
+    assert_eq!(runs.load(Ordering::SeqCst), 2, "once on the stale cache, once on the current state");
 }
 
 #[tokio::test]
-async fn a_refusal_is_about_the_present_not_about_a_stale_cache() {
+async fn a_refusal_is_decided_on_the_current_state_not_a_stale_cache() {
     let store = Arc::new(MemoryStore::shared());
     let one = Corkboard::with_store(store.clone(), Options::default());
     let two = Corkboard::with_store(store, Options::default());
     let (mine, theirs) = (one.agent("a").unwrap().working(), two.agent("a").unwrap().working());
     mine.set("key", "first").await.unwrap();
     let version = theirs.set("key", "second").await.unwrap().version;
-    // The cache of `mine` still has version 1; the caller knows version 2 from elsewhere.
+    // The cache of `mine` still has version 1. The caller learned version 2 elsewhere.
     mine.set("key", "third").if_version(version).await.unwrap();
     assert!(theirs.remove("key").await.unwrap());
     assert!(!mine.remove("key").await.unwrap());
@@ -177,11 +177,11 @@ async fn a_caller_who_stops_waiting_does_not_stop_the_others() {
         let (mine, others) = (format!("mine-{round}"), format!("others-{round}"));
         {
             let mut leading = memory.set(&mine, "x").into_future();
-            // Polled once it leads the queue, and its append is on the way. Then it is dropped.
+            // After the first poll, it leads the queue and its append is on its way. Then it is dropped.
             let _ = leading.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         }
         memory.set(&others, "y").await.unwrap();
-        assert!(memory.contains(&mine).await.unwrap(), "what was sent runs to its end");
+        assert!(memory.contains(&mine).await.unwrap(), "a sent command completes");
     }
 }
 
@@ -217,10 +217,10 @@ async fn what_was_used_last_is_evicted_last() {
         corkboard.agent(&format!("agent-{index}")).unwrap().working().set("text", &"x".repeat(10_000)).await.unwrap();
         favourite.working().len().await.unwrap();
     }
-    assert_eq!(loads.load(Ordering::SeqCst), 0, "the favourite was never loaded again");
+    assert_eq!(loads.load(Ordering::SeqCst), 0, "the favourite should stay loaded");
 }
 
-/// Counts how often the memory of `favourite` is loaded, by its log message.
+/// Counts the loads of `favourite` by their log message.
 struct CountLoads(Arc<AtomicUsize>);
 
 impl tracing::Subscriber for CountLoads {
@@ -254,7 +254,7 @@ impl tracing::Subscriber for CountLoads {
 }
 
 #[tokio::test]
-async fn any_process_expires_what_is_due_in_spaces_it_never_loaded() {
+async fn any_process_expires_due_entries_in_spaces_it_never_loaded() {
     let store = Arc::new(MemoryStore::shared());
     let clock = Arc::new(ManualClock::new(noon()));
     let options = Options { clock: clock.clone(), tick_interval: hours(1), ..Options::default() };
@@ -289,7 +289,7 @@ async fn time_never_runs_backwards_in_a_space() {
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// One store, and two processes that share it: the clock of the second is a year ahead.
+/// Two processes that share one store. The clock of the second is a year ahead.
 fn two_clocks() -> (Corkboard, Arc<ManualClock>, Corkboard) {
     let store = Arc::new(MemoryStore::shared());
     let (right, wrong) = (ManualClock::new(noon()), ManualClock::new(noon() + YEAR));
@@ -301,7 +301,7 @@ fn two_clocks() -> (Corkboard, Arc<ManualClock>, Corkboard) {
     (open(right.clone()), right, open(Arc::new(wrong)))
 }
 
-/// Issue 17, item 13: one write a year ahead stopped the space's clock for a year.
+/// One write with a clock a year ahead used to stop the space's clock for a year.
 #[tokio::test]
 async fn a_lease_of_a_second_expires_after_a_clock_jump_of_a_year() {
     let (right, clock, wrong) = two_clocks();
@@ -315,15 +315,15 @@ async fn a_lease_of_a_second_expires_after_a_clock_jump_of_a_year() {
     let claimed = ann.claim_task(None, second).await.unwrap().unwrap();
     assert_eq!(bob.claim_task(None, second).await.unwrap(), None);
     clock.advance(2 * second);
-    // By a command of anybody.
-    let second_claim = bob.claim_task(None, second).await.unwrap().expect("the lease is over");
+    // A command of another worker notices the expiry.
+    let second_claim = bob.claim_task(None, second).await.unwrap().expect("the lease should be over");
     assert_eq!(second_claim.task, claimed.task);
     clock.advance(2 * second);
-    // By the ticker.
+    // The ticker notices it.
     assert_eq!(right.tick().await.unwrap(), 1);
     let view = board.view().await.unwrap();
     assert_eq!(view.task(claimed.task).unwrap().status, TaskStatus::Pending);
-    // By whoever waits for it, and only looks.
+    // A waiting claim notices it, without writing.
     ann.claim_task(None, second).await.unwrap().unwrap();
     clock.advance(2 * second);
     assert!(bob.claim_task(None, second).wait(Duration::from_secs(30)).await.unwrap().is_some());
@@ -348,7 +348,7 @@ async fn entries_expire_and_time_runs_in_a_space_that_is_ahead_of_the_clock() {
     assert_eq!(right.tick().await.unwrap(), 1);
     assert_eq!(agent.working().len().await.unwrap(), 1);
 
-    // The other process goes on from there, and this one does not fall behind it.
+    // The other process continues from there, and this one does not fall behind it.
     let last = agent.view().await.unwrap().at();
     wrong.agent("a").unwrap().working().set("lasting", &2).await.unwrap();
     assert_eq!(wrong.agent("a").unwrap().working().get_entry("lasting").await.unwrap().unwrap().timestamp, last);
@@ -386,11 +386,11 @@ async fn a_clock_that_jumps_ahead_and_back_does_not_stop_time_in_this_process() 
     ] {
         assert!(!place.unwrap());
     }
-    // Nobody has used the conversation since then, whatever the clock showed before.
+    // The conversation is unused since then; the earlier jump of the clock does not count.
     clock.advance(hours(25));
     corkboard.tick().await.unwrap();
     assert_eq!(agent.conversations().await.unwrap().len(), 0);
-    // Once the clock is ahead, everything goes by it again.
+    // Once the clock is ahead again, everything follows it.
     assert_eq!(corkboard.spaces_ahead().len(), 1);
     clock.set(noon() + 2 * YEAR);
     assert_eq!(agent.view().await.unwrap().at(), noon() + 2 * YEAR);
@@ -418,18 +418,18 @@ async fn tokens_expire_although_one_was_made_a_year_ahead() {
 }
 
 #[tokio::test]
-async fn what_is_ahead_of_the_clock_by_more_than_a_minute_is_told() {
+async fn spaces_more_than_a_minute_ahead_of_the_clock_are_reported() {
     let (right, clock, wrong) = two_clocks();
     wrong.agent("a").unwrap().working().set("k", &1).await.unwrap();
     right.agent("b").unwrap().working().set("k", &1).await.unwrap();
-    assert_eq!(right.spaces_ahead(), [], "nothing of it is loaded");
+    assert_eq!(right.spaces_ahead(), [], "unloaded spaces are not reported");
     right.agent("a").unwrap().rev().await.unwrap();
     assert_eq!(right.spaces_ahead(), [(agent_space("a"), YEAR)]);
     clock.set(noon() + YEAR - Duration::from_secs(60));
-    assert_eq!(right.spaces_ahead(), [], "clocks differ a little");
+    assert_eq!(right.spaces_ahead(), [], "small clock differences are not reported");
 }
 
-/// A claim that found nothing is not remembered, so that it can be repeated under the same key until it gets a task.
+/// A claim that found no task is not remembered, so a repeat with the same key can still get one.
 #[tokio::test]
 async fn a_claim_with_a_key_that_found_nothing_is_decided_again() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
@@ -444,7 +444,7 @@ async fn a_claim_with_a_key_that_found_nothing_is_decided_again() {
     assert_eq!(ann.claim_task(None, hours(1)).await.unwrap(), claimed, "once");
 }
 
-/// The last revision is another's, and nothing of it is said to be this one's.
+/// The latest revision belongs to another update. The report must not claim it for this one.
 #[tokio::test]
 async fn a_notebook_update_with_a_key_that_changes_nothing_says_so() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
@@ -457,12 +457,13 @@ async fn a_notebook_update_with_a_key_that_changes_nothing_says_so() {
     let more = "KEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n";
     let changed = notebook.apply(more).idempotency_key("k").await.unwrap();
     assert!(changed.changed);
-    assert_eq!(notebook.apply(more).idempotency_key("k").await.unwrap(), changed, "the answer given before");
+    assert_eq!(notebook.apply(more).idempotency_key("k").await.unwrap(), changed, "a repeat gets the first answer");
 }
 
-/// Clearing is remembered even if there was nothing: it also clears what lies outside the agent's log.
+/// Clearing is remembered even if the memory was empty, because it also clears conversations, which are outside the
+/// agent's log.
 #[tokio::test]
-async fn clearing_an_empty_memory_by_name_has_one_effect() {
+async fn clearing_an_empty_memory_with_a_key_has_one_effect() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let agent = corkboard.agent("a").unwrap();
     let clear = || agent.clear(Default::default()).idempotency_key("k");
@@ -485,7 +486,7 @@ async fn append_raw(store: &dyn Store, agent: &str, expected: Head, body: &str) 
 }
 
 #[tokio::test]
-async fn a_space_of_a_newer_version_is_left_alone_and_the_others_go_on() {
+async fn a_space_with_a_newer_format_is_left_alone_and_others_still_work() {
     let store = Arc::new(MemoryStore::shared());
     let corkboard = Corkboard::with_store(store.clone(), Options::default());
     let memory = corkboard.agent("modern").unwrap().working();
@@ -495,12 +496,12 @@ async fn a_space_of_a_newer_version_is_left_alone_and_the_others_go_on() {
     for result in [memory.get::<String>("key").await.map(|_| ()), memory.set("key", "new").await.map(|_| ())] {
         assert!(matches!(result, Err(Error::NewerFormat { found: 99, .. })), "{result:?}");
     }
-    assert_eq!(store.head(&agent_space("modern")).await.unwrap().rev, 2, "nothing was written over it");
+    assert_eq!(store.head(&agent_space("modern")).await.unwrap().rev, 2, "a newer format is not overwritten");
     corkboard.agent("other").unwrap().working().set("key", "value").await.unwrap();
 }
 
 #[tokio::test]
-async fn a_damaged_space_says_so_and_the_others_go_on() {
+async fn a_damaged_space_is_reported_and_others_still_work() {
     let store = Arc::new(MemoryStore::shared());
     append_raw(&*store, "damaged", Head::EMPTY, "{\"v\":1,\"at\"").await;
     let corkboard = Corkboard::with_store(store, Options::default());
@@ -533,13 +534,13 @@ async fn a_store_that_others_hold_for_too_long_is_busy() {
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = memory.set("key", "new").await.unwrap_err();
     assert_eq!((error.code(), error.is_retryable()), ("busy", true), "{error}");
-    assert_eq!(memory.get::<String>("key").await.unwrap().as_deref(), Some("value"), "readers are not held up");
+    assert_eq!(memory.get::<String>("key").await.unwrap().as_deref(), Some("value"), "a lock does not block readers");
     holder.execute_batch("ROLLBACK").unwrap();
     memory.set("key", "new").await.unwrap();
 }
 
 #[tokio::test]
-async fn deleting_an_agent_takes_its_scopes_along() {
+async fn deleting_an_agent_disposes_its_scopes() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
     let ephemeral = memory.create_scope("ephemeral").await.unwrap();
@@ -552,7 +553,7 @@ async fn deleting_an_agent_takes_its_scopes_along() {
 }
 
 #[tokio::test]
-async fn names_of_people_are_held_to_the_rules_of_names() {
+async fn principal_names_follow_the_rules_for_names() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let agent = corkboard.agent("a").unwrap();
     for principal in ["", "a\nb", &"x".repeat(257)] {
@@ -587,12 +588,12 @@ async fn reading_alone_keeps_the_budget_too() {
     }
 }
 
-/// Polls a future once, and lets it lie.
+/// Polls a future once and then leaves it alone.
 fn poll_once(future: &mut std::pin::Pin<&mut (impl Future + ?Sized)>) {
     let _ = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
 }
 
-/// Begins a deletion, and drops it while the store is at it. Whoever wrote meanwhile is none the worse for it.
+/// Starts a deletion and drops it while the store handles it. A concurrent write must still succeed.
 async fn check_dropped_deletion<T>(
     store: &FaultyStore,
     deleting: impl Future<Output = corkboard::Result<bool>>,
@@ -607,18 +608,18 @@ async fn check_dropped_deletion<T>(
     drop(deleting);
     store.let_go();
     let written = tokio::time::timeout(Duration::from_secs(30), writing).await;
-    assert!(written.expect("it goes on").is_ok(), "it was nobody else's to drop");
+    assert!(written.expect("the write should finish").is_ok(), "dropping a deletion must not drop other writes");
 }
 
 #[tokio::test]
-async fn whoever_drops_a_deletion_takes_no_write_along_that_waits_behind_it() {
+async fn dropping_a_deletion_does_not_drop_a_write_that_waits_behind_it() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), FaultPlan::none()));
-    // No call of the store but the test's own.
+    // Only the test itself calls the store.
     let corkboard = Corkboard::with_store(store.clone(), Options { tick_interval: hours(1), ..Options::default() });
     let memory = corkboard.agent("a").unwrap().working();
     memory.set("before", &1).await.unwrap();
     check_dropped_deletion(&store, corkboard.delete_agent("a"), memory.set("after", &2)).await;
-    assert!(!memory.contains("before").await.unwrap(), "once begun, it is done");
+    assert!(!memory.contains("before").await.unwrap(), "a started deletion completes");
 
     let log = corkboard.log(SpaceKind::Agent, "a").unwrap();
     let head = log.head().await.unwrap();
@@ -632,26 +633,26 @@ async fn whoever_drops_a_deletion_takes_no_write_along_that_waits_behind_it() {
 }
 
 #[tokio::test]
-async fn a_write_that_is_not_polled_again_holds_nobody_up() {
+async fn a_write_that_is_not_polled_again_blocks_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
     let mut lying = memory.set("lying", &1).into_future();
     poll_once(&mut lying.as_mut());
     let other = tokio::time::timeout(Duration::from_secs(30), memory.set("other", &2).into_future()).await;
-    assert_eq!(other.expect("the other write goes on").unwrap().version, 2);
+    assert_eq!(other.expect("the other write should finish").unwrap().version, 2);
     assert_eq!(lying.await.unwrap().version, 1);
 }
 
 #[tokio::test]
-async fn a_read_that_is_not_polled_again_holds_nobody_up() {
+async fn a_read_that_is_not_polled_again_blocks_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
     let mut lying = std::pin::pin!(memory.get::<u32>("key"));
     poll_once(&mut lying);
     let other = tokio::time::timeout(Duration::from_secs(30), memory.get::<u32>("key")).await;
-    assert_eq!(other.expect("the other read goes on").unwrap(), None);
+    assert_eq!(other.expect("the other read should finish").unwrap(), None);
 }
 
 #[tokio::test]
@@ -716,28 +717,29 @@ async fn a_scope_below_one_that_another_process_disposed_is_disposed_too() {
 }
 
 #[tokio::test]
-async fn an_update_whose_closure_owns_a_scope_ends() {
+async fn an_update_whose_closure_owns_a_scope_finishes() {
     let memory = Corkboard::open("memory:").await.unwrap().agent("a").unwrap().working();
     let scope = memory.create_scope("scope").await.unwrap();
     let child = scope.create_child_scope("child").await.unwrap();
     let (scope, done) = (scope, tokio::sync::oneshot::channel());
     let (sender, receiver) = done;
-    // In a thread of its own: a deadlock would take this one along.
+    // In a separate thread, because a deadlock would block this one.
     let runtime = tokio::runtime::Handle::current();
     std::thread::spawn(move || {
         let id = child.id();
         let (name, mut child) = (child.name().to_string(), Some(child));
         let updated = runtime.block_on(scope.update("name", move |_: Option<String>| {
-            // The handle even ends inside the closure, which then runs again: its end is a change too.
+            // The handle ends inside the closure. Its end is a change, too, so the closure runs again.
             drop(child.take());
             name.clone()
         }));
         drop(scope);
         let _ = sender.send((updated.unwrap(), id));
     });
-    let (name, _) = tokio::time::timeout(Duration::from_secs(30), receiver).await.expect("it ends").unwrap();
+    let (name, _) =
+        tokio::time::timeout(Duration::from_secs(30), receiver).await.expect("the update should finish").unwrap();
     assert_eq!(name, "child");
-    assert!(memory.active_scopes().await.unwrap().is_empty(), "the scopes went with their handles");
+    assert!(memory.active_scopes().await.unwrap().is_empty(), "scopes are disposed with their handles");
 }
 
 #[tokio::test]
@@ -791,7 +793,10 @@ async fn nobody_waits_for_a_caller_who_stops_at_any_moment() {
         let mut lying = memory.set("lying", &round).into_future();
         poll_once(&mut lying.as_mut());
         for other in others {
-            tokio::time::timeout(Duration::from_secs(30), other).await.expect("the others go on").unwrap();
+            tokio::time::timeout(Duration::from_secs(30), other)
+                .await
+                .expect("the other writes should finish")
+                .unwrap();
         }
     }
 }
@@ -802,7 +807,7 @@ async fn a_load_does_not_bring_a_deleted_memory_back() {
         let store = Arc::new(MemoryStore::new());
         let written = Corkboard::with_store(store.clone(), Options::default());
         written.agent("a").unwrap().working().set("key", &1).await.unwrap();
-        // A fresh board has not loaded it; a slow store makes the load and the deletion meet.
+        // A fresh Corkboard has not loaded the memory. A slow store makes the load and the deletion overlap.
         let slow = FaultPlan { seed: round, delay: 100, ..FaultPlan::none() };
         let corkboard = Corkboard::with_store(Arc::new(FaultyStore::new(store, slow)), Options::default());
         let memory = corkboard.agent("a").unwrap().working();
@@ -817,7 +822,7 @@ async fn a_load_does_not_bring_a_deleted_memory_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_closure_holds_up_its_own_memory_only() {
+async fn a_slow_closure_delays_only_its_own_memory() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
     let (release, released) = std::sync::mpsc::channel::<()>();
@@ -827,7 +832,7 @@ async fn a_slow_closure_holds_up_its_own_memory_only() {
             memory.update("key", move |value: Option<u32>| released.recv().map_or(0, |()| value.unwrap_or(0) + 1)).await
         }
     });
-    // These wait for the closure, without holding a thread of the runtime.
+    // These wait for the closure without blocking a runtime thread.
     let waiting: Vec<_> = (0..4)
         .map(|index| {
             let memory = memory.clone();
@@ -836,7 +841,11 @@ async fn a_slow_closure_holds_up_its_own_memory_only() {
         .collect();
     let other = corkboard.agent("b").unwrap().working();
     let elsewhere = tokio::spawn(async move { other.set("key", &1).await });
-    tokio::time::timeout(Duration::from_secs(30), elsewhere).await.expect("others go on").unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(30), elsewhere)
+        .await
+        .expect("other memories should not wait")
+        .unwrap()
+        .unwrap();
     release.send(()).unwrap();
     assert_eq!(updating.await.unwrap().unwrap(), 1);
     for write in waiting {
@@ -845,7 +854,7 @@ async fn a_slow_closure_holds_up_its_own_memory_only() {
 }
 
 #[test]
-fn a_board_whose_runtime_ended_answers_all_the_same() {
+fn a_corkboard_whose_runtime_ended_still_answers() {
     let open = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let corkboard = open.block_on(Corkboard::open("memory:")).unwrap();
     let memory = corkboard.agent("a").unwrap().working();
@@ -859,7 +868,7 @@ fn a_board_whose_runtime_ended_answers_all_the_same() {
                 tokio::spawn(async move { memory.set(&format!("key-{index}"), &index).await.map(|_| ()) })
             });
             let answers = tokio::time::timeout(Duration::from_secs(30), join_all(writes)).await;
-            for answer in answers.expect("everyone is answered") {
+            for answer in answers.expect("every caller should get an answer") {
                 let answer = answer.unwrap();
                 assert!(matches!(answer, Ok(()) | Err(Error::Store(StoreError::OutcomeUnknown(_)))), "{answer:?}");
             }
@@ -883,7 +892,7 @@ async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
         let log = corkboard.log(SpaceKind::Agent, "a").unwrap();
         let before = log.size().await.unwrap();
         assert_eq!((before.oldest, before.revisions, before.estimated), (1, 60, false), "{url}");
-        // The first half hour, but not beyond revision 20.
+        // Up to half an hour after noon, but not beyond revision 20.
         let half_hour = noon() + Duration::from_secs(30 * 60);
         let trim = Trim { up_to: 20, older_than: Some(half_hour) };
         let planned = log.trimmable(trim).await.unwrap();
@@ -902,7 +911,7 @@ async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
         assert!(matches!(gone, Err(Error::Store(StoreError::Compacted { oldest: 31 }))), "{url}");
         assert!(agent.watch(30).await.is_ok(), "{url}");
         assert_eq!(agent.working().get::<u32>("key").await.unwrap(), Some(59), "{url}");
-        // All of it but the newest.
+        // All of it except the newest.
         let trim = Trim { up_to: u64::MAX, older_than: None };
         assert_eq!(log.trim(trim).await.unwrap().oldest, 60, "{url}");
         assert_eq!(log.trim(trim).await.unwrap().revisions, 0, "{url}");

@@ -1,4 +1,4 @@
-//! `get_or_set` runs one factory at a time, `update` loses nothing: whoever else is at work.
+//! `get_or_set` runs one factory at a time, and `update` loses no change, even with concurrent callers and processes.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::{Barrier, Notify, Semaphore};
 
 use crate::common::{Home, agent_a, days, fails_without_a_trace, on_every_store, start};
 
-/// Anything that has `get_or_set` and `update`.
+/// A handle that has `get_or_set` and `update`.
 #[derive(Clone)]
 enum Handle {
     Root(WorkingMemory),
@@ -75,7 +75,7 @@ async fn a_hundred_callers_run_one_factory() {
                 entered.add_permits(1);
                 let factory = async || {
                     factories.fetch_add(1, Ordering::SeqCst);
-                    // Everyone is there before the value is.
+                    // All callers have started before the value exists.
                     drop(entered.acquire_many(100).await);
                     Ok::<_, NoLuck>(caller)
                 };
@@ -91,10 +91,10 @@ async fn a_hundred_callers_run_one_factory() {
 }
 
 #[tokio::test]
-async fn a_value_that_is_there_needs_no_factory() {
+async fn an_existing_value_needs_no_factory() {
     check(async |_, handle| {
         handle.update("k", |_| 7).await.unwrap();
-        let never = async || -> Result<u32> { panic!("there is a value") };
+        let never = async || -> Result<u32> { panic!("the factory should not run: there is a value") };
         assert_eq!(handle.get_or_set("k", never).await.unwrap(), 7);
     })
     .await;
@@ -105,7 +105,7 @@ async fn a_value_of_another_type_is_an_error_and_needs_no_factory() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("k", "text").await.unwrap();
-        let never = async || -> Result<u32> { panic!("there is a value") };
+        let never = async || -> Result<u32> { panic!("the factory should not run: there is a value") };
         let error = fails_without_a_trace(&corkboard, &agent, memory.get_or_set("k", never)).await;
         assert!(matches!(error, Error::Deserialize { expected: "u32", .. }), "{error:?}");
     })
@@ -113,7 +113,7 @@ async fn a_value_of_another_type_is_an_error_and_needs_no_factory() {
 }
 
 #[tokio::test]
-async fn a_factory_that_fails_lets_the_next_one_run_and_tells_its_own_caller() {
+async fn a_failed_factory_lets_the_next_one_run_and_reports_to_its_caller() {
     check(async |_, handle| {
         let (running, go_on) = (Notify::new(), Notify::new());
         let mut first = pin!(handle.get_or_set("k", async || {
@@ -126,7 +126,7 @@ async fn a_factory_that_fails_lets_the_next_one_run_and_tells_its_own_caller() {
             second_runs.store(true, Ordering::SeqCst);
             Ok::<_, NoLuck>(2)
         }));
-        // The first has its turn, the second waits.
+        // The first one runs, the second waits.
         runs_until(&mut first, &running).await;
         assert!(is_held_up(&mut second).await);
         assert!(!second_runs.load(Ordering::SeqCst));
@@ -142,15 +142,15 @@ async fn a_factory_that_fails_lets_the_next_one_run_and_tells_its_own_caller() {
     .await;
 }
 
-/// Lets a future run until it says so.
+/// Runs a future until it notifies `so`.
 async fn runs_until<F: Future + Unpin>(future: &mut F, so: &Notify) {
     tokio::select! {
-        _ = future => panic!("it ended"),
+        _ = future => panic!("the future ended too early"),
         () = so.notified() => {}
     }
 }
 
-/// Lets a future run, and returns whether it cannot end.
+/// Runs a future and returns whether it is blocked.
 async fn is_held_up<F: Future + Unpin>(future: &mut F) -> bool {
     for _ in 0..1000 {
         if future.now_or_never().is_some() {
@@ -177,7 +177,7 @@ async fn a_factory_that_is_cancelled_lets_the_next_one_run() {
         });
         running.notified().await;
         let mut second = pin!(handle.get_or_set("k", async || {
-            assert!(cancelled.load(Ordering::SeqCst), "two factories at once");
+            assert!(cancelled.load(Ordering::SeqCst), "two factories ran at once");
             Ok::<_, NoLuck>(2)
         }));
         assert!(is_held_up(&mut second).await);
@@ -191,7 +191,7 @@ async fn a_factory_that_is_cancelled_lets_the_next_one_run() {
 }
 
 #[tokio::test]
-async fn a_caller_that_stops_waiting_for_its_turn_holds_up_nobody() {
+async fn a_caller_that_stops_waiting_for_its_turn_blocks_nobody() {
     check(async |_, handle| {
         let (running, go_on) = (Notify::new(), Notify::new());
         let mut first = pin!(handle.get_or_set("k", async || {
@@ -201,7 +201,9 @@ async fn a_caller_that_stops_waiting_for_its_turn_holds_up_nobody() {
         }));
         runs_until(&mut first, &running).await;
         {
-            let never = async || -> Result<u32, NoLuck> { panic!("it was dropped before its turn") };
+            let never = async || -> Result<u32, NoLuck> {
+                panic!("the factory should not run: it was dropped before its turn")
+            };
             let mut second = pin!(handle.get_or_set("k", never));
             assert!(is_held_up(&mut second).await);
         }
@@ -231,7 +233,7 @@ async fn a_factory_that_panics_lets_the_next_one_run() {
 #[tokio::test]
 async fn factories_of_different_keys_do_not_wait_for_each_other() {
     check(async |_, handle| {
-        // Each is done only when the others run, too.
+        // Each factory ends only after the others have started.
         let together = Barrier::new(3);
         let factory = |value| {
             let together = &together;
@@ -285,7 +287,7 @@ async fn of_two_corkboards_on_one_file_both_return_the_value_that_was_first() {
     for (pair, (here, there)) in pairs.iter().enumerate() {
         for round in 0..10 {
             let key = format!("{pair}/{round}");
-            // Both have looked and found nothing before either stores.
+            // Both have looked and found nothing before either stores a value.
             let together = Barrier::new(2);
             let factory = |value| {
                 let together = &together;
@@ -315,7 +317,7 @@ async fn two_hundred_concurrent_increments_are_all_counted() {
         });
         let mut returned: Vec<u32> = join_all(increments).await.into_iter().map(|value| value.unwrap()).collect();
         assert_eq!(handle.get("count").await, Some(200));
-        // Each caller gets its own result, not that of another.
+        // Each caller gets its own result.
         returned.sort_unstable();
         assert!(returned.into_iter().eq(1..=200));
     })
@@ -394,7 +396,7 @@ async fn an_update_that_panics_is_an_error_and_writes_nothing() {
     .await;
 }
 
-/// What is asked while the first is being written is committed together.
+/// Updates that arrive while the first is being written are committed in one batch.
 #[tokio::test]
 async fn an_update_that_panics_leaves_the_others_in_its_batch_alone() {
     check(async |_, handle| {
@@ -422,7 +424,7 @@ async fn an_update_of_a_value_of_another_type_is_an_error_and_does_not_run() {
         let scopes =
             [memory.create_scope("ephemeral").await.unwrap(), memory.create_durable_scope("durable").await.unwrap()];
         memory.set("k", "text").await.unwrap();
-        let never = |_: Option<u32>| -> u32 { panic!("there is no number") };
+        let never = |_: Option<u32>| -> u32 { panic!("the closure should not run: the value is not a number") };
         let wrong = |error: Error| {
             let Error::Deserialize { key, expected, message } = error else { panic!("{error:?}") };
             assert_eq!((key.as_str(), expected), ("k", "u32"));

@@ -1,4 +1,4 @@
-//! No handle reaches another agent's memory (004 §8.1), and no tier a feature that it lacks (§3.2).
+//! A handle reaches only its own agent's memory (004 §8.1), and a tier only its features (§3.2).
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use corkboard::{
 
 use crate::common::{Home, drain, fails_without_a_trace, limit, names, on_every_store, refused, start, texts};
 
-/// All that can be read of an agent, through every kind of read.
+/// Everything that can be read of an agent, through every kind of read.
 async fn all_of(agent: &AgentMemory, scopes: &[Scope]) -> String {
     let memory = agent.working();
     let mut seen = vec![
@@ -63,7 +63,7 @@ async fn the_same_keys_of_two_agents_are_two_entries() {
 }
 
 #[tokio::test]
-async fn whatever_one_agent_does_leaves_the_other_as_it_is() {
+async fn one_agents_operations_do_not_change_another_agent() {
     on_every_store(async |home: Home| {
         let corkboard = home.open().await;
         let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
@@ -168,7 +168,7 @@ async fn watchers_and_events_name_the_agent_whose_memory_it_is() {
 }
 
 #[tokio::test]
-async fn every_agent_has_limits_of_its_own() {
+async fn every_agent_has_separate_limits() {
     on_every_store(async |home: Home| {
         let limits = Limits { entries_per_agent: 1, scopes_per_agent: 1, ..Limits::default() };
         let corkboard = home.open_with(Options { limits, ..home.options() }).await;
@@ -230,7 +230,7 @@ async fn long_term_memory_needs_writer_pro() {
             }
             Err(other) => panic!("{other:?}"),
         }
-        // Working memory is whole in every tier.
+        // Working memory is complete in every tier.
         agent.working().set("k", &1).await.unwrap();
         agent.working().create_durable_scope("s").await.unwrap().merge_to_parent(true).await.unwrap();
         agent.restore(agent.snapshot().await.unwrap()).await.unwrap();

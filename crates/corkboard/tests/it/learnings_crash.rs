@@ -1,5 +1,5 @@
-//! A board and a core are two spaces. Whoever promotes or rolls back dies at every call of the store: in the end there is one
-//! entry, or none, and the board says so.
+//! A board and a core are two spaces. A process that promotes or rolls back dies at each of its store calls in turn. In
+//! the end there is one entry or none, and the board agrees.
 
 mod given_up;
 mod held;
@@ -15,7 +15,7 @@ use corkboard::{Corkboard, Error};
 use corkboard_testing::{Fault, FaultPlan, FaultyStore};
 use stage::{BOARD, LATER, MOST_CALLS, Stage, learning};
 
-/// Lets somebody do something and die after every number of calls, until they live to see the end of it.
+/// Lets an operation die after every possible number of store calls, until it survives to the end.
 async fn die_everywhere(
     stage: impl AsyncFn() -> Stage,
     prepare: impl AsyncFn(&Stage),
@@ -30,7 +30,7 @@ async fn die_everywhere(
         drop(mortal);
         let is_done = outcome.is_ok();
         if is_done {
-            // Nothing is left for others to do.
+            // Nothing is left for others to finish.
             stage.is_settled().await;
         }
         stage.home.clock.advance(LATER);
@@ -39,11 +39,11 @@ async fn die_everywhere(
         check(&stage, is_done, states).await;
         if is_done {
             println!("done after {calls} calls");
-            assert!(calls > 4, "that was too easy");
+            assert!(calls > 4, "the operation made too few store calls");
             return;
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish within {MOST_CALLS} calls");
 }
 
 async fn promoting(stage: impl AsyncFn() -> Stage) {
@@ -58,7 +58,7 @@ async fn promoting(stage: impl AsyncFn() -> Stage) {
         async |stage, is_done, states| {
             let is_promoted = matches!(states[0], LearningState::Promoted { .. });
             assert!(is_promoted || (!is_done && states[0] == LearningState::Open), "{states:?}");
-            // Whoever tries again has the one entry.
+            // A retry finds or adds the one entry.
             promote(&stage.corkboard()).await.unwrap();
             assert_eq!((stage.is_settled().await.len(), stage.entries().await.len()), (1, 1));
         },
@@ -75,7 +75,7 @@ async fn rolling_back(stage: impl AsyncFn() -> Stage) {
         let board = stage.taught(3).await;
         board.promote_learning(learning(1)).core("rules").await.unwrap();
         board.promote_learning(learning(2)).core("facts").await.unwrap();
-        // One is only begun: it is finished before it is rolled back.
+        // One promotion is only started. It is finished before it is rolled back.
         let (faulty, mortal) = stage.mortal(MOST_CALLS);
         faulty.next_appends([Fault::Pass, Fault::Refuse]);
         let board = mortal.board(BOARD).unwrap();
@@ -102,7 +102,7 @@ async fn rolling_back_an_author(stage: impl AsyncFn() -> Stage) {
         stage.corkboard().core("rules").unwrap().add(said).await.unwrap();
     };
     die_everywhere(stage, prepare, roll_back, async |stage, _, _| {
-        // Doing it again does the rest, wherever it ended.
+        // A repeat does the rest, wherever the first attempt ended.
         roll_back(&stage.corkboard()).await.unwrap();
         let states = stage.is_settled().await;
         assert!(states.iter().all(|state| matches!(state, LearningState::RolledBack { .. })), "{states:?}");
@@ -144,7 +144,7 @@ async fn an_authors_roll_back_that_dies_anywhere_is_completed_by_the_next_in_sql
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_faults_everywhere_what_the_board_says_is_so() {
+async fn with_faults_everywhere_the_core_agrees_with_the_board() {
     let first = corkboard_testing::seed();
     for seed in first..first + 10 {
         println!("seed {seed}");
@@ -156,7 +156,7 @@ async fn with_faults_everywhere_what_the_board_says_is_so() {
             let board = handles[task % 2].board(BOARD).unwrap();
             tokio::spawn(async move {
                 for round in 0..6 {
-                    // What comes of it is seen at the end.
+                    // The end of the test checks the outcome.
                     if (task + round).is_multiple_of(3) {
                         let _ = board.roll_back_learnings(WhichLearnings::All, None).await;
                     } else {

@@ -1,4 +1,4 @@
-//! The clients of models against a server that behaves, and one that does not.
+//! The model clients against a server that works, and one that does not.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn ask(config: ModelConfig) -> Result<ModelAnswer, ModelError> {
     tokio::time::timeout(Duration::from_secs(60), model.complete(request)).await.unwrap()
 }
 
-/// Asks once; the answer, and how often the server was asked.
+/// Sends one question. Returns the answer and the number of requests that the server received.
 async fn ask_openai(script: Vec<Reply>) -> (Result<ModelAnswer, ModelError>, usize) {
     let server = ModelServer::start(script).await;
     let answer = ask(config(Provider::OpenAi, &server)).await;
@@ -100,17 +100,17 @@ async fn requests_are_as_the_protocols_want_them() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_busy_is_asked_again_when_it_says() {
+async fn a_busy_server_is_asked_again_after_its_retry_delay() {
     let server = ModelServer::start(vec![status("429 Too Many Requests", &["Retry-After: 1"], ""), says("Hi.")]).await;
     assert_eq!(ask(config(Provider::OpenAi, &server)).await.unwrap().text, "Hi.");
     let seen = server.seen();
     assert_eq!(seen.len(), 2);
-    assert!(seen[1].at - seen[0].at >= Duration::from_secs(1), "not before it wants to be asked");
+    assert!(seen[1].at - seen[0].at >= Duration::from_secs(1), "the client should wait for the retry delay");
     assert_eq!(seen[0].body, seen[1].body);
 }
 
 #[tokio::test]
-async fn a_server_that_wants_to_be_left_alone_is() {
+async fn a_long_retry_delay_is_not_waited_for() {
     let headers = ["Retry-After: Sun, 06 Nov 1994 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT"];
     let body = json!({"error": {"type": "rate_limit", "message": "Slow down."}}).to_string();
     let (answer, asked) = ask_openai(vec![status("429 Too Many Requests", &headers, &body), says("Hi.")]).await;
@@ -125,19 +125,19 @@ async fn a_server_that_wants_to_be_left_alone_is() {
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again() {
+async fn temporary_errors_are_retried() {
     for line in ["408 Request Timeout", "409 Conflict", "500 Internal Server Error", "529 Overloaded"] {
         let (answer, asked) = ask_openai(vec![status(line, &[], "oops"), says("Hi.")]).await;
         assert_eq!((answer.unwrap().text.as_str(), asked), ("Hi.", 2), "{line}");
     }
-    // But not for ever.
+    // But not forever.
     let (answer, asked) = ask_openai(vec![status("503 Service Unavailable", &[], "oops")]).await;
     let expected = ModelError::Busy { status: 503, retry_after: None, message: "oops".into() };
     assert_eq!((answer.unwrap_err(), asked), (expected, 4));
 }
 
 #[tokio::test]
-async fn what_does_not_pass_is_not() {
+async fn permanent_errors_are_not_retried() {
     let body =
         json!({"error": {"message": format!("Incorrect API key provided: {KEY}.\nSee\u{1b}[1m there.")}}).to_string();
     for provider in BOTH {
@@ -173,7 +173,7 @@ async fn half_an_answer_is_never_used() {
             assert_eq!((error.code(), server.seen().len()), ("model_cut", 4), "{error}");
         }
     }
-    // A body that is shorter than it was to be, by its length or by its content.
+    // A body that is shorter than announced, by its length or by its content.
     let body = json!({"choices": [{"message": {"content": "Half."}, "finish_reason": "stop"}]});
     let (answer, asked) = ask_openai(vec![short(&body), says("Hi.")]).await;
     assert_eq!((answer.unwrap().text.as_str(), asked), ("Hi.", 2));
@@ -196,7 +196,7 @@ async fn a_server_that_fails_while_it_answers_is_asked_again() {
 }
 
 #[tokio::test]
-async fn nothing_is_waited_for_for_ever() {
+async fn every_wait_has_a_timeout() {
     let half = &chat_events("Some words that take a while.")[..3];
     for script in [vec![silent(), says("Hi.")], vec![stuck(half), says("Hi.")]] {
         let server = ModelServer::start(script).await;
@@ -212,7 +212,7 @@ async fn nothing_is_waited_for_for_ever() {
     timed.retries = ModelRetries::NONE;
     let error = ask(timed).await.unwrap_err();
     assert_eq!(error, ModelError::TimedOut { what: TimedOut::Idle, after: Duration::from_millis(50) });
-    // Parts that come and come are no answer either.
+    // An endless stream of parts is not an answer.
     let server = ModelServer::start(vec![endless(": still here\n\n")]).await;
     let mut timed = config(Provider::OpenAi, &server);
     timed.timeouts.total = Duration::from_millis(300);
@@ -222,7 +222,7 @@ async fn nothing_is_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_cap() {
+async fn an_answer_has_a_maximum_size() {
     let event = format!("data: {}\n\n", json!({"choices": [{"delta": {"content": "and so on "}}]}));
     let long = json!({"choices": [{"message": {"content": "x".repeat(200_000)}, "finish_reason": "stop"}]});
     for reply in [endless(&event), endless("x"), endless("data: x\n"), whole(&long), says(&"x".repeat(100_001))] {
@@ -235,7 +235,7 @@ async fn an_answer_has_a_cap() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_not_taken_for_one() {
+async fn invalid_answers_are_refused() {
     let html = "<html>Welcome to your proxy</html>";
     for reply in [
         status("200 OK", &["Content-Type: text/html"], html),
@@ -263,9 +263,9 @@ async fn the_key_does_not_follow_a_redirect() {
 }
 
 #[tokio::test]
-async fn a_key_does_not_go_out_in_the_clear() {
+async fn a_key_is_not_sent_unencrypted() {
     let config = ModelConfig::new(Provider::OpenAi, "m").url("http://models.example/v1");
-    assert!(config.clone().build().is_ok(), "there is nothing to protect");
+    assert!(config.clone().build().is_ok(), "without a key, plain HTTP is allowed");
     let error = config.clone().key(KEY).build().err().unwrap();
     assert_eq!(error.code(), "model_config");
     let mut allowed = config.key(KEY);
@@ -288,7 +288,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_apart() {
+async fn a_refusal_by_the_model_is_distinguished() {
     let mut events = chat_events("");
     events[1] = format!("data: {}\n\n", json!({"choices": [{"delta": {"refusal": "I cannot."}}]}));
     events.insert(2, format!("data: {}\n\n", json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})));

@@ -29,7 +29,7 @@ async fn a_text_is_one_revision_and_the_report_says_what_it_did() {
         let state = notebook.get().await.unwrap();
         assert_eq!((state.version, &*state.snippets[0].text), (2, "x\n  y"));
         assert_eq!(&*state.archived_learnings[0].archived_because, "old");
-        // The same progress again is no change.
+        // Applying the same progress again changes nothing.
         let same = notebook.apply("CURRENT_PROGRESS:\n  Completed:\n    - one\n  In Progress:\n    - two\n").await.unwrap();
         assert_eq!((same.rev, same.changed), (2, false));
         assert_eq!(agent.notebooks().await.unwrap().len(), 1);
@@ -69,7 +69,7 @@ async fn a_text_with_an_error_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn history_goes_back_and_what_was_shown_can_be_shown_again() {
+async fn history_goes_back_and_old_revisions_can_be_shown() {
     on_every_store(async |home| {
         let (_board, agent, memory) = agent_a(&home).await;
         let notebook = agent.notebook("main").unwrap();
@@ -82,7 +82,7 @@ async fn history_goes_back_and_what_was_shown_can_be_shown_again() {
         assert_eq!(rev, 4);
         assert!(changes.to_line().contains("KL-1 is back: a; KL-3 archived: c (because revision 2 was restored)"));
         assert_eq!(texts(&agent).await, ["KL-1 a", "KL-2 b"]);
-        // An id is never given twice.
+        // An ID is never used twice.
         let next = notebook.apply("KEY_LEARNINGS:\n  ADD:\n    - because r: d\n").await.unwrap();
         assert_eq!(next.learnings, [NotebookLearningId(4)]);
         let history = notebook.history().await.unwrap();
@@ -103,7 +103,7 @@ async fn history_goes_back_and_what_was_shown_can_be_shown_again() {
 }
 
 #[tokio::test]
-async fn a_trimmed_log_answers_with_the_oldest_that_is_held() {
+async fn a_trimmed_log_reports_its_oldest_revision() {
     let home = crate::common::Home::sqlite();
     let often = SnapshotPolicy { events: 10, bytes: u64::MAX };
     let options = Options { retention: Some(Retention::Revisions(1)), snapshots: often, ..home.options() };
@@ -133,7 +133,7 @@ async fn a_trimmed_log_answers_with_the_oldest_that_is_held() {
 }
 
 #[tokio::test]
-async fn a_snapshot_of_the_agent_has_the_notebooks() {
+async fn a_snapshot_of_the_agent_contains_its_notebooks() {
     on_every_store(async |home| {
         let (corkboard, agent, _) = agent_a(&home).await;
         let notebook = agent.notebook("main").unwrap();
@@ -161,7 +161,7 @@ async fn a_snapshot_of_the_agent_has_the_notebooks() {
 }
 
 #[tokio::test]
-async fn what_a_notebook_shows_is_found_and_what_it_no_longer_shows_is_not() {
+async fn search_finds_what_a_notebook_shows_and_nothing_else() {
     on_every_store(async |home| {
         let (_board, agent, _) = agent_a(&home).await;
         let notebook = agent.notebook("main").unwrap();
@@ -210,7 +210,7 @@ async fn limits_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ids_are_given_once_however_many_write() {
+async fn concurrent_writers_get_different_ids() {
     let home = crate::common::Home::sqlite();
     let (_board, agent, _) = agent_a(&home).await;
     let (_other_board, other, _) = agent_a(&home).await;

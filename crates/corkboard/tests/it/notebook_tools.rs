@@ -1,4 +1,4 @@
-//! Seed 003's tools: `read_notebook` and `update_notebook`.
+//! The tools of 003: `read_notebook` and `update_notebook`.
 
 use corkboard::tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSet};
 use corkboard::{ContextRequest, Corkboard, ErrorKind};
@@ -41,7 +41,7 @@ VERBATIM_CONTEXT:
 ";
 
 #[tokio::test]
-async fn what_was_written_is_read_with_its_ids() {
+async fn reading_returns_the_written_items_with_ids() {
     let caller = Caller::new().await;
     assert_eq!(caller.call("read_notebook", json!({})).await.text, "The notebook is empty.");
     let updated = caller.call("update_notebook", json!({"updates": FIRST})).await;
@@ -61,14 +61,14 @@ VC-1 src/parse.rs (because the fix needs it) =>
     assert_eq!(read.text, expected);
     assert_eq!((&read.data["version"], &read.data["snippets"][0]["label"]), (&json!(1), &json!("src/parse.rs")));
     assert_eq!(caller.call("update_notebook", json!({"updates": "KEY_LEARNINGS:\n"})).await.text, "Nothing to change.");
-    // Notebooks have nothing to do with each other.
+    // Notebooks are independent.
     assert_eq!(caller.call("read_notebook", json!({"name": "review"})).await.text, "The notebook is empty.");
     caller.call("update_notebook", json!({"updates": FIRST, "name": "review"})).await;
     assert_eq!(caller.call("read_notebook", json!({"name": "review"})).await.text, expected);
 }
 
 #[tokio::test]
-async fn a_wrong_text_changes_nothing_and_says_all_that_is_wrong() {
+async fn an_invalid_text_changes_nothing_and_reports_every_problem() {
     let caller = Caller::new().await;
     caller.call("update_notebook", json!({"updates": FIRST})).await;
     let before = caller.call("read_notebook", json!({})).await;
@@ -92,7 +92,7 @@ async fn a_wrong_text_changes_nothing_and_says_all_that_is_wrong() {
 }
 
 #[tokio::test]
-async fn unknown_ids_are_left_out_if_that_is_asked_for() {
+async fn unknown_ids_are_skipped_on_request() {
     let caller = Caller::new().await;
     caller.call("update_notebook", json!({"updates": FIRST})).await;
     let text = "KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because it is old\n    - KL-9 because it is older\n";
@@ -105,15 +105,15 @@ async fn unknown_ids_are_left_out_if_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_a_query_finds_in_a_notebook_is_in_the_context_window() {
+async fn a_notebooks_search_hits_are_in_the_context_window() {
     let agent = Corkboard::open("memory:").await.unwrap().agent("A").unwrap();
     agent.notebook("my notes").unwrap().apply(FIRST).await.unwrap();
     let ask = ContextRequest::new().query("tabs");
     let window = agent.context_window().compose(ask.clone()).await.unwrap();
-    // It is shown anyway, and so not twice.
+    // The window shows it anyway, so it is not repeated.
     assert!(window.text.contains("<key_learnings>\n  - KL-1 in \"my notes\": "), "{}", window.text);
     assert!(!window.text.contains("<found>"), "{}", window.text);
-    // Once newer ones have taken its place, the query brings it back.
+    // Newer learnings displace it. Then the query shows it again.
     for batch in 0..40 {
         let more =
             |number| format!("    - because so: {} {batch} {number}\n", "blanks of all kinds in many lines ".repeat(8));

@@ -1,4 +1,4 @@
-//! A notebook that a model brings up to date: good answers, bad ones, and none at all.
+//! A model updates a notebook: with good answers, bad answers and none at all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ fn model(server: &ModelServer, provider: Provider) -> Arc<dyn Model> {
 async fn update(notebook: &AgentNotebook, script: Vec<Reply>) -> (UpdateReport, ModelServer) {
     let server = ModelServer::start(script).await;
     let report = notebook.update(&*model(&server, Provider::OpenAi), "Fix the parser").await.unwrap();
-    // It can be written down and read again.
+    // The report can be serialized and read again.
     let kept: UpdateReport = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(kept, report);
     (report, server)
@@ -81,7 +81,7 @@ async fn a_good_answer_is_applied() {
         let now = notebook.get().await.unwrap();
         assert_eq!(&*now.snippets[0].text, "fn parse() {\n    todo()\n}");
         assert_eq!(now.learnings.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), ["KL-2"]);
-        // The model was told all of it.
+        // The prompt contained the notebook and the task.
         let seen = server.seen();
         let told = seen[0].last_message();
         assert!(
@@ -93,7 +93,7 @@ async fn a_good_answer_is_applied() {
 }
 
 #[tokio::test]
-async fn a_bad_answer_is_told_what_is_wrong_with_it() {
+async fn a_bad_answer_is_followed_by_its_problems() {
     let notebook = notebook().await;
     let (report, server) = update(&notebook, vec![says(BAD), says(GOOD)]).await;
     assert_eq!((&report.outcome, report.attempts.len(), report.output_tokens), (&UpdateOutcome::Applied, 2, 14));
@@ -114,7 +114,7 @@ async fn a_bad_answer_is_told_what_is_wrong_with_it() {
 }
 
 #[tokio::test]
-async fn a_hopeless_model_changes_nothing() {
+async fn a_model_that_never_answers_correctly_changes_nothing() {
     let notebook = notebook().await;
     let before = notebook.get().await.unwrap();
     let (report, server) = update(&notebook, vec![says(BAD), says("I'd rather not."), says(BAD)]).await;
@@ -134,7 +134,7 @@ async fn unknown_ids_are_skipped_in_the_end_and_nothing_else_is() {
     assert!(server.seen()[1].last_message().contains("there is no KL-9 to archive; there are KL-1"));
     let now = notebook.get().await.unwrap();
     assert!(now.learnings.is_empty() && &*now.progress.in_progress[0] == "Go on");
-    // With another problem beside it, nothing is applied.
+    // With another problem next to it, nothing is applied.
     let both = format!("{UNKNOWN}  ADD:\n    - no reason here\n");
     let (report, _server) = update(&notebook, vec![says(&both)]).await;
     assert_eq!(report.outcome, UpdateOutcome::Refused);
@@ -142,7 +142,7 @@ async fn unknown_ids_are_skipped_in_the_end_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn how_often_it_is_asked_again_can_be_said() {
+async fn the_number_of_attempts_can_be_set() {
     let notebook = notebook().await;
     let server = ModelServer::start(vec![says(UNKNOWN)]).await;
     let request = UpdateRequest::from("x").policy(Reprompt { max: 0 });
@@ -159,7 +159,7 @@ async fn a_model_that_does_not_answer_changes_nothing() {
         (vec![status("500 Oops", &[], "")], "model_busy"),
         (vec![status("401 Unauthorized", &[], "")], "model_denied"),
         (vec![cut(half)], "model_cut"),
-        // Tokens of the first attempt were spent all the same.
+        // The report counts the tokens of the first attempt, too.
         (vec![says(BAD), cut(half)], "model_cut"),
     ] {
         let notebook = notebook().await;
@@ -174,7 +174,7 @@ async fn a_model_that_does_not_answer_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again() {
+async fn temporary_errors_are_retried() {
     let half = &chat_events(GOOD)[..20];
     for first in [cut(half), status("429 Too Many Requests", &["Retry-After: 0"], ""), silent()] {
         let notebook = notebook().await;
@@ -192,13 +192,13 @@ async fn a_dry_run_only_reports() {
     let report = notebook.update(&*model(&server, Provider::OpenAi), request).await.unwrap();
     assert_eq!((&report.outcome, report.version), (&UpdateOutcome::DryRun, None));
     assert_eq!(notebook.get().await.unwrap(), before);
-    // By hand it does what it said it would.
+    // Applying the answer by hand gives the reported changes.
     let applied = notebook.apply(report.last_answer().unwrap()).if_version(report.version_before).await.unwrap();
     assert_eq!(applied.changes.changes.iter().map(ToString::to_string).collect::<Vec<_>>(), report.changes);
 }
 
 #[tokio::test]
-async fn the_same_again_changes_nothing() {
+async fn the_same_answer_again_changes_nothing() {
     let notebook = notebook().await;
     let same = "CURRENT_PROGRESS:\n  In Progress:\n    - Read the code\nKEY_LEARNINGS:\nVERBATIM_CONTEXT:\n";
     let (report, _server) = update(&notebook, vec![says(same)]).await;
@@ -206,10 +206,10 @@ async fn the_same_again_changes_nothing() {
     assert_eq!(notebook.get().await.unwrap().version, 1);
 }
 
-/// Answers as it is told to, and changes the notebook behind the caller's back first.
+/// A model client that changes the notebook before it gives its prepared answer.
 struct Meddler {
     notebook: AgentNotebook,
-    /// How many times it meddles.
+    /// Number of times it changes the notebook.
     times: std::sync::atomic::AtomicI32,
     stop: StopReason,
 }
@@ -235,7 +235,7 @@ impl Model for Meddler {
 }
 
 #[tokio::test]
-async fn what_someone_else_wrote_meanwhile_is_not_overwritten_unseen() {
+async fn a_concurrent_change_is_not_overwritten_unseen() {
     let meddler =
         |notebook: &AgentNotebook, times| Meddler { notebook: notebook.clone(), times, stop: StopReason::Finished };
     let one = notebook().await;
@@ -243,7 +243,10 @@ async fn what_someone_else_wrote_meanwhile_is_not_overwritten_unseen() {
     assert_eq!((&report.outcome, report.attempts.len(), report.version_before), (&UpdateOutcome::Applied, 2, 2));
     assert_eq!(problems(&report, 0), ["the notebook was changed by someone else while the model answered"]);
     assert_eq!(&*one.get().await.unwrap().progress.completed[0], "Something else 1");
-    assert!(report.input_tokens > 0 && report.output_tokens > 0, "estimated where nobody says");
+    assert!(
+        report.input_tokens > 0 && report.output_tokens > 0,
+        "tokens are estimated if the model does not report them"
+    );
 
     let other = notebook().await;
     let report = other.update(&meddler(&other, 99.into()), "x").await.unwrap();

@@ -1,4 +1,4 @@
-//! When a change is acknowledged, when it is written, and what closing does about it.
+//! When a change is acknowledged, when it is written, and what closing writes.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -33,7 +33,7 @@ async fn save_interval_acknowledges_at_once_and_writes_soon() {
     let mut watch = agent.watch(0).await.unwrap();
     agent.working().set("key", "value").await.unwrap();
     assert_eq!(agent.working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
-    assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 0 }, "watchers see what is written only");
+    assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 0 }, "watchers see only written changes");
     let second = Corkboard::open(&url(&folder)).await.err();
     assert!(matches!(second, Some(Error::Store(StoreError::Locked { .. }))), "{second:?}");
     corkboard.close().await.unwrap();
@@ -42,10 +42,13 @@ async fn save_interval_acknowledges_at_once_and_writes_soon() {
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     assert_eq!(corkboard.agent("a").unwrap().working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
     let sole = Corkboard::open_with(&url(&folder), options).await.err();
-    assert!(matches!(sole, Some(Error::Store(StoreError::Locked { .. }))), "it would not be alone: {sole:?}");
+    assert!(
+        matches!(sole, Some(Error::Store(StoreError::Locked { .. }))),
+        "the store should refuse to share: {sole:?}"
+    );
 }
 
-/// Begins to read what is to be written first, and lets it lie while the store is at it.
+/// Starts a read that must flush first, and leaves it alone while the store handles it. Closing must not wait for it.
 async fn check_lying<T>(
     store: &FaultyStore,
     corkboard: Corkboard,
@@ -57,14 +60,14 @@ async fn check_lying<T>(
     store.held().await;
     store.let_go();
     let closed = tokio::time::timeout(Duration::from_secs(30), corkboard.close()).await;
-    closed.expect("nobody waits for a reader who does not go on").unwrap();
+    closed.expect("closing should not wait for an abandoned read").unwrap();
 }
 
 #[tokio::test]
-async fn a_reader_who_is_not_polled_again_keeps_nothing_from_being_written() {
+async fn an_abandoned_read_does_not_stop_a_flush() {
     let open = || {
         let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), FaultPlan::none()));
-        // No call of the store but the test's own.
+        // Only the test itself calls the store.
         let save = SavePolicy::Interval(hours(1));
         let options = Options { save, tick_interval: hours(1), ..Options::default() };
         (store.clone(), Corkboard::with_store(store, options))
@@ -95,7 +98,7 @@ async fn save_interval_writes_at_least_that_often() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closing_answers_everyone_and_loses_nothing() {
+async fn closing_answers_every_caller_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     let tasks: Vec<_> = (0..200)
@@ -157,7 +160,7 @@ async fn closing_during_a_flush_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_flush_whose_answer_was_lost_goes_on_where_it_got_to() {
+async fn a_flush_whose_answer_was_lost_continues_where_it_ended() {
     let store = Arc::new(MemoryStore::new());
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
     let options = Options { save: SavePolicy::Interval(hours(1)), ..Options::default() };
@@ -171,13 +174,13 @@ async fn a_flush_whose_answer_was_lost_goes_on_where_it_got_to() {
 }
 
 #[tokio::test]
-async fn save_interval_goes_on_for_as_long_as_there_are_handles() {
+async fn save_interval_continues_while_handles_exist() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { save: SavePolicy::Interval(Duration::from_millis(5)), ..Options::default() };
     let agent = Corkboard::open_with(&url(&folder), options).await.unwrap().agent("a").unwrap();
     agent.working().set("key", "value").await.unwrap();
     let mut watch = agent.watch(0).await.unwrap();
-    assert!(matches!(watch.next().await.unwrap(), Watched::Revision { rev: 1, .. }), "it was written");
+    assert!(matches!(watch.next().await.unwrap(), Watched::Revision { rev: 1, .. }), "the change should be written");
 }
 
 #[tokio::test]
@@ -199,14 +202,15 @@ async fn save_interval_stops_acknowledging_what_it_cannot_write() {
 }
 
 #[tokio::test]
-async fn a_watcher_hears_at_once_that_the_board_was_closed() {
+async fn a_watcher_learns_at_once_that_the_corkboard_was_closed() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let agent = corkboard.agent("a").unwrap();
     let mut watch = agent.watch(0).await.unwrap();
     let waiting = tokio::spawn(async move { watch.next().await });
     tokio::task::yield_now().await;
     corkboard.close().await.unwrap();
-    let heard = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("before a bookmark would come");
+    let heard =
+        tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("closing should end the watch at once");
     assert!(matches!(heard.unwrap(), Err(Error::Closed)));
     assert!(matches!(agent.watch(0).await, Err(Error::Closed)));
     assert!(matches!(corkboard.agents(None, 1).await, Err(Error::Closed)));
@@ -215,7 +219,7 @@ async fn a_watcher_hears_at_once_that_the_board_was_closed() {
 }
 
 #[tokio::test]
-async fn closing_lets_go_of_the_store_even_if_handles_live_on() {
+async fn closing_releases_the_store_even_while_handles_exist() {
     let folder = tempfile::tempdir().unwrap();
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();

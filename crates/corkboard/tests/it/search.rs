@@ -1,4 +1,4 @@
-//! Ranked search over an agent's memory: current at once, private, in every scope that is stored.
+//! Ranked search over an agent's memory: always current, private, in every stored scope.
 
 use corkboard::{
     AgentMemory, ClearOptions, Corkboard, EntryMetadata, LimitName, NoteId, Options, Refusal, Search, SearchHit,
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::common::{Home, agent_a, days, limit, on_every_store, refusal, start};
 
-/// What was found, in order: keys, and the numbers of notes.
+/// The hits in order: keys, and numbers of notes.
 fn names(hits: &[SearchHit]) -> Vec<String> {
     hits.iter().map(|hit| hit.key().map_or_else(|| format!("#{}", hit.note().unwrap()), String::from)).collect()
 }
@@ -17,7 +17,7 @@ async fn found(agent: &AgentMemory, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn whatever_changes_is_found_by_the_next_search() {
+async fn every_change_is_found_by_the_next_search() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         assert_eq!(found(&agent, "zebra").await, [""; 0]);
@@ -37,7 +37,11 @@ async fn whatever_changes_is_found_by_the_next_search() {
         let note = memory.add_note("giraffe, giraffe").await.unwrap();
         assert_eq!(names(&agent.search("giraffe").limit(1).await.unwrap()), [format!("#{note}")]);
         assert!(memory.remove_note(note).await.unwrap());
-        assert_eq!(names(&agent.search("giraffe").limit(1).await.unwrap()), ["animal"], "not one that is gone");
+        assert_eq!(
+            names(&agent.search("giraffe").limit(1).await.unwrap()),
+            ["animal"],
+            "a removed entry should not use up the limit"
+        );
 
         let snapshot = agent.snapshot().await.unwrap();
         memory.remove("animal").await.unwrap();
@@ -64,7 +68,7 @@ async fn whatever_changes_is_found_by_the_next_search() {
 }
 
 #[tokio::test]
-async fn an_agent_that_was_deleted_is_found_no_more() {
+async fn a_deleted_agent_is_no_longer_found() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("animal", "a zebra").await.unwrap();
@@ -78,7 +82,7 @@ async fn an_agent_that_was_deleted_is_found_no_more() {
 }
 
 #[tokio::test]
-async fn what_another_process_writes_is_found_too() {
+async fn another_processs_writes_are_found() {
     let home = Home::sqlite();
     let (here, there) = (home.open().await, home.open().await);
     let (mine, its) = (here.agent("A").unwrap(), there.agent("A").unwrap());
@@ -120,7 +124,7 @@ async fn durable_scopes_are_searched_and_ephemeral_ones_are_not() {
         assert_eq!(
             names(&agent.search("zebra").limit(1).await.unwrap()),
             ["animal"],
-            "the best is not one that is gone"
+            "a disposed scope should not use up the limit"
         );
         assert_eq!(found(&agent, "lion").await, [""; 0]);
     })
@@ -143,7 +147,7 @@ async fn agents_do_not_find_each_others_memory() {
 }
 
 #[tokio::test]
-async fn a_hit_tells_what_where_and_why() {
+async fn a_hit_says_what_was_found_where_and_why() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         let metadata = EntryMetadata {
@@ -166,7 +170,7 @@ async fn a_hit_tells_what_where_and_why() {
             "snippet": "goal: add login, port: 8080, steps: schema, routes",
             "author": "Grace", "at": "2026-02-04T12:00:00Z", "trust": "agent",
         });
-        // 0.9 is no 64-bit number.
+        // The `f32` 0.9 differs from the `f64` 0.9 when widened.
         hit["importance"] = json!(0.9);
         assert_eq!(hit, expected);
         let hits = agent.search("answer").await.unwrap();
@@ -186,7 +190,7 @@ async fn a_hit_tells_what_where_and_why() {
 }
 
 #[tokio::test]
-async fn a_query_must_say_something_and_not_too_much() {
+async fn a_query_must_not_be_blank_or_too_long() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         memory.set("a", "word").await.unwrap();
@@ -202,7 +206,7 @@ async fn a_query_must_say_something_and_not_too_much() {
 }
 
 #[tokio::test]
-async fn odd_queries_and_texts_are_found_or_not_but_never_fail() {
+async fn unusual_queries_and_texts_never_fail() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         memory.set("question", "what is this").await.unwrap();
@@ -251,7 +255,7 @@ async fn the_limit_is_kept_within_bounds() {
 }
 
 #[tokio::test]
-async fn equals_are_ordered_by_importance_then_recency_then_key() {
+async fn ties_are_ordered_by_importance_then_recency_then_key() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         let second = |second| home.clock.set(start() + jiff::SignedDuration::from_secs(second));
@@ -330,14 +334,14 @@ async fn indexes_count_against_the_budget_and_are_evicted_with_their_states() {
     assert_eq!(corkboard.resident().1, with_indexes, "an index is counted once");
     agents[0].clear(ClearOptions::default()).await.unwrap();
     let cleared = corkboard.resident().1;
-    assert!(cleared < with_indexes * 3 / 4, "an emptied memory has no index: {cleared} of {with_indexes}");
+    assert!(cleared < with_indexes * 3 / 4, "clearing a memory should free its index: {cleared} of {with_indexes}");
     assert_eq!(found(&agents[0], "word1x1").await, [""; 0]);
     agents[1].forget("k1").await.unwrap();
     let forgotten = corkboard.resident().1;
-    assert!(forgotten < cleared * 3 / 4, "an index has nothing of what is forgotten: {forgotten} of {cleared}");
+    assert!(forgotten < cleared * 3 / 4, "forgetting should shrink the index: {forgotten} of {cleared}");
     assert_eq!(found(&agents[1], "word1x1 word2x2").await, ["k2"]);
 
-    // Room for one index, not for three.
+    // Memory for one index, not for three.
     let budget = (with_indexes - states) / 3 + states;
     let corkboard = home.open_with(Options { memory_budget: budget, ..home.options() }).await;
     let agents: Vec<_> = (1..3).map(|index| corkboard.agent(&format!("agent-{index}")).unwrap()).collect();
@@ -351,7 +355,7 @@ async fn indexes_count_against_the_budget_and_are_evicted_with_their_states() {
 }
 
 #[tokio::test]
-async fn a_budget_for_nothing_still_finds() {
+async fn search_works_with_a_memory_budget_of_nothing() {
     let home = Home::sqlite();
     let corkboard = home.open_with(Options { memory_budget: 1, ..home.options() }).await;
     let agent = &fill(&corkboard, 1).await[0];

@@ -1,4 +1,5 @@
-//! Seed 000: the scratchpad's methods, through every handle that can hold one. Its two skills are tools, tested there.
+//! The scratchpad's methods of 000, through every kind of handle that can hold one. Its two skills are tools, tested in
+//! `seed_000_tools.rs`.
 
 use corkboard::{Refusal, Scope, WorkingMemory};
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ impl Scratchpad {
     }
 }
 
-/// Runs a test on every kind of scratchpad, on every store. Two fresh ones each time.
+/// Runs a test with two fresh scratchpads of every kind, on every store.
 async fn check(test: impl AsyncFn(Scratchpad, Scratchpad)) {
     on_every_store(async |home: Home| {
         let (corkboard, _, memory) = agent_a(&home).await;
@@ -199,7 +200,7 @@ async fn notes_can_be_removed_one_by_one_and_are_not_blank() {
         assert!(!memory.remove_note(first).await.unwrap());
         assert_eq!(texts(&memory.notes().await.unwrap()), ["second"]);
         assert!(scope.remove_note(elsewhere).await.unwrap());
-        // A number is never given twice.
+        // A note's number is never used twice.
         assert!(memory.add_note("third").await.unwrap() > second);
         let rev = agent.rev().await.unwrap();
         assert_eq!(refusal(memory.add_note("\u{a0}\n").await), Refusal::Blank { what: "note".into() });
@@ -208,7 +209,7 @@ async fn notes_can_be_removed_one_by_one_and_are_not_blank() {
     .await;
 }
 
-/// 000 forgets at restart, 001 does not: which one it is, is the scope's durability.
+/// 000 forgets at restart, 001 does not. The scope's durability decides.
 #[tokio::test]
 async fn an_ephemeral_scratchpad_is_gone_after_a_restart_and_the_root_is_not() {
     let home = Home::sqlite();

@@ -1,4 +1,4 @@
-//! Seed 000's skills, as a model calls them: every acceptance criterion and every test case, by name.
+//! The skills of 000, as a model calls them: one test per acceptance criterion and test case.
 
 use corkboard::scratchpad::ScratchpadContents;
 use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Home, on_every_store};
 
-/// Calls tools in conversations of one agent.
+/// Calls tools in the conversations of one agent.
 struct Caller {
     corkboard: Corkboard,
     tools: ToolRegistry,
@@ -32,7 +32,7 @@ impl Caller {
         self.try_call("c", "memory_read", input).await.unwrap()
     }
 
-    /// The error of a write that must have changed nothing.
+    /// The error of a write that must change nothing.
     async fn refused(&self, input: Value) -> ToolError {
         let before = self.read(json!({})).await;
         let error = self.try_call("c", "memory_write", input).await.unwrap_err();
@@ -102,7 +102,7 @@ async fn memory_read_without_a_key_returns_all_stored_data() {
         caller.write(json!({"action": "set", "key": "b", "value": "2"})).await;
         caller.write(json!({"action": "set", "key": "a", "value": "1"})).await;
         caller.write(json!({"action": "note", "value": "n"})).await;
-        // Nothing, null, no key, and a key that is null, as strict clients send it.
+        // An empty object, null, and a null key: all three are how clients omit the key.
         for input in [json!({}), Value::Null, json!({"key": null})] {
             let all = caller.read(input).await;
             let expected: ScratchpadContents = serde_json::from_value(all.data).unwrap();
@@ -175,7 +175,7 @@ async fn both_skills_appear_in_tool_definitions_with_their_schemas() {
             "action": {"type": "string", "enum": ["set", "note", "delete", "clear"]},
             "key": {"type": "string", "description": "For set and delete."},
             "value": {"type": "string", "description": "For set and note."},
-            "outside": {"type": "boolean", "description": "It came from a web page, a tool or a stranger."},
+            "outside": {"type": "boolean", "description": "True if from a web page, tool or stranger."},
         },
         "required": ["action"],
         "additionalProperties": false,
@@ -214,25 +214,25 @@ async fn set_without_a_key_is_invalid_input() {
             (json!(["set"]), "expected a JSON object, found an array"),
             (
                 json!("set"),
-                "expected a JSON object, found a string that does not hold one: expected value at line 1 column 1",
+                "expected a JSON object, found a string that does not contain one: expected value at line 1 column 1",
             ),
-            (json!("[\"set\"]"), "expected a JSON object, found a string that does not hold one"),
+            (json!("[\"set\"]"), "expected a JSON object, found a string that does not contain one"),
         ];
         for (input, expected) in cases {
             let error = caller.refused(input.clone()).await;
             let ToolError::InvalidInput { message, example, .. } = &error else { panic!("{input}: {error:?}") };
             assert!(message.contains(expected), "{input}: {message}");
             assert_eq!((error.code(), error.kind()), ("invalid_input", ErrorKind::Invalid));
-            // The example is right.
+            // The example in the error is a correct call.
             caller.try_call("other", "memory_write", example.clone()).await.unwrap();
         }
     })
     .await;
 }
 
-/// An array would otherwise be read as the properties in their order.
+/// Without a check, serde would read an array as the properties in their order.
 #[tokio::test]
-async fn whatever_is_no_object_is_invalid_input_for_every_tool() {
+async fn input_that_is_not_an_object_is_invalid_for_every_tool() {
     let corkboard = Home::memory().open().await;
     let tools = ToolRegistry::with_sets(&corkboard, &ToolSet::ALL);
     let context = ToolContext::agent("A").in_conversation("c").on_board("b").for_task("T-1");
@@ -250,7 +250,7 @@ async fn whatever_is_no_object_is_invalid_input_for_every_tool() {
     assert_eq!(checked, 27 * 6);
     assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 
-    // The same for an object within the input.
+    // The same applies to an object inside the input.
     let tasks = json!({"tasks": [["a", "Write it"]]});
     let error = tools.call("add_tasks", tasks, &context).await.unwrap_err();
     let ToolError::InvalidInput { message, .. } = &error else { panic!("{error:?}") };
@@ -265,7 +265,7 @@ async fn a_call_without_a_conversation_says_so() {
 }
 
 #[tokio::test]
-async fn what_a_model_is_shown_has_a_cap() {
+async fn an_answer_to_a_model_has_a_maximum_size() {
     let caller = Caller::new(&Home::memory()).await;
     let long = "ä".repeat(100_000);
     caller.write(json!({"action": "set", "key": "long", "value": long})).await;

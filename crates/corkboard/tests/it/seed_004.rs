@@ -1,4 +1,4 @@
-//! Seed 004, section by section: its acceptance criteria (§9), its scenarios (§10), validation (§8.2) and limits (§8.3).
+//! 004, section by section: its acceptance criteria (§9), scenarios (§10), validation (§8.2) and limits (§8.3).
 
 mod criteria;
 mod limits;
@@ -24,7 +24,7 @@ fn disposed(agent: &AgentMemory, scope: &Scope, entries_cleared: u64) -> MemoryE
     }
 }
 
-/// The snapshot with a string of its JSON replaced by another: what someone with an editor could do to it.
+/// The snapshot with a string of its JSON replaced, as a person with an editor could do.
 fn replaced(snapshot: &MemorySnapshot, from: &str, to: &str) -> MemorySnapshot {
     let json = serde_json::to_string(snapshot).unwrap();
     let (from, to) = (json!(from).to_string(), json!(to).to_string());

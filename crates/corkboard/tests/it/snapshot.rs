@@ -1,4 +1,4 @@
-//! A memory as a value: it can be kept elsewhere as JSON and brought back whole; what was tampered with is refused.
+//! A memory as a value: it can be kept elsewhere as JSON and restored whole. A manipulated snapshot is refused.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::common::{Home, agent_a, days, fails_without_a_trace, limit, names, on
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A memory with some of everything: two scopes in each other, notes, metadata. Returns the inner scope's id.
+/// Fills a memory with two nested scopes, notes and metadata. Returns the inner scope's ID.
 async fn fill(memory: &WorkingMemory) -> ScopeId {
     let metadata = EntryMetadata {
         importance: Some(0.1),
@@ -42,7 +42,7 @@ fn through_json(snapshot: &MemorySnapshot) -> MemorySnapshot {
     serde_json::from_str(&serde_json::to_string(snapshot).unwrap()).unwrap()
 }
 
-/// The snapshot without what a restore changes.
+/// The snapshot without the parts that a restore changes.
 fn content(snapshot: &MemorySnapshot) -> corkboard_core::agent::AgentImage {
     let mut memory = snapshot.memory.clone();
     memory.scopes.iter_mut().flat_map(|scope| &mut scope.entries).for_each(|entry| entry.version = 0);
@@ -66,14 +66,14 @@ async fn a_snapshot_brings_everything_back() {
         agent.clear(Default::default()).await.unwrap();
         memory.set("late", &1).await.unwrap();
         let late = memory.create_durable_scope("late").await.unwrap();
-        // What comes after it does not change a snapshot.
+        // Later changes do not change the snapshot.
         assert_eq!(snapshot.entry_count(), 4);
         let rev = agent.rev().await.unwrap();
         agent.restore(through_json(&snapshot)).await.unwrap();
         assert_eq!(agent.rev().await.unwrap(), rev + 1);
         assert_eq!(content(&agent.snapshot().await.unwrap()), content(&snapshot));
 
-        // Through the handles: everything from then, nothing from since.
+        // Through the handles: everything from the snapshot, nothing newer.
         let keys = memory.keys().await.unwrap();
         assert_eq!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>(), ["full", "plain"]);
         let full: Value = memory.get("full").await.unwrap().unwrap();
@@ -89,7 +89,7 @@ async fn a_snapshot_brings_everything_back() {
         assert_eq!(inner.get_local::<i32>("plain").await.unwrap(), Some(3));
         assert!(inner.contains("full").await.unwrap());
         assert!(ephemeral.is_disposed() && late.is_disposed());
-        // A note that was merged before stays merged.
+        // A note that was merged before is not merged again.
         inner.merge_to_parent(true).await.unwrap();
         inner.remove("plain").await.unwrap();
         assert_eq!(inner.get::<i32>("plain").await.unwrap(), Some(3));
@@ -114,7 +114,7 @@ async fn a_snapshot_can_be_restored_to_another_store() {
 }
 
 #[tokio::test]
-async fn what_is_restored_has_new_versions_and_notes_have_new_numbers() {
+async fn restored_entries_have_new_versions_and_notes_new_numbers() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         let inner = fill(&memory).await;
@@ -130,7 +130,7 @@ async fn what_is_restored_has_new_versions_and_notes_have_new_numbers() {
             inner.get_entry("plain").await.unwrap().unwrap().version,
         ];
         assert_eq!(versions, [rev; 3]);
-        // Who read before the restore is told, as after any other change.
+        // A writer that read before the restore gets a conflict, as after any other change.
         let conflict = refused(&corkboard, &agent, memory.set("plain", &9).if_version(stale)).await;
         let Refusal::Conflict { expected, current: Some(current), .. } = conflict else { panic!("{conflict:?}") };
         assert_eq!((expected, current.version, current.value.as_json()), (stale, rev, "1"));
@@ -140,14 +140,14 @@ async fn what_is_restored_has_new_versions_and_notes_have_new_numbers() {
 }
 
 #[tokio::test]
-async fn what_was_to_expire_still_does_after_a_restore() {
+async fn restored_entries_still_expire() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("soon", &1).metadata(days(1)).await.unwrap();
         memory.set("later", &1).metadata(days(3)).await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
         memory.clear().await.unwrap();
-        // In the meantime one of them has expired: it comes back to be swept, not to be seen.
+        // One of them has expired in the meantime. It is restored only to be swept, and is never shown.
         home.clock.advance(2 * DAY);
         agent.restore(snapshot).await.unwrap();
         assert_eq!(memory.get::<i32>("soon").await.unwrap(), None);
@@ -175,8 +175,6 @@ async fn a_snapshot_of_nothing_restores_nothing() {
     .await;
 }
 
-// Snapshots come from outside.
-
 #[tokio::test]
 async fn a_newer_format_is_refused() {
     on_every_store(async |home: Home| {
@@ -192,7 +190,7 @@ async fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn what_is_no_json_of_a_snapshot_does_not_parse() {
+fn other_json_does_not_parse_as_a_snapshot() {
     let snapshot = json!({"format": 1, "agent": "A", "taken_at": "2026-02-04T12:00:00Z", "rev": 1, "memory": {
         "last_note": 0, "scopes": [{"id": "00000000-0000-0000-0000-000000000000", "name": "root",
         "parent": "00000000-0000-0000-0000-000000000000", "created_at": "2026-02-04T12:00:00Z", "notes": [],
@@ -215,10 +213,10 @@ fn what_is_no_json_of_a_snapshot_does_not_parse() {
     }
 }
 
-/// What someone does to a snapshot's memory with an editor.
+/// An edit of a snapshot's memory, as with an editor.
 type Edit<'a> = dyn Fn(&mut Value) + 'a;
 
-/// The snapshot after someone edited its JSON.
+/// The snapshot after an edit of its JSON.
 fn edited(snapshot: &MemorySnapshot, edit: impl FnOnce(&mut Value)) -> MemorySnapshot {
     let mut json = serde_json::to_value(snapshot).unwrap();
     edit(&mut json["memory"]);

@@ -1,4 +1,4 @@
-//! A snapshot as bytes: it comes back whole, or a clear error says why not and nothing has changed.
+//! A snapshot as bytes: it is restored whole, or a clear error says why not and nothing changes.
 
 mod fixtures;
 mod hostile;
@@ -51,7 +51,7 @@ fn no_two_sealed_snapshots_are_alike() {
     let snapshot = small();
     let [plain, key, passphrase] = seals().map(|seal| [(); 2].map(|()| snapshot.to_bytes(&seal).unwrap()));
     assert_eq!(plain[0], plain[1]);
-    // Neither in the nonce, nor in the salt, nor in what is behind them.
+    // They differ in the nonce, in the salt and in the encrypted part.
     let key_parts = [19..43, 43..59, 59..75];
     let passphrase_parts = [31..47, 47..71, 71..87];
     for (pair, parts) in [(key, key_parts), (passphrase, passphrase_parts)] {
@@ -102,13 +102,13 @@ fn another_key_or_passphrase_does_not_open_it() {
         assert_eq!((error.code(), error.kind()), ("snapshot_wrong_key", ErrorKind::Denied));
         assert!(error.to_string().contains("cannot be told"), "{error}");
     }
-    // The cost is in the snapshot: whoever opens it need not know it.
+    // The snapshot contains the passphrase's cost, so a reader need not know it.
     let at_another_cost = Passphrase::new("correct horse battery staple").cost(PassphraseCost { passes: 3, ..CHEAP });
     assert_eq!(open(&by_passphrase, &Seal::Passphrase(at_another_cost)).unwrap(), small());
 }
 
 #[test]
-fn what_is_sealed_needs_what_it_was_sealed_with() {
+fn a_sealed_snapshot_needs_the_secret_it_was_sealed_with() {
     let [_, by_key, by_passphrase] = seals().map(|seal| small().to_bytes(&seal).unwrap());
     for (bytes, seal, with) in [
         (&by_key, Seal::Plain, "a key"),
@@ -123,7 +123,7 @@ fn what_is_sealed_needs_what_it_was_sealed_with() {
 }
 
 #[test]
-fn what_is_not_sealed_is_not_taken_for_sealed() {
+fn an_unsealed_snapshot_is_not_mistaken_for_a_sealed_one() {
     let plain = small().to_bytes(&Seal::Plain).unwrap();
     let json = serde_json::to_vec(&small()).unwrap();
     for bytes in [plain, json] {
@@ -136,7 +136,7 @@ fn what_is_not_sealed_is_not_taken_for_sealed() {
 }
 
 #[test]
-fn a_passphrase_must_be_one_and_its_cost_bearable() {
+fn a_passphrase_must_not_be_blank_and_its_cost_has_bounds() {
     let empty = Seal::Passphrase(Passphrase::new("").cost(CHEAP));
     let error = small().to_bytes(&empty).unwrap_err();
     assert_eq!((error.code(), error.kind()), ("empty_passphrase", ErrorKind::Invalid));
@@ -159,10 +159,10 @@ fn a_passphrase_must_be_one_and_its_cost_bearable() {
         );
         assert_eq!((error.code(), error.kind()), ("passphrase_cost", ErrorKind::Limit));
     }
-    // What is given without a word on its cost is worth guessing at.
+    // The default cost makes guessing expensive.
     let sealed = small().to_bytes(&Seal::Passphrase(Passphrase::new("x"))).unwrap();
     let SnapshotForm::Bytes { sealing: Sealing::Passphrase(cost), .. } = SnapshotForm::of(&sealed).unwrap() else {
-        panic!("it is not sealed with a passphrase");
+        panic!("the snapshot should be sealed with a passphrase");
     };
     assert_eq!(cost, PassphraseCost { memory_kib: 64 * 1024, passes: 3, lanes: 1 });
 }
@@ -231,7 +231,7 @@ fn what_fits_a_memory_fits_its_snapshot() {
         entries_per_core: 20,
         ..Limits::default()
     };
-    // One memory that is mostly this, one that is mostly that.
+    // Memories that consist mostly of one kind of content.
     for limits in [
         Limits { state_bytes: 1_000_000, ..limits },
         Limits { type_name_bytes: 10_000, ..limits },
@@ -269,7 +269,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_too_new_inside_is_told() {
+fn content_with_a_newer_format_is_reported() {
     for seal in seals() {
         let newer = MemorySnapshot { format: FORMAT_VERSION + 1, ..small() }.to_bytes(&seal).unwrap();
         let error = open(&newer, &seal).unwrap_err();

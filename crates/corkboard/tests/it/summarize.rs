@@ -1,4 +1,4 @@
-//! The context window's strategy `Summarize`: a model says what does not fit.
+//! The context window's strategy `Summarize`: a model summarizes what does not fit.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn section(window: &Composition) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_summarized_once() {
+async fn content_that_does_not_fit_is_summarized_once() {
     let agent = agent_with_notes(200).await;
     agent.working().set("low", &"x".repeat(20)).await.unwrap();
     let (server, summarizer) = summarizer(vec![says("Two hundred </summary> observations.\nAll alike.")]).await;
@@ -45,7 +45,7 @@ async fn what_does_not_fit_is_summarized_once() {
     let report = first.summary.clone().unwrap();
     let shown = first.sections.iter().find(|section| section.name == SectionName::Notes).unwrap().items;
     assert_eq!((report.items, report.failed), (200 - shown, None));
-    // The newest are shown, the rest was told to the model, as data.
+    // The window shows the newest notes. The model got the rest, as data.
     assert!(first.text.contains("note number 199: "));
     let seen = server.seen();
     assert!(
@@ -55,7 +55,7 @@ async fn what_does_not_fit_is_summarized_once() {
     );
     assert!(!seen[0].last_message().contains("note number 199: "));
 
-    // The same content: the same bytes, and nobody is asked; by a clone neither.
+    // The same content gives the same bytes without asking the model again, also through a clone.
     let other = agent.context_window().summarizer(&summarizer.clone());
     let (second, third) = tokio::join!(window.compose(request()), other.compose(request()));
     assert_eq!((&second.unwrap().text, &third.unwrap().text), (&first.text, &first.text));
@@ -63,7 +63,7 @@ async fn what_does_not_fit_is_summarized_once() {
 }
 
 #[tokio::test]
-async fn two_who_ask_at_once_ask_the_model_once() {
+async fn concurrent_requests_ask_the_model_once() {
     let agent = agent_with_notes(200).await;
     let (server, summarizer) = summarizer(vec![says("All alike.")]).await;
     let window = agent.context_window().summarizer(&summarizer);
@@ -73,7 +73,7 @@ async fn two_who_ask_at_once_ask_the_model_once() {
 }
 
 #[tokio::test]
-async fn a_model_that_says_too_much_is_cut() {
+async fn a_summary_that_is_too_long_is_cut() {
     let agent = agent_with_notes(200).await;
     let (_server, summarizer) = summarizer(vec![says(&"On and on it goes. ".repeat(2_000))]).await;
     let window = agent.context_window().summarizer(&summarizer).compose(request()).await.unwrap();
@@ -84,12 +84,12 @@ async fn a_model_that_says_too_much_is_cut() {
 }
 
 #[tokio::test]
-async fn without_a_summary_it_is_compact() {
+async fn without_a_summary_the_window_is_compacted() {
     let agent = agent_with_notes(200).await;
     let compact = agent.context_window().compose(request().strategy(Strategy::Compact)).await.unwrap();
     let (server, failing) = summarizer(vec![status("500 Oops", &[], "down"), says(" "), says("Works again.")]).await;
     let window = agent.context_window().summarizer(&failing);
-    for reason in ["cannot answer now (500): down", "its summary is empty"] {
+    for reason in ["cannot answer now (500): down", "the summary is empty"] {
         let fallen_back = window.compose(request()).await.unwrap();
         assert_eq!(fallen_back.text, compact.text);
         assert!(fallen_back.summary.unwrap().failed.unwrap().contains(reason), "{reason}");
@@ -99,11 +99,11 @@ async fn without_a_summary_it_is_compact() {
     assert_eq!(server.seen().len(), 3);
     let without = agent.context_window().compose(request()).await.unwrap();
     assert_eq!(without.text, compact.text);
-    assert_eq!(without.summary.unwrap().failed.as_deref(), Some("no model was given"));
+    assert_eq!(without.summary.unwrap().failed.as_deref(), Some("no model is set"));
 }
 
 #[tokio::test]
-async fn where_all_fits_nobody_is_asked() {
+async fn if_everything_fits_the_model_is_not_asked() {
     let agent = agent_with_notes(3).await;
     let (server, summarizer) = summarizer(vec![says("Never.")]).await;
     let window = agent.context_window().summarizer(&summarizer).compose(request()).await.unwrap();
@@ -111,7 +111,7 @@ async fn where_all_fits_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn it_needs_the_tier_teams() {
+async fn summarize_needs_the_tier_teams() {
     let options = Options { tier: Tier::WriterPro, ..Options::default() };
     let corkboard = Corkboard::open_with("memory:", options).await.unwrap();
     let error = corkboard.agent("a").unwrap().context_window().compose(request()).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! What whoever works on a task is told: alone, and as a part of an agent's context window.
+//! The context of a task: alone, and as a part of an agent's context window.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn worker(name: &str) -> Actor {
 }
 
 #[tokio::test]
-async fn the_same_board_gives_the_same_bytes_to_everybody() {
+async fn the_same_board_gives_everybody_the_same_bytes() {
     let home = Home::sqlite();
     let (mine, theirs) = (home.open().await, home.open().await);
     let board = a_board(&mine).await;
@@ -34,13 +34,13 @@ async fn the_same_board_gives_the_same_bytes_to_everybody() {
     assert_eq!((context.budget, context.rev, context.board_rev), (8_000, 4, Some(4)));
     let other = theirs.board(board.id().as_str()).unwrap().acting_as(worker("ann"));
     assert_eq!(other.context_for_task(TaskId(2), None).await.unwrap(), context);
-    // Time alone changes nothing.
+    // Passing time alone changes nothing.
     home.clock.advance(Duration::from_secs(24 * 3600));
     assert_eq!(other.context_for_task(TaskId(2), None).await.unwrap(), context);
 }
 
 #[tokio::test]
-async fn what_is_not_there_has_no_context() {
+async fn a_missing_task_or_board_has_no_context() {
     let corkboard = Home::memory().open().await;
     let board = a_board(&corkboard).await;
     assert_eq!(board.context_for_task(TaskId(9), None).await.unwrap_err().code(), "not_on_board");
@@ -59,7 +59,7 @@ async fn reading_renews_the_holders_claim_once_a_tenth_of_it_is_over() {
         let read = async |board: &Board| {
             let rev = board.context_for_task(TaskId(1), None).await.unwrap().rev;
             let view = board.view().await.unwrap();
-            assert_eq!(view.rev(), rev, "what is read is what there is after the claim was renewed");
+            assert_eq!(view.rev(), rev, "the context should be read after the renewal");
             let claim = view.task(TaskId(1)).unwrap().claim.clone().unwrap();
             (rev, claim.deadline.duration_since(view.at()).as_secs())
         };
@@ -68,10 +68,10 @@ async fn reading_renews_the_holders_claim_once_a_tenth_of_it_is_over() {
         home.clock.advance(Duration::from_secs(6));
         assert_eq!(read(&ann).await, (rev, 54));
         home.clock.advance(Duration::from_secs(2));
-        // Somebody else's reading is nobody's heartbeat.
+        // Only reads by the holder count as heartbeats.
         assert_eq!(read(&board.acting_as(worker("bob"))).await, (rev, 52));
         assert_eq!(read(&ann).await, (rev + 1, 60));
-        // The agent's window is a way of reading it.
+        // The agent's context window counts as reading, too.
         home.clock.advance(Duration::from_secs(31));
         let memory = corkboard.agent("ann").unwrap().acting_as(worker("ann"));
         let request = ContextRequest::new().board(board.id().as_str()).task(TaskId(1));
@@ -121,7 +121,7 @@ async fn a_window_shows_the_board_in_its_stable_part_and_the_task_in_its_tail() 
         assert_eq!(sections, expected);
         let of_task = compose(ContextRequest::new().board(board.id().as_str()).task(TaskId(2))).await;
         let task =
-            "<task>\n  - T-2: Build\n  - status: pending\n  - cannot go on: it waits for T-1\n</task>\n<scratchpad>";
+            "<task>\n  - T-2: Build\n  - status: pending\n  - cannot proceed: it waits for T-1\n</task>\n<scratchpad>";
         assert_eq!(of_task.text, of_board.text.replace("<scratchpad>", task));
         let names: Vec<SectionName> = of_task.sections.iter().map(|section| section.name).collect();
         use SectionName::{Constraints, Entries, Goal, Handoff, Progress, Scratchpad, Task};
@@ -139,7 +139,7 @@ async fn a_window_shows_the_board_in_its_stable_part_and_the_task_in_its_tail() 
     .await;
 }
 
-/// The tail of a window has room for a task however full the memory is.
+/// The tail of a window reserves room for the task, however full the memory is.
 #[tokio::test]
 async fn a_full_memory_leaves_room_for_the_task() {
     let corkboard = Home::memory().open().await;

@@ -1,4 +1,4 @@
-//! What an operator sees (004 §7.1, §7.2) and what a program is told (§4.5): every message, metric and event.
+//! What operators see (004 §7.1, §7.2) and programs receive (§4.5): every message, metric and event.
 
 mod events;
 mod messages;

@@ -1,5 +1,5 @@
-//! Tokens that were made elsewhere a moment ago: found at once, whatever becomes of others who look at the same time. And
-//! tokens that end while something is done with them.
+//! Tokens created on another server a moment ago are found at once, even if other lookups are cancelled or fail. Tokens
+//! that end during an operation stop it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use corkboard::{
 use corkboard_testing::{FaultPlan, FaultyStore};
 use secrecy::ExposeSecret;
 
-/// Like a secret, and nobody's.
+/// Has the form of a secret, but no token matches it.
 fn guess() -> String {
     format!("cork_{}", "a".repeat(52))
 }
 
-/// The tokens of one store at two servers, the second of which has a store that fails when it is told to.
+/// Two servers with the tokens of one store. The second server's store fails on demand.
 fn two_servers() -> (Tokens, Tokens, Arc<FaultyStore>) {
     let store = Arc::new(MemoryStore::shared());
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
-    // No call of the store but the tests' own.
+    // Only the tests themselves call the store.
     let options = Options { tick_interval: Duration::from_secs(3600), ..Options::default() };
     let there = Corkboard::with_store(store, options.clone()).tokens();
     (there, Corkboard::with_store(faulty.clone(), options).tokens(), faulty)
@@ -40,9 +40,9 @@ async fn made(tokens: &Tokens) -> String {
 }
 
 #[tokio::test]
-async fn a_guesser_who_goes_away_keeps_no_good_token_out() {
+async fn a_cancelled_lookup_does_not_block_a_valid_token() {
     let (there, here, store) = two_servers();
-    // The next look begins a moment after this one, so that the two who come now share it.
+    // The next refresh may start only a moment after this one, so the two lookups below share it.
     assert_eq!(here.find(&guess()).await.unwrap(), None);
     let secret = made(&there).await;
     store.hold_after(0);
@@ -59,11 +59,11 @@ async fn a_guesser_who_goes_away_keeps_no_good_token_out() {
     guessing.abort();
     assert!(guessing.await.unwrap_err().is_cancelled());
     store.let_go();
-    assert!(finding.await.unwrap().unwrap().is_some(), "it was there before it was looked for");
+    assert!(finding.await.unwrap().unwrap().is_some(), "the token existed before the lookup");
 }
 
 #[tokio::test]
-async fn whoever_waits_for_a_look_that_fails_is_told_so() {
+async fn every_lookup_that_waits_for_a_failed_refresh_gets_the_error() {
     let (there, here, store) = two_servers();
     assert_eq!(here.find(&guess()).await.unwrap(), None);
     let secret = made(&there).await;
@@ -71,12 +71,12 @@ async fn whoever_waits_for_a_look_that_fails_is_told_so() {
     let guess = guess();
     let (guessed, found) = tokio::join!(here.find(&guess), here.find(&secret));
     assert!(guessed.unwrap_err().is_retryable());
-    assert!(found.expect_err("nobody knows").is_retryable());
+    assert!(found.expect_err("the lookup should fail with the refresh").is_retryable());
     store.end_after(u64::MAX);
     assert!(here.find(&secret).await.unwrap().is_some());
 }
 
-/// A Corkboard in the hands of a token's holder, and the tokens to end it by.
+/// A Corkboard that acts with a token, the Corkboard that can end the token, and the token's ID.
 async fn held() -> (Corkboard, Corkboard, TokenId) {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let secret = made(&corkboard.tokens()).await;
@@ -90,7 +90,7 @@ fn is_ended<T: std::fmt::Debug>(answered: corkboard::Result<T>) {
 }
 
 #[tokio::test]
-async fn what_a_revoked_tokens_handle_writes_is_refused() {
+async fn writes_with_a_revoked_token_are_refused() {
     let (corkboard, holders, token) = held().await;
     let memory = holders.agent("ada").unwrap();
     let scope = memory.working().create_scope("ephemeral").await.unwrap();
@@ -112,7 +112,7 @@ async fn what_a_revoked_tokens_handle_writes_is_refused() {
 }
 
 #[tokio::test]
-async fn a_write_whose_token_ends_while_its_value_is_made_is_refused() {
+async fn a_write_whose_token_ends_during_its_closure_is_refused() {
     let (corkboard, holders, token) = held().await;
     let memory = holders.agent("ada").unwrap().working();
     let made = memory.get_or_set("k", || async {
@@ -124,7 +124,7 @@ async fn a_write_whose_token_ends_while_its_value_is_made_is_refused() {
 }
 
 #[tokio::test]
-async fn stored_names_that_cannot_be_seen_stay_readable_and_deletable() {
+async fn stored_names_with_invisible_characters_stay_readable_and_deletable() {
     let (store, options) = (Arc::new(MemoryStore::shared()), Options::default());
     let corkboard = Corkboard::with_store(store.clone(), options);
     corkboard.agent("ada").unwrap().working().set("k", &1).await.unwrap();

@@ -14,7 +14,7 @@ use proptest::sample::Index;
 
 use crate::authority::{Reached, actors, is_person, names, now, send, trusts};
 
-/// Forks beyond these are not made.
+/// Maximum number of boards, forks included.
 const MOST_BOARDS: usize = 6;
 
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(crate) struct Step {
 #[derive(Debug, Clone)]
 enum Ask {
     AddTask,
-    /// A decision about the first task, or about none.
+    /// A decision: whether it affects the first task, whether it needs approval, and its trust.
     Decide(bool, bool, Option<Trust>),
     Discover(Option<Trust>),
     Make(Option<Trust>),
@@ -39,7 +39,7 @@ enum Ask {
     Fork(Vec<Forgery>),
 }
 
-/// What is not so on the board that an image shows.
+/// A false claim in an image of a board.
 #[derive(Debug, Clone)]
 enum Forgery {
     Trust,
@@ -69,29 +69,29 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// Who gave what, over all boards. Every text is written once.
+/// Who gave what, over all boards. Every text is unique.
 #[derive(Default)]
 struct Given {
-    /// Texts that a person trusts as their own.
+    /// Texts that a person gave full trust.
     own: BTreeSet<String>,
-    /// Texts and who wrote them.
+    /// Texts and their authors.
     authors: BTreeSet<(String, String)>,
-    /// Decisions, by whom they were judged, and how.
+    /// Decisions, who judged them, and how.
     judged: BTreeSet<(String, String, String)>,
-    /// Decisions that somebody has to approve.
+    /// Decisions that need an approval.
     waiting: BTreeSet<String>,
-    /// Texts so far.
+    /// Number of texts so far.
     texts: u32,
 }
 
-/// A board, and the decisions that were last rejected on it, or on the board that it was made from.
+/// A board, and the decisions last rejected on it or on its source.
 #[derive(Default)]
 struct Board {
     live: Revisioned<BoardState>,
     rejected: BTreeSet<String>,
 }
 
-/// What a board says of a text: who wrote it, and how far it is trusted.
+/// A text's author and trust, as a board shows them.
 type Said = (String, String, Trust);
 
 pub(crate) fn run(steps: &[Step]) -> Reached {
@@ -123,7 +123,7 @@ fn add_task() -> BoardCommand {
     BoardCommand::AddTasks { tasks: vec![NewTask::new("task")], choices: vec![] }
 }
 
-/// A fork of a board, by way of an image that may be forged.
+/// Forks a board through an image that may be forged.
 fn fork(
     source: &Board,
     actor: &Actor,
@@ -138,7 +138,7 @@ fn fork(
     let mut forked = Board::default();
     send(&mut forked.live, None, actor, &command, |arrived| {
         let BoardCommand::Fork { image: there, .. } = arrived else { panic!("{arrived:?}") };
-        assert_eq!(**there, BoardImage::default(), "an image crossed the wire");
+        assert_eq!(**there, BoardImage::default(), "an image should not cross the wire");
         **there = image.clone();
     })?;
     let brought = BoardState::from(image);
@@ -159,8 +159,8 @@ fn fork(
 }
 
 impl Forgery {
-    /// Authors are not limited in a fork: the process that decides it knows them from the board that it reads. What it reads
-    /// can be wrong about trust and approvals, if these were forged before forks were limited.
+    /// A fork does not limit authors, because the server that decides it reads the source board itself. The stored
+    /// source can be wrong about trust and approvals, if these were forged before forks were limited.
     fn can_be_met(&self, actor: &Actor) -> bool {
         !matches!(self, Self::Author(_)) || is_person(actor)
     }
@@ -201,7 +201,7 @@ impl Forgery {
     }
 }
 
-/// Everything else that is asked of a board.
+/// Every command except forks.
 fn tell(board: &mut Board, actor: &Actor, ask: &Ask, given: &mut Given) -> Result<(), Refusal> {
     given.texts += 1;
     let text = format!("text {} is true because it is", given.texts);
@@ -280,7 +280,7 @@ fn tell(board: &mut Board, actor: &Actor, ask: &Ask, given: &mut Given) -> Resul
         }
         Ask::Fork(_) => return Ok(()),
     };
-    // What was accepted was the actor's to give.
+    // The command was accepted, so the actor was allowed to give this.
     given.own.extend((trust == Trust::Own && is_person(actor)).then(|| text.clone()));
     given.authors.insert((text, actor.principal.clone()));
     Ok(())
@@ -290,7 +290,7 @@ impl Given {
     fn check(&self, Board { live, rejected }: &Board) {
         let board = &live.state;
         for (text, author, trust) in said(board) {
-            assert!(trust != Trust::Own || self.own.contains(&text), "{text}: no person trusts that");
+            assert!(trust != Trust::Own || self.own.contains(&text), "{text}: no person gave it full trust");
             assert!(self.authors.contains(&(text.clone(), author.clone())), "{text}: {author} did not write that");
         }
         let judged = judged(board);
@@ -302,7 +302,7 @@ impl Given {
                 |(text, _, said): &(String, String, String)| *text == decision.question && said == "approved";
             let waits = self.waiting.contains(&decision.question) && !self.judged.iter().any(is_approval);
             let is_closed = waits || rejected.contains(&decision.question);
-            assert!(!is_closed || !decision.holds(), "{decision:?} holds, and nobody approved it");
+            assert!(!is_closed || !decision.holds(), "{decision:?} holds without an approval");
         }
         for verdict in board.learning_verdicts() {
             match &verdict.state {
@@ -316,11 +316,14 @@ impl Given {
         }
     }
 
-    /// A task that was just claimed waits for no decision that nobody judged.
+    /// A task that was just claimed must not wait for an unjudged decision.
     fn check_gate(&self, board: &BoardState, task: TaskId) {
         for decision in board.decisions().filter(|decision| decision.affects_tasks.contains(&task)) {
             let is_judged = self.judged.iter().any(|(text, ..)| *text == decision.question);
-            assert!(is_judged || !self.waiting.contains(&decision.question), "{task} began before {decision:?}");
+            assert!(
+                is_judged || !self.waiting.contains(&decision.question),
+                "{task} started before a verdict on {decision:?}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Memory cores: a shared one, and an agent's own, which the agent itself may replace.
+//! Memory cores: a shared one, and an agent's private one, which the agent itself may replace.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ enum Ask {
     Edit(u64, Option<&'static str>, Option<Trust>),
     Forget(u64),
     Restore(u64),
-    /// By what the core was some time ago, forged.
+    /// Replaces the core with a forged image of an earlier state.
     Replace(Index, Vec<Forgery>),
 }
 
@@ -40,7 +40,7 @@ enum Forgery {
     Forgotten(&'static str),
     Promoted,
     Text(Index, &'static str),
-    /// A further entry of that author.
+    /// Another entry with that author.
     Entry(&'static str, &'static str),
 }
 
@@ -65,22 +65,22 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(past, forged)| Ask::Replace(past, forged)),
     ];
     let step = (actors(), any::<bool>(), ask).prop_map(|(actor, is_private, ask)| {
-        // In their own core, the agent itself asks most often.
+        // In a private core, most commands come from the agent itself.
         let name = if is_private && actor.principal != "grace" { "eve".into() } else { actor.principal.clone() };
         Step { actor: Actor { principal: name, ..actor }, is_private, ask }
     });
     proptest::collection::vec(step, 1..40)
 }
 
-/// Who gave what in one core: texts, and names where there is one.
+/// Who gave what in one core: texts, with the actors' names where relevant.
 #[derive(Default)]
 struct Given {
     own: BTreeSet<String>,
-    /// Who brought a text in: its author, unless another did.
+    /// Texts and who brought them in: their author, or another actor.
     brought: BTreeSet<(String, String)>,
     vouched: BTreeSet<(String, String)>,
     forgotten: BTreeSet<(String, String)>,
-    /// Texts that may say by which promotion they came.
+    /// Texts that may name the promotion they came from.
     promoted: BTreeSet<String>,
 }
 
@@ -133,7 +133,7 @@ impl Shelf {
                 self.send(actor, &CoreCommand::Edit { entry, edit, if_version: None })?;
                 let (before, after) = (before.unwrap(), &self.live.state.entries()[&entry]);
                 let now = after.content.to_string();
-                // Another's words, changed: they stay theirs, and tell who changed them.
+                // An edited text keeps its origins and names its editors.
                 let brought: Vec<_> = self.given.brought.iter().filter(|(text, _)| *text == before).cloned().collect();
                 self.given.brought.extend(brought.into_iter().map(|(_, by)| (now.clone(), by)));
                 if self.given.promoted.contains(&before) {
@@ -141,7 +141,7 @@ impl Shelf {
                 }
                 if before != now {
                     let is_told = |it: &Provenance| bringer(it) == name || it.edited_by.iter().any(|by| **by == **name);
-                    assert!(after.provenance.iter().all(is_told), "{after:?} does not tell that {name} changed it");
+                    assert!(after.provenance.iter().all(is_told), "{after:?} does not name {name} as an editor");
                 }
                 if is_person {
                     self.given.own.extend((after.trust() == Trust::Own).then(|| now.clone()));
@@ -236,18 +236,18 @@ impl Forgery {
     }
 }
 
-/// All that an image claims.
+/// All claims of an image.
 fn claims(image: &CoreImage) -> Vec<CoreEntry> {
     image.entries.iter().map(|entry| CoreEntry { version: 0, ..entry.clone() }).collect()
 }
 
-/// Whose word it is that the author said it.
+/// The actor who vouches for the origin's author.
 fn bringer(origin: &Provenance) -> &str {
     origin.promoted_by.as_ref().unwrap_or(&origin.author)
 }
 
 impl Given {
-    /// What an image gives that this actor brings.
+    /// Records what an image gives on behalf of this actor.
     fn bring(&mut self, image: &CoreImage, actor: &Actor, owner: Option<&AgentId>) {
         for entry in &image.entries {
             let text = || entry.content.to_string();
@@ -274,7 +274,7 @@ impl Given {
             for origin in &entry.provenance {
                 assert!(self.brought.contains(&with(bringer(origin))), "{origin:?} of {entry:?} was not brought");
                 let is_given = origin.trust != Trust::Own || self.own.contains(&*entry.content);
-                assert!(is_given, "no person trusts {entry:?}");
+                assert!(is_given, "no person gave {entry:?} full trust");
                 assert!(origin.board_rev.is_none() || self.promoted.contains(&*entry.content), "{entry:?}");
             }
             if let Some(vouched) = &entry.vouched {

@@ -1,5 +1,5 @@
-//! An agent's memory: entries and notes, restored and absorbed. The writer of an entry may name any author, by contract. A note
-//! is always its writer's.
+//! An agent's memory: entries and notes, restored and absorbed. By contract, the writer of an entry may name any
+//! author. The author of a note is always its writer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ enum Ask {
     Append(&'static str, &'static str),
     Note(&'static str, Option<Trust>),
     RemoveNote(u64),
-    /// What the memory was some time ago, forged.
+    /// Restores a forged image of an earlier state.
     Restore(Index, Vec<Forgery>),
-    /// What an ephemeral scope of the caller's is said to hold.
+    /// Absorbs the forged content of an ephemeral scope.
     Absorb(Index, Vec<Forgery>),
 }
 
@@ -64,9 +64,9 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Who gave what.
 #[derive(Default)]
 struct Given {
-    /// Values and notes that a person trusts as their own.
+    /// Values and notes that a person gave full trust.
     own: BTreeSet<String>,
-    /// Notes and who wrote them.
+    /// Notes and their authors.
     notes: BTreeSet<(String, String)>,
 }
 
@@ -130,7 +130,7 @@ fn tell(
     Ok(())
 }
 
-/// All that an image claims.
+/// All claims of an image.
 fn claims(image: &AgentImage) -> (Vec<Note>, Vec<Trust>) {
     let scopes = || image.scopes.iter();
     let trusts = scopes().flat_map(|scope| scope.entries.iter().map(|it| it.entry.trust()));
@@ -166,7 +166,7 @@ fn forge(image: &AgentImage, forged: &[Forgery]) -> AgentImage {
 }
 
 impl Given {
-    /// What an image gives that this actor brings.
+    /// Records what an image gives on behalf of this actor.
     fn bring(&mut self, image: &AgentImage, actor: &Actor) {
         for scope in &image.scopes {
             for note in &scope.notes {
@@ -184,13 +184,16 @@ impl Given {
     fn check(&self, memory: &AgentState) {
         let root = memory.scope(ScopeId::ROOT).unwrap();
         for note in root.notes.values() {
-            assert!(note.trust() != Trust::Own || self.own.contains(&*note.text), "no person trusts {note:?}");
-            assert!(self.notes.contains(&(note.text.to_string(), note.author.to_string())), "{note:?} is not theirs");
+            assert!(note.trust() != Trust::Own || self.own.contains(&*note.text), "no person gave {note:?} full trust");
+            assert!(
+                self.notes.contains(&(note.text.to_string(), note.author.to_string())),
+                "{note:?} names the wrong author"
+            );
         }
         for entry in root.entries.values() {
             assert!(
                 entry.trust() != Trust::Own || self.own.contains(entry.value.as_json()),
-                "no person trusts {entry:?}"
+                "no person gave {entry:?} full trust"
             );
         }
     }

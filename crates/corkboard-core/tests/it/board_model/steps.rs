@@ -1,4 +1,4 @@
-//! Random commands of several actors to one board, with a clock that moves.
+//! Random commands from several actors to one board, with a moving clock.
 
 use std::ops::Range;
 
@@ -16,22 +16,22 @@ use proptest::sample::{Index, select};
 
 use crate::board_support::{agent, choice, named};
 
-/// One command of somebody, some time after the last.
+/// One command, some time after the previous one.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub pass_ms: i64,
     pub actor: Actor,
-    /// Whether whoever holds the task sends it instead.
+    /// Send it as the task's holder instead.
     pub by_holder: bool,
     pub action: Action,
 }
 
-/// What is asked. Tasks, choices and epochs are picked from what there is when its turn comes.
+/// Tasks, choices and epochs are picked from the board when the step runs.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     AddTasks(Vec<(NewTask, Vec<Index>)>),
     AddChoice([Index; 3]),
-    /// One in three removes one instead.
+    /// One in three removes a dependency instead.
     AddDependency([Index; 2]),
     EditTask(Index, TaskEdit),
     Assign(Index, &'static str),
@@ -56,13 +56,13 @@ pub(crate) enum Action {
     Edit,
     Pause,
     Resume,
-    /// A decision that asks for approval.
+    /// A decision that needs approval.
     Ask(Index),
     Judge(Index, ApprovalVerdict),
     Nudge(NudgeTarget, NudgePriority, Option<i64>),
-    /// The sender reads, as the library does: what is shown is delivered.
+    /// The sender reads its nudges as the library does: shown nudges are delivered.
     Deliver,
-    /// Any of them, also what is another's.
+    /// Any nudge, including those to others.
     Acknowledge(Index),
     Tick,
     End,
@@ -70,19 +70,19 @@ pub(crate) enum Action {
     Discard,
     Purge,
     Extract,
-    /// Into one core or another.
+    /// Promotes into one of two cores.
     Promote(Index, bool),
-    /// What was begun, or what was not.
+    /// Finishes a promotion, started or not.
     FinishPromotion(Index, Epoch),
     AbandonPromotion(Index, Epoch),
     FinishAbandonment(Index, Epoch),
     Refuse(Index),
-    /// One, or all.
+    /// Rolls back one learning, or all.
     RollBack(Option<Index>),
     FinishRollBack(Epoch),
 }
 
-/// Which epoch is sent along.
+/// The epoch to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Epoch {
     None,
@@ -95,7 +95,7 @@ pub(crate) const AGENTS: [&str; 3] = ["ann", "bob", "cat"];
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let begin =
         batch(2..7).prop_map(|action| Step { pass_ms: 0, actor: named("hugo", Role::Human), by_holder: false, action });
-    // Now and then it goes on to the end of its life.
+    // Sometimes the history continues to the end of the board's life.
     let end = prop::option::weighted(0.3, prop::collection::vec(step(ending()), 1..12));
     (begin, prop::collection::vec(step(action()), 1..60), end)
         .prop_map(|(begin, rest, end)| [vec![begin], rest, end.unwrap_or_default()].concat())
@@ -259,13 +259,13 @@ fn task_edit() -> impl Strategy<Value = TaskEdit> {
 }
 
 impl Step {
-    /// Who sends the command.
+    /// The sender of the command.
     pub(crate) fn sender(&self, command: &BoardCommand, state: &BoardState) -> Actor {
         if let BoardCommand::RenewOrchestrator { .. } | BoardCommand::AsOrchestrator { .. } = command {
             let holder = state.orchestrator().filter(|_| self.by_holder);
             return holder.map_or(self.actor.clone(), |lease| named(lease.holder.as_str(), Role::Orchestrator));
         }
-        // Mostly somebody who may, so that much of it is accepted.
+        // Mostly an actor with permission, so that many commands are accepted.
         if let Some(action) = command.action().filter(|action| self.by_holder && !action.is_allowed_to(self.actor.role))
         {
             return match action {
@@ -291,12 +291,12 @@ impl Step {
 }
 
 impl Action {
-    /// The command, picked from what the board has now.
+    /// The command, picked from the board's current content.
     pub(crate) fn command(&self, state: &BoardState, now: Timestamp, actor: &Actor) -> BoardCommand {
         let count = state.task_count();
-        // One more than there are: what is not there is asked for too.
+        // One more than exist, so that missing tasks are requested, too.
         let pick = |index: &Index| TaskId(index.index(count + 1) as u64 + u64::from(count == 0) + 1).min(TaskId(99));
-        // Mostly one of those that it is about, so that much of it is accepted.
+        // Mostly a matching task, so that many commands are accepted.
         let of = |index: &Index, is_meant: &dyn Fn(&Task) -> bool| {
             let meant: Vec<TaskId> = state.tasks().filter(|task| is_meant(task)).map(|task| task.id).collect();
             if meant.is_empty() || index.index(7) == 0 { pick(index) } else { meant[index.index(meant.len())] }
@@ -494,7 +494,7 @@ impl Action {
     }
 }
 
-/// Mostly a learning of which that became, now and then any.
+/// Mostly a learning in that state, sometimes any.
 fn pick_learning(state: &BoardState, index: &Index, became: &str) -> LearningId {
     let all = state.learning_candidates();
     let meant: Vec<_> = all.iter().filter(|found| found.state.as_str() == became).collect();
@@ -505,7 +505,7 @@ fn pick_learning(state: &BoardState, index: &Index, became: &str) -> LearningId 
     }
 }
 
-/// The revision in which something was begun, or another.
+/// The revision in which the learning's promotion was started, or a wrong one.
 fn begun_rev(state: &LearningState, which: Epoch) -> u64 {
     let begun = match state {
         LearningState::Begun(promotion) => promotion.begun_rev,
@@ -515,10 +515,10 @@ fn begun_rev(state: &LearningState, which: Epoch) -> u64 {
     begun - u64::from(matches!(which, Epoch::Old))
 }
 
-/// A task of a batch that may depend on what is there and on the others, those that come later included.
+/// A task of a batch that may depend on existing tasks and on others of the batch, earlier or later.
 fn batch_member(task: &(NewTask, Vec<Index>), place: usize, members: usize, count: usize) -> NewTask {
     let (task, on) = task;
-    // Mostly on what comes before it: more would be refused than accepted.
+    // Mostly on earlier ones; otherwise most batches would be refused.
     let reach = |on: &Index| if on.index(8) == 0 { count + members } else { count + place };
     let on = on.iter().filter(|on| reach(on) > 0).map(|on| match on.index(reach(on)) {
         old if old < count => TaskRef::Task(TaskId(old as u64 + 1)),

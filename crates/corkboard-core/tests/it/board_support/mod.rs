@@ -1,5 +1,5 @@
-//! A board to send commands to, with its clock and limits in the test's hand, and short forms for its words. After every
-//! revision it is held against a scan of its tasks.
+//! A board to send commands to, with a clock and limits that the test controls, and short forms of common calls. After
+//! every revision it is compared with a scan of its tasks.
 
 pub(crate) mod scan;
 pub(crate) use crate::wire;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 pub(crate) type BoardCommit = Commit<BoardEvent, BoardReply>;
 pub(crate) type Decided = RequestOutcome<BoardEvent, BoardReply>;
 
-/// How long the leases of these tests are.
+/// Duration of the leases in these tests.
 pub(crate) const LEASE_MS: u64 = 30_000;
 
 #[derive(Debug, Clone)]
@@ -28,14 +28,14 @@ pub(crate) struct Desk {
     pub live: Revisioned<BoardState>,
     pub limits: Limits,
     pub now: Timestamp,
-    /// Every commit so far, as a store would keep it.
+    /// All commits so far, as a store would keep them.
     pub log: Vec<Arc<[u8]>>,
-    /// What the last command warned of.
+    /// The warnings of the last command.
     pub warnings: Vec<LimitWarning>,
 }
 
 impl Desk {
-    /// Nothing, not even a board.
+    /// Without a board.
     pub(crate) fn empty(limits: Limits) -> Self {
         Self { live: Revisioned::default(), limits, now: at(1_000), log: Vec::new(), warnings: Vec::new() }
     }
@@ -61,8 +61,8 @@ impl Desk {
         if let (BoardCommand::Fork { image, .. }, BoardCommand::Fork { image: read, .. }) =
             (&mut arrived.command, &request.command)
         {
-            assert_eq!(**image, BoardImage::default(), "an image was sent");
-            // As a server reads it.
+            assert_eq!(**image, BoardImage::default(), "an image should not cross the wire");
+            // The server reads the image itself.
             image.clone_from(read);
         }
         let decided = self.decide(actor, &arrived);
@@ -73,9 +73,9 @@ impl Desk {
             RequestOutcome::Commit { commit, reply, warnings } => {
                 let id = commit_id(self.rev() + 1);
                 self.live.apply(&commit, id, &self.limits).unwrap();
-                assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
+                assert_eq!(performed, self.live, "performing should equal deciding and applying");
                 let stored = commit.encode().unwrap();
-                assert_eq!(BoardState::encode(&commit).unwrap(), stored, "the short way leads elsewhere");
+                assert_eq!(BoardState::encode(&commit).unwrap(), stored, "both encoders should give the same bytes");
                 self.log.push(stored.into());
                 self.warnings = warnings;
                 scan::check(self.state());
@@ -84,8 +84,8 @@ impl Desk {
         }
     }
 
-    /// Does at once what is otherwise decided and then applied: it is answered alike, and what is refused changes nothing
-    /// or is known to be spoilt.
+    /// Performs the request in one step and compares it with deciding and then applying: the answers are equal. A
+    /// refused request leaves the state unchanged or reports it as spoilt.
     fn perform(
         &self,
         actor: &Actor,
@@ -97,7 +97,7 @@ impl Desk {
         match (state.perform(request, &context, commit_id(self.rev() + 1)), decided) {
             (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
             (Err(PerformError::Refused(refusal)), Err(decided)) => {
-                // As text: a refusal may name what is no number, which does not equal itself.
+                // Compared as text, because a refusal can contain NaN, which does not equal itself.
                 assert_eq!((format!("{refusal:?}"), &state), (format!("{decided:?}"), &self.live));
             }
             (Err(PerformError::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
@@ -110,17 +110,17 @@ impl Desk {
         self.request(actor, &Request::new(command))
     }
 
-    /// Sends what cannot be refused, in the name of a person.
+    /// Sends a command that must succeed, as a person.
     pub(crate) fn tell(&mut self, command: BoardCommand) -> BoardReply {
         self.ask(&human(), command).unwrap()
     }
 
-    /// What a person is told who sends what must be refused.
+    /// The refusal of a command that must be refused, sent by a person.
     pub(crate) fn refused(&mut self, command: BoardCommand) -> Refusal {
         self.refused_to(&human(), command)
     }
 
-    /// What is told to whoever sends what must be refused. Nothing changes by it.
+    /// The refusal of a command that must be refused and change nothing.
     pub(crate) fn refused_to(&mut self, actor: &Actor, command: BoardCommand) -> Refusal {
         let before = (self.live.clone(), self.log.len());
         let refusal = self.ask(actor, command).unwrap_err();
@@ -139,7 +139,7 @@ impl Desk {
         }
     }
 
-    /// Adds a choice between branches that begin with these tasks.
+    /// Adds a choice between branches that start with these tasks.
     pub(crate) fn add_choice(&mut self, options: &[(&str, &[TaskId])]) -> ChoiceId {
         match self.tell(BoardCommand::AddTasks { tasks: Vec::new(), choices: vec![choice(options)] }) {
             BoardReply::Added { choices, .. } => choices[0],
@@ -159,13 +159,13 @@ impl Desk {
         }
     }
 
-    /// Somebody does the task.
+    /// Claims and completes the task.
     pub(crate) fn complete(&mut self, task: TaskId) {
         let claimed = self.claim(&worker("ann"), task);
         self.ask(&worker("ann"), complete_task(task, Some(claimed.epoch))).unwrap();
     }
 
-    /// Somebody tries the task, and it does not work.
+    /// Claims and fails the task.
     pub(crate) fn fail(&mut self, task: TaskId) {
         let claimed = self.claim(&worker("ann"), task);
         self.ask(&worker("ann"), fail_task(task, Some(claimed.epoch))).unwrap();
@@ -191,7 +191,7 @@ impl Desk {
         self.state().tasks().map(|task| task.status).collect()
     }
 
-    /// Why a task was cancelled, and because of which.
+    /// The cause of a task's cancellation, and the task that caused it.
     pub(crate) fn cancelled(&self, id: TaskId) -> Option<(CancelCause, Option<TaskId>)> {
         self.task(id).cancellation.as_ref().map(|cancelled| (cancelled.cause, cancelled.caused_by))
     }
@@ -210,7 +210,7 @@ impl Desk {
     }
 }
 
-/// The state that a log of encoded commits folds to, from a state at an earlier revision.
+/// The state after a log of encoded commits, starting from an earlier state.
 pub(crate) fn replay(
     mut from: Revisioned<BoardState>,
     log: &[impl AsRef<[u8]>],
@@ -224,7 +224,7 @@ pub(crate) fn replay(
     from
 }
 
-/// The events of the state's own sweep, applied by a command that does nothing else.
+/// The desk after a tick, which applies only the events of the state's sweep.
 pub(crate) fn ticked(desk: &Desk) -> Desk {
     let mut ticked = desk.clone();
     let due = ticked.state().expire(ticked.now);
@@ -274,7 +274,7 @@ pub(crate) fn after(title: &str, on: &[TaskId]) -> NewTask {
     NewTask { depends_on: on.iter().copied().map(TaskRef::Task).collect(), ..NewTask::new(title) }
 }
 
-/// A member of a batch that depends on others of it.
+/// A task of a batch that depends on others of the batch.
 pub(crate) fn member(key: &str, on: &[&str]) -> NewTask {
     NewTask { key: Some(key.into()), depends_on: on.iter().copied().map(TaskRef::from).collect(), ..NewTask::new(key) }
 }

@@ -1,4 +1,4 @@
-//! What must hold of every board, worked out from its tasks alone, as simply as it can be said.
+//! Rules that hold for every board, computed from its tasks as simply as possible.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use corkboard_core::board::{
 /// Larger boards would take too long.
 const MOST: usize = 500;
 
-/// Holds a board against a scan of its tasks.
+/// Compares a board with a scan of its tasks.
 pub(crate) fn check(state: &BoardState) {
     if state.task_count() > MOST {
         return;
@@ -54,7 +54,7 @@ pub(crate) fn check(state: &BoardState) {
     }
 }
 
-/// Every record says who made it and when, and has not changed before.
+/// Every record says who created it and when, and was not changed before that.
 fn check_times(state: &BoardState) {
     let tasks = state.tasks().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by));
     let records = tasks
@@ -67,12 +67,15 @@ fn check_times(state: &BoardState) {
         .chain(state.nudges().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)))
         .chain(state.learning_verdicts().map(|it| (it.id.to_string(), it.created_at, it.updated_at, &it.created_by)));
     for (id, created_at, updated_at, created_by) in records {
-        assert!(created_at > jiff::Timestamp::UNIX_EPOCH && !created_by.is_empty(), "nobody made {id}, or never");
-        assert!(updated_at >= created_at, "{id} was made at {created_at} and changed at {updated_at}");
+        assert!(
+            created_at > jiff::Timestamp::UNIX_EPOCH && !created_by.is_empty(),
+            "{id} lacks a creator or a creation time"
+        );
+        assert!(updated_at >= created_at, "{id} was created at {created_at} and changed at {updated_at}");
     }
 }
 
-/// What was said of decisions and to agents fits together.
+/// Verdicts and nudges are consistent.
 fn check_people(state: &BoardState) {
     for decision in state.decisions() {
         let last = state.approvals().rev().find(|approval| approval.decision == decision.id);
@@ -91,7 +94,7 @@ fn check_people(state: &BoardState) {
     }
 }
 
-/// What was begun with a core is open, and due; everything that somebody decided about is shown.
+/// Every started promotion is open and due, and every learning with a verdict is listed.
 fn check_learnings(state: &BoardState) {
     let begun = state.learning_verdicts().filter(|verdict| verdict.state.open_since().is_some());
     let begun: Vec<_> = begun.map(|verdict| verdict.id.clone()).collect();
@@ -105,7 +108,7 @@ fn check_learnings(state: &BoardState) {
     }
     let candidates = state.learning_candidates();
     let shown: BTreeMap<_, _> = candidates.iter().map(|candidate| (&candidate.id, &candidate.state)).collect();
-    assert_eq!(shown.len(), candidates.len(), "a learning is listed twice");
+    assert_eq!(shown.len(), candidates.len(), "a learning must not be listed twice");
     for verdict in state.learning_verdicts() {
         assert_eq!(shown.get(&verdict.id), Some(&&verdict.state));
     }
@@ -137,7 +140,7 @@ fn check_graph(state: &BoardState, tasks: &[&Task]) {
         fates(state, task).into_iter().for_each(|fate| tally.add(fate));
         assert_eq!(state.tally(task.id), tally, "tally of {}", task.id);
     }
-    // Whoever has nothing unknown before it is known: with a cycle, some never are.
+    // Repeatedly add tasks whose dependencies are all known. In a cycle, some are never added.
     let mut known: Vec<TaskId> = Vec::new();
     loop {
         let is_new = |task: &&&Task| !known.contains(&task.id) && task.depends_on.iter().all(|on| known.contains(on));
@@ -187,7 +190,7 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
     assert_eq!(state.next_expiry(), due.min().filter(|_| !is_still));
 }
 
-/// A list has these tasks, and continues after each of them.
+/// A list contains these tasks, and continues after each of them.
 fn check_list(state: &BoardState, list: TaskList, expected: &[TaskId]) {
     let rest = |after: Option<&Task>| {
         let tasks = state.list(list, after.map(TaskPosition::from));
@@ -197,7 +200,7 @@ fn check_list(state: &BoardState, list: TaskList, expected: &[TaskId]) {
     for (at, id) in expected.iter().enumerate() {
         assert_eq!(rest(state.task(*id)), expected[at + 1..], "{list:?} after {id}");
     }
-    // A task that is not in the list, or no more: the list continues where it would be.
+    // After a task that is not or no longer in the list, the list continues at its place.
     if let Some(other) = state.tasks().find(|task| !expected.contains(&task.id)) {
         let place = |task: &Task| (if list == TaskList::Ready { -i64::from(task.priority) } else { 0 }, task.id);
         let after = |id: &&TaskId| state.task(**id).is_some_and(|task| place(task) > place(other));
@@ -215,7 +218,7 @@ fn check_task(state: &BoardState, task: &Task) {
     let id = task.id;
     let has_claim = task.claim.is_some();
     match task.status {
-        InProgress | Blocked => assert!(has_claim, "{id} is worked on by nobody"),
+        InProgress | Blocked => assert!(has_claim, "{id} is in progress without a holder"),
         Review => {}
         _ => assert!(!has_claim, "{id} is {} and held", task.status),
     }
@@ -224,10 +227,13 @@ fn check_task(state: &BoardState, task: &Task) {
     }
     assert!(!task.rework || (task.status == InProgress && task.review_verdict == Some(ReviewStatus::NeedsRework)));
     assert_eq!(task.status == Cancelled, task.cancellation.is_some());
-    assert!(task.not_before.is_none() || matches!(task.status, Pending | Assigned), "{id} is tried again and begun");
+    assert!(
+        task.not_before.is_none() || matches!(task.status, Pending | Assigned),
+        "{id} has a backoff although it was started"
+    );
     let verdict = verdict(state, task);
     if matches!(task.status, Pending | Assigned) {
-        assert_ne!(verdict, TriggerVerdict::Impossible, "{id} waits for what can never be");
+        assert_ne!(verdict, TriggerVerdict::Impossible, "{id} waits for the impossible");
     }
     assert_eq!(state.awaits(id).collect::<Vec<_>>(), awaited(state, id));
     let why = state.hindrances(id);
@@ -239,7 +245,7 @@ fn check_task(state: &BoardState, task: &Task) {
         let cause = state.task(cancelled.caused_by.unwrap()).unwrap();
         assert!(matches!(cause.status, Failed | Cancelled), "{id} was cancelled because of {}", cause.id);
         let stopped = cause.status == Failed && cause.on_failure == FailurePolicy::FailFast;
-        assert!(stopped || verdict == TriggerVerdict::Impossible, "{id} is cancelled, and could still begin");
+        assert!(stopped || verdict == TriggerVerdict::Impossible, "{id} is cancelled although it could still start");
     }
 }
 
@@ -262,7 +268,7 @@ fn verdict(state: &BoardState, task: &Task) -> TriggerVerdict {
     by_brute_force(task.trigger_rule, &fates(state, task))
 }
 
-/// What a rule says, by trying every way in which the open ones can end.
+/// A rule's verdict, by trying every ending of the open tasks.
 pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> TriggerVerdict {
     let ends = endings(fates);
     let needs_all = !matches!(rule, TriggerRule::OneSuccess | TriggerRule::OneFailed);
@@ -276,7 +282,7 @@ pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> TriggerVerdic
     }
 }
 
-/// Every list in which the open ones have come to some end. At most three of many are tried out: more say nothing new.
+/// Every list in which the open tasks have ended. At most three of many are tried; more would show nothing new.
 fn endings(fates: &[Fate]) -> Vec<Vec<Fate>> {
     let mut open = 0;
     let mut ends = vec![Vec::new()];
@@ -291,7 +297,7 @@ fn endings(fates: &[Fate]) -> Vec<Vec<Fate>> {
     ends
 }
 
-/// Whether a rule is content with how everything ended.
+/// Whether a rule accepts how everything ended.
 fn satisfies(rule: TriggerRule, ends: &[Fate]) -> bool {
     let count = |fate: Fate| ends.iter().filter(|end| **end == fate).count();
     let (succeeded, failed, skipped) = (count(Fate::Succeeded), count(Fate::Failed), count(Fate::Skipped));

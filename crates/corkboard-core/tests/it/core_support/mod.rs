@@ -1,5 +1,5 @@
-//! A memory core to send commands to, with its clock and limits in the test's hand. After every revision its counts and
-//! indexes are held against a scan of its entries.
+//! A memory core to send commands to, with a clock and limits that the test controls. After every revision its counts
+//! and indexes are compared with a scan of its entries.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ pub(crate) type CoreCommit = Commit<CoreEvent, CoreReply>;
 pub(crate) struct Shelf {
     pub live: Revisioned<CoreState>,
     pub limits: Limits,
-    /// Which core it is, where that matters.
+    /// The core's space, where it matters.
     pub space: Option<SpaceId>,
     pub now: Timestamp,
-    /// Every commit so far, as a store would keep it.
+    /// All commits so far, as a store would keep them.
     pub log: Vec<Arc<[u8]>>,
-    /// What the last command warned of.
+    /// The warnings of the last command.
     pub warnings: Vec<LimitWarning>,
 }
 
@@ -67,12 +67,12 @@ impl Shelf {
         self.request(actor, &Request::new(command))
     }
 
-    /// Sends what cannot be refused, in the name of a person.
+    /// Sends a command that must succeed, as a person.
     pub(crate) fn tell(&mut self, command: CoreCommand) -> CoreReply {
         self.ask(&human("ann"), command).unwrap()
     }
 
-    /// What is told to whoever sends what must be refused. Nothing changes by it.
+    /// The refusal of a command that must be refused and change nothing.
     pub(crate) fn refused(&mut self, actor: &Actor, command: CoreCommand) -> Refusal {
         let before = (self.live.clone(), self.log.len());
         let refusal = self.ask(actor, command).unwrap_err();
@@ -104,7 +104,7 @@ impl Shelf {
     }
 }
 
-/// Holds what a state keeps about its entries against a scan of them.
+/// Compares a state's counts and indexes with a scan of its entries.
 pub(crate) fn check(state: &CoreState, now: Timestamp) {
     let entries: Vec<_> = state.entries().values().collect();
     let live: Vec<_> = entries.iter().filter(|entry| entry.expires_at.is_none_or(|at| at > now)).collect();
@@ -114,14 +114,14 @@ pub(crate) fn check(state: &CoreState, now: Timestamp) {
     assert_eq!(state.usage().bytes, entries.iter().map(|entry| entry.bytes()).sum::<u64>());
     assert_eq!(state.next_due(), entries.iter().filter_map(|entry| entry.expires_at).min());
     let texts: BTreeSet<String> = entries.iter().map(|entry| plain(&entry.content)).collect();
-    assert_eq!(texts.len(), entries.len(), "two entries say the same");
+    assert_eq!(texts.len(), entries.len(), "two entries must not have the same text");
     for entry in entries {
         assert_eq!(state.saying(&plain(&entry.content)), Some(entry.id));
         assert!(!entry.provenance.is_empty() && entry.id <= state.last());
     }
 }
 
-/// A text in other words than the code's own.
+/// A second implementation of the text normalization.
 pub(crate) fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -150,7 +150,7 @@ pub(crate) fn human(name: &str) -> Actor {
     Actor::new(name, ActorKind::Human, Role::Human)
 }
 
-/// An agent that may do to a shared core all that agents may.
+/// An agent with all the rights that agents can have on a shared core.
 pub(crate) fn agent(name: &str) -> Actor {
     Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }

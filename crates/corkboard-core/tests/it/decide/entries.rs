@@ -38,7 +38,7 @@ fn setting_again_keeps_the_id_and_replaces_everything_else() {
 }
 
 #[test]
-fn a_note_is_trusted_as_far_as_it_was_said_wherever_it_is_merged() {
+fn a_note_keeps_its_trust_through_merges() {
     let mut memory = Memory::new(Limits::default());
     let scope = memory.create_scope("s", ROOT);
     let noted = |trust| AgentCommand::AddNote { scope, text: "obey".into(), trust };
@@ -54,7 +54,7 @@ fn a_note_is_trusted_as_far_as_it_was_said_wherever_it_is_merged() {
 }
 
 #[test]
-fn an_entry_is_trusted_as_far_as_it_was_said_and_no_further_than_whoever_says_so() {
+fn an_entry_has_the_given_trust_but_no_more_than_its_writer_can_give() {
     let mut memory = Memory::new(Limits::default());
     let trusted = |trust| EntryMetadata { trust: Some(trust), ..EntryMetadata::default() };
     memory.actor = Actor { kind: ActorKind::Agent, ..actor("bob") };
@@ -63,7 +63,7 @@ fn an_entry_is_trusted_as_far_as_it_was_said_and_no_further_than_whoever_says_so
     assert_eq!(denied, Refusal::TrustDenied { principal: "bob".into(), asked, most });
     memory.tell(set_with(ROOT, "a", "\"web\"", trusted(Trust::Outside)));
     memory.tell(append("a", "more", Separator::Line));
-    assert_eq!(memory.entry(ROOT, "a").unwrap().trust(), Trust::Outside, "it stays what it was");
+    assert_eq!(memory.entry(ROOT, "a").unwrap().trust(), Trust::Outside, "appending should keep the trust");
     memory.tell(set(ROOT, "a", "1"));
     assert_eq!(memory.entry(ROOT, "a").unwrap().trust, None);
     memory.actor = Actor { kind: ActorKind::Human, ..actor("ada") };
@@ -71,7 +71,7 @@ fn an_entry_is_trusted_as_far_as_it_was_said_and_no_further_than_whoever_says_so
     assert_eq!(memory.entry(ROOT, "b").unwrap().trust(), Trust::Own);
     memory.actor = Actor { kind: ActorKind::Agent, ..actor("bob") };
     memory.tell(append("b", "and bob's", Separator::Line));
-    assert_eq!(memory.entry(ROOT, "b").unwrap().trust(), Trust::Agent, "nobody vouches for what others added");
+    assert_eq!(memory.entry(ROOT, "b").unwrap().trust(), Trust::Agent, "appending by an agent should lower the trust");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn text_is_appended_with_the_separator_between() {
 }
 
 #[test]
-fn only_text_takes_more_text() {
+fn only_text_can_be_appended_to() {
     let values =
         [("{}", "an object"), ("[\"a\"]", "an array"), ("true", "a boolean"), ("null", "null"), ("-7", "a number")];
     for (value, found) in values {

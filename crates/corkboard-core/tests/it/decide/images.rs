@@ -1,4 +1,4 @@
-//! Images of a memory, and what is restored from them.
+//! Images of a memory and restoring them.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState};
 use corkboard_core::knowledge::Trust;
@@ -8,7 +8,7 @@ use super::{ROOT, expiring, if_version, refused_within, restore, tagged};
 use crate::support::{Memory, at, json, key, note, set, set_with};
 
 #[test]
-fn what_is_restored_is_new_at_that_revision_and_note_numbers_go_on() {
+fn restored_entries_have_the_new_revision_and_note_numbers_continue() {
     let mut memory = Memory::new(Limits::default());
     let scope = memory.create_scope("s", ROOT);
     memory.tell(set_with(scope, "a", "1", expiring(3_600)));
@@ -48,13 +48,13 @@ fn an_image_lists_parents_first_and_can_be_restored() {
     memory.tell(restore(&state));
     let content = |state: &AgentState| AgentImage { activity: None, ..AgentImage::from(state.clone()) };
     assert_eq!(content(memory.state()), content(&state));
-    // What was done stays done: 40 scopes created, as many disposed, and this.
+    // Past activity stays: 40 scopes created, 40 disposed, and this restore.
     let days: Vec<_> = memory.state().activity().unwrap().days().map(|(_, writes)| writes).collect();
     assert_eq!(days, [81]);
 }
 
 #[test]
-fn an_image_from_outside_is_held_to_the_rules() {
+fn an_image_from_outside_is_validated() {
     let mut memory = Memory::new(Limits::default());
     let scope = memory.create_scope("long name", ROOT);
     let inner = memory.create_scope("s", scope);
@@ -117,7 +117,7 @@ fn an_image_that_lists_things_twice_is_refused_and_in_a_log_it_gives_a_sound_sta
     let command = AgentCommand::Restore { image: Box::new(image.clone()) };
     let reason = format!("scope {ROOT} is listed twice");
     assert_eq!(memory.send(command), Err(Refusal::MemoryContradicts { reason }));
-    // Before that was refused, it may have been written.
+    // Older programs could write it, because it was not refused then.
     let state = &mut AgentState::from(image);
     let parents: Vec<_> = [ROOT, scope, inner].iter().map(|id| state.scope(*id).unwrap().parent).collect();
     assert_eq!(parents, [ROOT, ROOT, scope]);
@@ -128,7 +128,7 @@ fn an_image_that_lists_things_twice_is_refused_and_in_a_log_it_gives_a_sound_sta
     assert_eq!(state.next_due(), Some(at(1_009)));
 }
 
-/// The trust of the entry `name` and of the only note, after somebody of that kind restored the image.
+/// The trust of the entry `name` and of the only note after an actor of that kind restored the image.
 fn restored_by(kind: ActorKind, memory: &mut Memory, image: &AgentImage, name: &str) -> (Trust, Trust) {
     memory.actor.kind = kind;
     memory.tell(AgentCommand::Restore { image: Box::new(image.clone()) });
@@ -137,7 +137,7 @@ fn restored_by(kind: ActorKind, memory: &mut Memory, image: &AgentImage, name: &
 }
 
 #[test]
-fn an_image_brings_no_more_trust_than_whoever_restores_it_can_give() {
+fn an_image_has_no_more_trust_than_its_restorer_can_give() {
     let said = |trust| EntryMetadata { trust: Some(trust), ..EntryMetadata::default() };
     let mut memory = Memory::new(Limits::default());
     memory.actor.kind = ActorKind::Human;
@@ -145,11 +145,23 @@ fn an_image_brings_no_more_trust_than_whoever_restores_it_can_give() {
     memory.tell(AgentCommand::AddNote { scope: ROOT, text: "note".into(), trust: Some(Trust::Own) });
     let own = AgentImage::from(memory.state().clone());
 
-    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Own, Trust::Own), "as it stands");
+    assert_eq!(
+        restored_by(ActorKind::Agent, &mut memory, &own, "a"),
+        (Trust::Own, Trust::Own),
+        "an unchanged trust should stay"
+    );
     memory.tell(AgentCommand::ClearAll);
     assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Agent, Trust::Agent), "nothing stands");
-    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Agent, Trust::Agent), "it stands lower");
-    assert_eq!(restored_by(ActorKind::Human, &mut memory, &own, "a"), (Trust::Own, Trust::Own), "a person vouches");
+    assert_eq!(
+        restored_by(ActorKind::Agent, &mut memory, &own, "a"),
+        (Trust::Agent, Trust::Agent),
+        "an agent cannot raise it again"
+    );
+    assert_eq!(
+        restored_by(ActorKind::Human, &mut memory, &own, "a"),
+        (Trust::Own, Trust::Own),
+        "a person can raise it"
+    );
     let mut changed = own.clone();
     changed.scopes[0].entries[0].entry.value = json("\"other text\"");
     changed.scopes[0].notes[0].text = "other note".into();
@@ -159,7 +171,7 @@ fn an_image_brings_no_more_trust_than_whoever_restores_it_can_give() {
         "other words"
     );
 
-    // Nor is what came from outside any better for being restored.
+    // Text from outside does not gain trust by being restored, either.
     memory.tell(AgentCommand::ClearAll);
     memory.tell(set_with(ROOT, "a", "\"text\"", said(Trust::Outside)));
     memory.tell(AgentCommand::AddNote { scope: ROOT, text: "note".into(), trust: Some(Trust::Outside) });
@@ -171,7 +183,7 @@ fn an_image_brings_no_more_trust_than_whoever_restores_it_can_give() {
 }
 
 #[test]
-fn what_is_absorbed_is_trusted_no_further_than_whoever_sends_it() {
+fn an_absorbed_entry_has_no_more_trust_than_its_sender_can_give() {
     let mut elsewhere = Memory::new(Limits::default());
     elsewhere.actor.kind = ActorKind::Human;
     let own = EntryMetadata { trust: Some(Trust::Own), ..EntryMetadata::default() };

@@ -1,4 +1,4 @@
-//! What is too much, and who is warned before.
+//! Limits and the warnings before them.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Separator};
 use corkboard_core::{
@@ -81,7 +81,7 @@ fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
     assert_eq!(named, limit(LimitName::IdempotencyKeyBytes, 256));
 }
 
-/// Custom data in which so many lists and objects lie in each other, itself included.
+/// Custom data with `levels` nested lists and objects, itself included.
 fn nested(levels: u64) -> EntryMetadata {
     let wrap = |inner: Value, level| if level % 2 == 0 { json!([inner, null]) } else { json!({ "a": 1, "b": inner }) };
     let custom = Map::from_iter([("deep".into(), (1..levels).fold(json!("end"), wrap))]);
@@ -89,7 +89,7 @@ fn nested(levels: u64) -> EntryMetadata {
 }
 
 #[test]
-fn custom_data_is_no_deeper_than_can_be_read_again() {
+fn custom_data_is_refused_if_too_deep_to_be_read_again() {
     let deepest = Limits::default().json_depth;
     let mut memory = Memory::new(Limits::default());
     memory.tell(set_with(ROOT, "a", "1", nested(deepest)));
@@ -100,7 +100,7 @@ fn custom_data_is_no_deeper_than_can_be_read_again() {
         assert_eq!(memory.decide(&Request::new(command)), Err(too_deep), "{levels}");
     }
 
-    // As part of whatever is written: of a revision that restores it, and of a state.
+    // It can be read as part of anything that is written: a revision that restores it, and a state.
     let image = AgentImage::from(memory.state().clone());
     memory.tell(AgentCommand::Restore { image: Box::new(image.clone()) });
     assert!(memory.log.iter().all(|body| AgentCommit::decode(body).is_ok()));
@@ -111,12 +111,12 @@ fn custom_data_is_no_deeper_than_can_be_read_again() {
     assert_eq!(memory.send(AgentCommand::Restore { image: Box::new(deeper) }), Err(too_deep));
 }
 
-/// A JSON text in which so many arrays are nested.
+/// JSON with `levels` nested arrays.
 fn deep(levels: usize) -> String {
     format!("{}{}", "[".repeat(levels), "]".repeat(levels))
 }
 
-/// Issue 17, item 11: JSON nested 100,000 levels deep was stored.
+/// JSON nested 100,000 levels deep used to be accepted and stored.
 #[test]
 fn json_nested_100_000_levels_deep_is_refused_wherever_a_value_enters() {
     let most = Limits::default().json_depth;
@@ -134,7 +134,7 @@ fn json_nested_100_000_levels_deep_is_refused_wherever_a_value_enters() {
     let batch = AgentCommand::Batch { scope: ROOT, changes: vec![change("1"), change(&deep(100_000))] };
     assert_eq!(memory.send(batch), too_deep(100_000));
 
-    // An image is held to the same limit, and so is what a scope of another process brings.
+    // The limit applies to images, too, and to scopes absorbed from another process.
     let mut image = AgentImage::from(memory.state().clone());
     image.scopes[0].entries[0].entry.value = Content::from_json(&deep(100_000)).unwrap();
     let entry = image.scopes[0].entries[0].entry.clone();
@@ -146,9 +146,9 @@ fn json_nested_100_000_levels_deep_is_refused_wherever_a_value_enters() {
         too_deep(100_000).map(|_: AgentOutcome| ())
     );
 
-    // What a text says does not count.
+    // Brackets inside a text do not count.
     memory.tell(set(ROOT, "text", &serde_json::to_string(&deep(100_000)).unwrap()));
-    // A higher setting goes no further than every parser can read.
+    // A higher setting is capped at the depth that every parser can read.
     memory.limits.json_depth = u64::MAX;
     memory.tell(set(ROOT, "b", &deep(Limits::MOST_JSON_DEPTH as usize)));
     memory.send(set(ROOT, "b", &deep(Limits::MOST_JSON_DEPTH as usize + 1))).unwrap_err();
@@ -165,7 +165,7 @@ fn json_nested_100_000_levels_deep_is_refused_wherever_a_value_enters() {
     assert_eq!(Revisioned::decode(&state).unwrap(), memory.live);
 }
 
-/// What was written before there was a limit stays, and can be read, removed and replaced.
+/// Values from before the limit existed stay, and can be read, removed and replaced.
 #[test]
 fn old_values_beyond_the_depth_stay_readable() {
     let mut memory = Memory::new(Limits::default());
@@ -187,7 +187,7 @@ fn old_values_beyond_the_depth_stay_readable() {
 }
 
 #[test]
-fn what_is_kept_outside_counts_too() {
+fn content_kept_outside_counts_too() {
     let outside = Usage { entries: 2, scopes: 1, bytes: 0 };
     let limits = Limits { entries_per_agent: 3, scopes_per_agent: 2, ..Limits::default() };
     let too_many = |limit, used, allowed| Refusal::Limit { limit, used, allowed };
@@ -204,13 +204,17 @@ fn what_is_kept_outside_counts_too() {
     }
     let mut memory = Memory::new(limits.clone());
     memory.outside = outside;
-    assert_eq!(memory.tell(restore(elsewhere.state())), AgentReply::Done, "what is outside is replaced too");
+    assert_eq!(
+        memory.tell(restore(elsewhere.state())),
+        AgentReply::Done,
+        "a restore should replace content outside, too"
+    );
     elsewhere.tell(set(ROOT, "d", "1"));
     assert_eq!(refused(&[], restore(elsewhere.state())), too_many(LimitName::EntriesPerAgent, 4, 3));
 }
 
 #[test]
-fn what_shrinks_is_welcome_over_a_lowered_limit() {
+fn shrinking_is_allowed_over_a_lowered_limit() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set(ROOT, "a", "123456"));
     memory.tell(set(ROOT, "b", "1"));

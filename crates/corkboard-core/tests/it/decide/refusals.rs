@@ -169,7 +169,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
         assert_eq!(act(), *expected);
     }
     let reached: BTreeSet<_> = cases.iter().map(|(_, refusal)| refusal_name(refusal)).collect();
-    assert_eq!(reached.len(), 19, "a refusal is missing: {reached:?}");
+    assert_eq!(reached.len(), 19, "a refusal is not covered: {reached:?}");
     let messages: Vec<_> = cases.iter().map(|(_, refusal)| refusal.to_string()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r#"
     key must not be blank
@@ -201,7 +201,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     "#);
 }
 
-/// Has no wildcard: a new refusal needs a case above.
+/// No wildcard: a new refusal needs a case above.
 fn refusal_name(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Blank { .. } => "blank",

@@ -69,7 +69,7 @@ fn merging_appends_each_note_once() {
 }
 
 #[test]
-fn a_mark_of_merged_notes_only_moves_on() {
+fn the_mark_of_merged_notes_only_advances() {
     let mut memory = Memory::new(Limits::default());
     let scope = memory.create_scope("s", ROOT);
     for text in ["first", "second", "third"] {
@@ -94,9 +94,9 @@ fn absorbing_takes_the_later_of_two_entries_under_one_key() {
 }
 
 #[test]
-fn disposing_a_scope_disposes_all_below_it_children_first() {
+fn disposing_a_scope_disposes_its_descendants_children_first() {
     let mut memory = Memory::new(Limits::default());
-    // Enough of them that ids in no order would show.
+    // Enough scopes that a random order of IDs would show.
     let mut chain = vec![ROOT];
     for _ in 0..8 {
         chain.push(memory.create_scope("s", chain[chain.len() - 1]));

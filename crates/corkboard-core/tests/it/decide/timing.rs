@@ -1,4 +1,4 @@
-//! What is due, and for how long a name is taken.
+//! Expiry, and how long idempotency keys are remembered.
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, Separator};
 use corkboard_core::{Limits, Refusal, RequestOutcome, Space};
@@ -8,7 +8,7 @@ use super::{NOWHERE, ROOT, append, expiring, if_version, named};
 use crate::support::{Memory, at, events, key, note, reply, set, set_with};
 
 #[test]
-fn what_is_due_expires_in_the_revision_of_the_next_command() {
+fn due_entries_expire_in_the_revision_of_the_next_command() {
     let mut memory = Memory::new(Limits { entries_per_agent: 2, ..Limits::default() });
     let scope = memory.create_scope("s", ROOT);
     memory.tell(set_with(ROOT, "late", "1", expiring(60)));
@@ -16,7 +16,7 @@ fn what_is_due_expires_in_the_revision_of_the_next_command() {
     assert_eq!(memory.state().next_due(), Some(at(1_020)));
 
     memory.now = at(1_060);
-    // The room of what expires is free for the command.
+    // The expired entry makes room for the command.
     let outcome = memory.send(if_version(set(ROOT, "late", "2"), 0)).unwrap();
     let expired = |scope, name| AgentEvent::EntryExpired { scope, key: key(name) };
     assert_eq!(events(&outcome)[..2], [expired(scope, "soon"), expired(ROOT, "late")]);
@@ -28,7 +28,7 @@ fn what_is_due_expires_in_the_revision_of_the_next_command() {
 }
 
 #[test]
-fn a_refused_command_expires_nothing_and_a_tick_only_what_is_due() {
+fn a_refused_command_expires_nothing_and_a_tick_only_due_entries() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set_with(ROOT, "a", "1", expiring(20)));
     assert_eq!(memory.send(AgentCommand::Tick), Ok(RequestOutcome::Unchanged { reply: AgentReply::Done, rev: 1 }));
@@ -44,21 +44,21 @@ fn a_refused_command_expires_nothing_and_a_tick_only_what_is_due() {
 }
 
 #[test]
-fn what_changes_nothing_leaves_no_revision_and_no_key_is_kept_for_it() {
+fn a_command_without_effect_writes_no_revision_and_remembers_no_key() {
     let mut memory = Memory::new(Limits::default());
     let nothing = || AgentCommand::Remove { scope: ROOT, key: key("a"), if_version: Some(0) };
     let removed = AgentReply::Removed { existed: false };
     assert_eq!(memory.send(nothing()), Ok(RequestOutcome::Unchanged { reply: removed, rev: 0 }));
 
     assert_eq!(memory.request(&named("k", nothing())), Ok(RequestOutcome::Unchanged { reply: removed, rev: 0 }));
-    // Nothing was remembered: the key is free for another request, whose answer is.
+    // Nothing was remembered, so the key is free for another request, whose answer is remembered.
     memory.request(&named("k", set(ROOT, "a", "1"))).unwrap();
     let refusal = memory.request(&named("k", nothing())).unwrap_err();
     assert!(matches!(refusal, Refusal::IdempotencyMismatch { rev: 1, .. }), "{refusal:?}");
 }
 
 #[test]
-fn no_key_is_kept_for_what_only_expired_something() {
+fn a_command_that_only_expired_something_remembers_no_key() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set_with(ROOT, "a", "1", expiring(20)));
     memory.now = at(1_020);
@@ -67,12 +67,12 @@ fn no_key_is_kept_for_what_only_expired_something() {
     assert_eq!(events(&outcome), [AgentEvent::EntryExpired { scope: ROOT, key: key("a") }]);
     memory.tell(set(ROOT, "b", "1"));
     memory.request(&named("k", nothing())).unwrap();
-    assert_eq!(memory.value(ROOT, "b"), None, "it was decided again");
+    assert_eq!(memory.value(ROOT, "b"), None, "the repeat should be decided again");
 }
 
-/// What it clears besides lies outside this space.
+/// `ClearAll` also clears content outside this space, so its key is remembered.
 #[test]
-fn clearing_everything_is_remembered_even_if_there_was_nothing() {
+fn clearing_an_empty_memory_remembers_its_key() {
     let mut memory = Memory::new(Limits::default());
     let outcome = memory.request(&named("k", AgentCommand::ClearAll)).unwrap();
     assert_eq!((events(&outcome), memory.rev()), (&[][..], 1));
@@ -82,7 +82,6 @@ fn clearing_everything_is_remembered_even_if_there_was_nothing() {
     assert_eq!(memory.value(ROOT, "a"), Some("1"));
 }
 
-/// Issue 17, item 9.
 #[test]
 fn keys_of_others_survive_any_number_of_commands_by_one_principal() {
     let mut memory = Memory::new(Limits { idempotency_keys: 20, ..Limits::default() });
@@ -97,14 +96,14 @@ fn keys_of_others_survive_any_number_of_commands_by_one_principal() {
         let nothing = AgentCommand::Remove { scope: ROOT, key: key("none"), if_version: None };
         memory.request(&named(&format!("n{count}"), nothing)).unwrap();
     }
-    assert_eq!(memory.rev(), answered + 1_050, "a command that changes nothing is no revision");
+    assert_eq!(memory.rev(), answered + 1_050, "a command without effect should write no revision");
     as_actor(&mut memory, "ada");
     let again = memory.request(&once()).unwrap();
     assert!(matches!(again, RequestOutcome::Unchanged { rev, .. } if rev == answered), "{again:?}");
 }
 
 #[test]
-fn a_name_is_free_again_after_its_hours_and_kept_for_as_many_as_can_be_written() {
+fn a_key_is_free_again_after_its_retention_and_kept_until_then() {
     let mut memory = Memory::new(Limits { idempotency_hours: 1, ..Limits::default() });
     memory.request(&named("k", set(ROOT, "a", "1"))).unwrap();
     memory.now = at(1_000 + 3_599);
@@ -121,7 +120,7 @@ fn a_name_is_free_again_after_its_hours_and_kept_for_as_many_as_can_be_written()
 }
 
 #[test]
-fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
+fn an_idle_conversation_expires_by_an_event_and_starts_again() {
     let mut memory = Memory::new(Limits::default());
     let scope = corkboard_core::ScopeId(uuid::Uuid::from_u128(0xc0));
     let conversation = corkboard_core::ConversationId::new("c-1", &memory.limits).unwrap();
@@ -129,7 +128,7 @@ fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
         let (conversation, command) = (conversation.clone(), Box::new(command));
         corkboard_core::Request::new(AgentCommand::Converse { conversation, scope, idle_ms: 100_000, command })
     };
-    // It has no form as text, so it is decided as it is.
+    // The command has no JSON form, so it is decided directly.
     let tell = |memory: &mut Memory, command| {
         let outcome = memory.decide(&converse(command)).unwrap();
         if let RequestOutcome::Commit { commit, .. } = &outcome {
@@ -138,7 +137,7 @@ fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
         }
         outcome
     };
-    // What changes nothing does not begin it.
+    // A command without effect does not start it.
     let remove = || AgentCommand::Remove { scope, key: key("a"), if_version: None };
     assert!(matches!(tell(&mut memory, remove()), RequestOutcome::Unchanged { rev: 0, .. }));
     let begun = tell(&mut memory, set(scope, "a", "1"));
@@ -151,7 +150,7 @@ fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
         panic!("{begun:?}")
     };
     assert_eq!((*id, *until, memory.state().next_due()), (scope, at(1_100), Some(at(1_100))));
-    // A use within a hundredth of the idle time costs nothing more; a later one, a read included, renews it.
+    // A use within a hundredth of the idle time writes nothing. A later one, reads included, renews it.
     memory.now = at(1_000) + jiff::SignedDuration::from_millis(999);
     assert!(matches!(events(&tell(&mut memory, set(scope, "a", "2"))), [AgentEvent::EntrySet { .. }]));
     memory.now = at(1_001);

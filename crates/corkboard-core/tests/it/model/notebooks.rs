@@ -1,4 +1,4 @@
-//! The rules of notebooks once more: items in one list each, whole copies, and every list searched from its beginning.
+//! The rules of notebooks, implemented a second time: one list of items per kind, whole copies, and linear search.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Item {
     archived: Option<(String, Timestamp, String)>,
 }
 
-/// Who does something, when, in which revision.
+/// The actor, time and revision of a change.
 pub(crate) struct Stamp<'a> {
     pub rev: u64,
     pub now: Timestamp,
@@ -78,7 +78,7 @@ impl Book {
         ]
     }
 
-    /// Where more of something would be there than is allowed and than was there before.
+    /// Refusals for kinds that grew beyond their limit.
     pub(crate) fn too_many(&self, before: &Self, limits: &Limits) -> Vec<Refusal> {
         let allowed = [limits.learnings_per_notebook, limits.snippets_per_notebook, limits.archived_per_notebook];
         let counts = self.counts().into_iter().zip(before.counts()).zip(allowed);
@@ -91,7 +91,7 @@ impl Book {
         Some(Refusal::NotebookConflict { notebook: notebook.clone(), expected, current: self.version })
     }
 
-    /// Carries a block out. Returns the reply, whether something changed, and why it cannot be.
+    /// Applies a block. Returns the reply, whether something changed, and the reasons to refuse it.
     pub(crate) fn update(
         &mut self,
         notebook: &NotebookName,
@@ -145,7 +145,7 @@ impl Book {
         (reply, changed, refusals)
     }
 
-    /// Shows what another notebook shows.
+    /// Shows the content of another version.
     pub(crate) fn restore(&mut self, content: &NotebookContent, stamp: &Stamp<'_>) -> bool {
         let before = self.clone();
         let mut wanted = BTreeMap::new();
@@ -170,7 +170,7 @@ impl Book {
         changed
     }
 
-    /// Empties it. Its ids stay used. Returns whether there was something.
+    /// Empties the notebook. Its IDs stay used. Returns whether there was content.
     pub(crate) fn clear(&mut self, stamp: &Stamp<'_>) -> bool {
         let had_something = !self.is_empty();
         if had_something {
@@ -189,7 +189,7 @@ impl Book {
         existed
     }
 
-    /// After everything was replaced: what was there before leaves its ids.
+    /// After a replacement: IDs of the previous notebook stay used.
     pub(crate) fn follow(&mut self, before: Option<&Self>, restored: bool, stamp: &Stamp<'_>) {
         self.version = stamp.rev;
         if !restored {

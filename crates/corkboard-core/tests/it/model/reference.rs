@@ -1,5 +1,5 @@
-//! The rules of an agent's memory once more, as plainly as they can be said: standard maps, whole copies, and
-//! everything counted by scanning. It names all reasons to refuse a command; the core may give any one of them.
+//! The rules of an agent's memory, implemented a second time as plainly as possible: standard maps, whole copies, and
+//! counting by scans. The model lists all reasons to refuse a command; the core may give any one of them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::model::notebooks::{Book, Stamp};
 
-/// The id of an entry that the core has just created, until the core is asked for it.
+/// Stands for the ID of a new entry until the core's ID is known.
 const NEW: EntryId = EntryId(Uuid::nil());
 
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ struct Answer {
     reply: AgentReply,
 }
 
-/// What the core must answer.
+/// The answer that the core must give.
 #[derive(Debug)]
 pub(crate) enum Expected {
     Unchanged { reply: AgentReply, rev: u64 },
@@ -67,13 +67,13 @@ pub(crate) enum Expected {
     Refused(Vec<Refusal>),
 }
 
-/// What only the caller or the core can say about a request.
+/// Facts about a request that only the caller or the core knows.
 pub(crate) struct Circumstances<'a> {
     pub now: Timestamp,
     pub actor: &'a Actor,
-    /// The memory that a `Restore` names.
+    /// The memory that a `Restore` refers to.
     pub restored: Option<Memory>,
-    /// The id that the core gave to a new scope.
+    /// The ID that the core gave to a new scope.
     pub new_scope: Option<ScopeId>,
 }
 
@@ -113,7 +113,7 @@ impl Model {
         let mut before = self.memory.clone();
         let expired = before.expire(now);
         let mut attempt = self.attempt(&before, &request.command, circumstances);
-        // What is restored replaces what is outside as well.
+        // A restore also replaces the content outside.
         let restores = matches!(request.command, AgentCommand::Restore { .. });
         let outside = if restores { Usage::default() } else { self.outside };
         let mut warnings = Vec::new();
@@ -158,7 +158,7 @@ impl Model {
         now.duration_since(answer.at) < SignedDuration::from_hours(self.limits.idempotency_hours as i64)
     }
 
-    /// Each limit on the whole, what is used of it and what is allowed.
+    /// Each limit on the whole memory, its used amount and its maximum.
     fn totals(&self, memory: &Memory, outside: Usage) -> [(LimitName, u64, u64); 5] {
         let Usage { entries, scopes, bytes } = memory.usage();
         let limits = &self.limits;
@@ -363,7 +363,7 @@ impl Model {
             }
             AgentCommand::Restore { .. } => {
                 *memory = circumstances.restored.clone().unwrap();
-                // A note that is not there is the word of those who bring it.
+                // A note that did not exist before has the trust of the restoring actor.
                 for (id, scope) in &mut memory.scopes {
                     let there = before.scopes.get(id).map_or(&[][..], |scope| &scope.notes);
                     let is_there = |note: &Note| {
@@ -421,7 +421,7 @@ impl Model {
         }
     }
 
-    /// One command after the other, but for the limits on the whole, which are checked once.
+    /// Applies the commands in order. Limits on the whole memory are checked once, at the end.
     fn batch(
         &self,
         before: &Memory,
@@ -483,7 +483,7 @@ impl Model {
         }
     }
 
-    /// What a batch writes may not be more than a state may hold, or holds.
+    /// A batch may write at most the maximum size of a state, or the current size if that is larger.
     fn too_much(&self, written: u64, before: &Memory) -> Option<Refusal> {
         over(LimitName::StateBytes, written, self.limits.state_bytes.max(before.usage().bytes))
     }
@@ -518,7 +518,7 @@ impl Model {
         entry.into_iter().chain(over(LimitName::CommandBytes, command, self.limits.command_bytes))
     }
 
-    /// Compares every part of the core's state. Ids of new entries are learnt from it: they must be new indeed.
+    /// Compares every part of the core's state. IDs of new entries are taken from the core and must really be new.
     pub(crate) fn assert_same(&mut self, live: &AgentState) {
         assert_eq!(live.all_scopes().count(), self.memory.scopes.len());
         for (id, scope) in live.all_scopes() {
@@ -532,7 +532,7 @@ impl Model {
             for (key, entry) in &scope.entries {
                 let item = expected.entries.get_mut(key).unwrap();
                 if item.data.id == NEW {
-                    assert!(self.entry_ids.insert(entry.id), "the id of {key:?} was given before");
+                    assert!(self.entry_ids.insert(entry.id), "the ID of {key:?} was used before");
                     item.data.id = entry.id;
                 }
                 assert_eq!(entry.data, item.data);
@@ -561,7 +561,8 @@ impl Model {
     }
 }
 
-/// Whether the core gave this reason. The model does not know the id of what the refused batch itself would have created.
+/// Whether the core gave this reason. The model does not know the ID of a scope that the refused batch would have
+/// created.
 pub(crate) fn is_same(given: &Refusal, reason: &Refusal) -> bool {
     let mut given = given.clone();
     if let (Refusal::Conflict { current: Some(given), .. }, Refusal::Conflict { current: Some(current), .. }) =

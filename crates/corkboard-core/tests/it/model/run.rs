@@ -1,4 +1,4 @@
-//! Carries a plan out on the core.
+//! Runs a plan on the core.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Forget, ParentLocation};
 use corkboard_core::knowledge::Trust;
@@ -15,7 +15,7 @@ use crate::support::{AgentOutcome, Memory, actor, notebook_name, reply, scope_na
 pub(crate) struct Run {
     pub core: Memory,
     created: Vec<ScopeId>,
-    /// The states after every step, the first of them empty.
+    /// The states after every step, starting with the empty one.
     moments: Vec<AgentState>,
     sent: Vec<Sent>,
 }
@@ -23,13 +23,13 @@ pub(crate) struct Run {
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub request: Request<AgentCommand>,
-    /// Which moment's image a `Restore` carries.
+    /// The step whose image a `Restore` carries.
     pub moment: Option<usize>,
 }
 
-/// One step, done.
+/// One executed step.
 pub(crate) struct Turn {
-    /// The core as the request found it, at the time and with the actor of the request.
+    /// The core before the request, with the request's time and actor.
     pub before: Memory,
     pub sent: Sent,
     pub outcome: Result<AgentOutcome, Refusal>,
@@ -52,7 +52,7 @@ impl Run {
         if let Ok(AgentReply::ScopeCreated { id }) = outcome.as_ref().map(reply) {
             self.created.push(id);
         }
-        // Whoever restores a memory disposes what is kept outside it.
+        // Restoring a memory disposes the content outside it.
         if matches!(sent.request.command, AgentCommand::Restore { .. })
             && matches!(outcome, Ok(RequestOutcome::Commit { .. }))
         {
@@ -190,7 +190,7 @@ impl Run {
         }
     }
 
-    /// A scope that is there or, seldom, one that was.
+    /// An existing scope or, rarely, a former one.
     fn scope(&self, index: Index) -> ScopeId {
         let exists = |id: &&ScopeId| self.core.state().scope(**id).is_some();
         let there = self.created.iter().filter(exists);
@@ -218,7 +218,7 @@ impl Run {
         }
     }
 
-    /// A note of the scope, or one that is not there.
+    /// A note of the scope, or a missing one.
     fn note(&self, scope: ScopeId, index: Index) -> NoteId {
         let notes = self.core.state().scope(scope).into_iter().flat_map(|scope| scope.notes.keys().copied());
         *index.get(&notes.chain([NoteId(0)]).collect::<Vec<_>>())

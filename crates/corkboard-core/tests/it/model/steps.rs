@@ -1,4 +1,4 @@
-//! Random requests. They name scopes, versions and notes by position, so that most of them hit something.
+//! Random requests. They refer to scopes, versions and notes by position, so that most of them hit something.
 
 use corkboard_core::agent::Separator;
 use corkboard_core::knowledge::Trust;
@@ -22,7 +22,7 @@ pub(crate) struct Plan {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// Milliseconds since the step before.
+    /// Milliseconds since the previous step.
     pub wait: i64,
     pub principal: &'static str,
     pub if_rev: Condition,
@@ -92,7 +92,7 @@ pub(crate) enum Ask {
         unknown_ids: UnknownIds,
         if_version: Condition,
     },
-    /// Shows what the notebook showed at another moment.
+    /// Shows the notebook's content at another step.
     RestoreNotebook {
         name: &'static str,
         moment: Index,
@@ -109,13 +109,13 @@ pub(crate) enum Ask {
         what: Forgotten,
     },
     Tick,
-    /// An earlier request that had a name, once more.
+    /// Repeats an earlier request that had an idempotency key.
     Again {
         request: Index,
     },
 }
 
-/// One change of a batch. Its condition speaks of the entry as it is before the batch.
+/// One change of a batch. Its condition refers to the entry before the batch.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
     Set { key: Key, value: Content, metadata: Metadata, if_version: Condition },
@@ -131,7 +131,7 @@ pub(crate) enum Forgotten {
     Notebook { name: &'static str, item: Option<NotebookItemId> },
 }
 
-/// A version or revision that the request depends on.
+/// A version or revision that the request requires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Condition {
     None,
@@ -140,7 +140,7 @@ pub(crate) enum Condition {
     MustNotExist,
 }
 
-/// Metadata whose times are relative to the request's.
+/// Metadata with times relative to the request's.
 #[derive(Debug, Clone)]
 pub(crate) struct Metadata {
     pub expires_in: Option<i64>,
@@ -148,7 +148,7 @@ pub(crate) struct Metadata {
     pub rest: EntryMetadata,
 }
 
-/// An entry from elsewhere, within the limits: another state has checked it.
+/// An entry from elsewhere, within the limits, because another state has checked it.
 #[derive(Debug, Clone)]
 pub(crate) struct Absorbed {
     pub key: Key,
@@ -193,7 +193,7 @@ pub(crate) fn small_limits() -> Limits {
     }
 }
 
-/// Room for everything but notebooks.
+/// Limits with room for everything except notebooks.
 fn thin_notebooks() -> Limits {
     let Limits { notebooks_per_agent, learnings_per_notebook, snippets_per_notebook, archived_per_notebook, .. } =
         small_limits();
@@ -377,7 +377,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         custom,
         author: author.map(String::from),
         session: session.map(String::from),
-        // What was said elsewhere came from outside.
+        // A session means text from outside, an author an agent's text.
         trust: session.map(|_| Trust::Outside).or(author.map(|_| Trust::Agent)),
         ..EntryMetadata::default()
     });

@@ -1,4 +1,4 @@
-//! What must hold for any text that is read.
+//! Rules that hold for every parsed text.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use corkboard_core::notebook::{Block, Notebook, NotebookProblem, Parsed, Unknown
 /// Checks all of them.
 pub(crate) fn check_laws(text: &str) -> Parsed {
     let parsed = parse(text);
-    // The mark at the beginning of a file is no character of it.
+    // A byte order mark is not part of the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.split('\n').collect();
     for problem in &parsed.problems {
@@ -22,7 +22,7 @@ pub(crate) fn check_laws(text: &str) -> Parsed {
     parsed
 }
 
-/// A problem lies in the text, and shows what stands there.
+/// A problem lies in the text and quotes it.
 fn check_place(problem: &NotebookProblem, lines: &[&str]) {
     let line = lines.get(problem.line - 1).unwrap_or_else(|| panic!("{problem:?} is beyond the text"));
     let characters: Vec<char> = line.chars().collect();
@@ -35,7 +35,7 @@ fn check_place(problem: &NotebookProblem, lines: &[&str]) {
     assert!(problem.message.len() < 400, "{problem:?}");
 }
 
-/// Every line of a snippet is the end of a line of the text, and what was left out before it is layout.
+/// Every line of a snippet is the end of a line of the text, and only layout was removed before it.
 fn check_bytes(block: &Block, text: &str) {
     let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
     let mut from = 0;
@@ -43,7 +43,7 @@ fn check_bytes(block: &Block, text: &str) {
         assert!(!snippet.text.trim().is_empty());
         let mut snippet_lines = snippet.text.split('\n');
         let first = snippet_lines.next().unwrap();
-        // Where it begins: after an arrow, or on a line of its own.
+        // A snippet starts after an arrow, or on a separate line.
         let rest: Vec<&str> = snippet_lines.collect();
         let begins = (from..lines.len()).find(|at| {
             let fits = |line: &str, part: &str| {
@@ -58,7 +58,7 @@ fn check_bytes(block: &Block, text: &str) {
     }
 }
 
-/// A block without errors is printed as itself, and printed again the same.
+/// A block without errors parses back from its printed form and prints the same again.
 fn check_printed(block: &Block) {
     let printed = block.to_string();
     let again = parse(&printed);

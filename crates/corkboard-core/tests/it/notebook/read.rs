@@ -1,4 +1,4 @@
-//! What a text is read as, in words that fit a snapshot.
+//! The parsed form of a text, in words for a snapshot.
 
 use corkboard_core::notebook::parse;
 

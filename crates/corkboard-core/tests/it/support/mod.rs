@@ -1,4 +1,4 @@
-//! A memory to send commands to, with its clock, ids and limits in the test's hand, and short forms for its words.
+//! A memory to send commands to, with a clock, IDs and limits that the test controls, and short forms of common calls.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Memory {
     pub outside: Usage,
     pub actor: Actor,
     pub now: Timestamp,
-    /// Every commit so far, as a store would keep it.
+    /// All commits so far, as a store would keep them.
     pub log: Vec<Arc<[u8]>>,
     requests: u128,
 }
@@ -40,12 +40,12 @@ impl Memory {
         }
     }
 
-    /// What the next request would lead to.
+    /// The outcome of the next request, without applying it.
     pub(crate) fn decide(&self, request: &Request<AgentCommand>) -> Result<AgentOutcome, Refusal> {
         self.decide_on(&self.live, request)
     }
 
-    /// What the next request would lead to if the state were that one.
+    /// The outcome of the next request on another state.
     pub(crate) fn decide_on(
         &self,
         state: &Revisioned<AgentState>,
@@ -65,16 +65,16 @@ impl Memory {
         if let RequestOutcome::Commit { commit, .. } = &outcome {
             let rev = self.live.head.rev + 1;
             self.live.apply(commit, commit_id(rev), &self.limits).unwrap();
-            assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
+            assert_eq!(performed, self.live, "performing should equal deciding and applying");
             let stored = commit.encode().unwrap();
-            assert_eq!(AgentState::encode(commit).unwrap(), stored, "the short way leads elsewhere");
+            assert_eq!(AgentState::encode(commit).unwrap(), stored, "both encoders should give the same bytes");
             self.log.push(stored.into());
         }
         Ok(outcome)
     }
 
-    /// Does at once what is otherwise decided and then applied: it is answered alike, and what is refused changes nothing
-    /// or is known to be spoilt.
+    /// Performs the request in one step and compares it with deciding and then applying: the answers are equal. A
+    /// refused request leaves the state unchanged or reports it as spoilt.
     fn perform(
         &self,
         request: &Request<AgentCommand>,
@@ -98,7 +98,7 @@ impl Memory {
         self.request(&Request::new(command))
     }
 
-    /// Sends what cannot be refused and gives the answer.
+    /// Sends a command that must succeed and returns the answer.
     pub(crate) fn tell(&mut self, command: AgentCommand) -> AgentReply {
         reply(&self.send(command).unwrap())
     }
@@ -133,7 +133,7 @@ impl Memory {
     }
 }
 
-/// The state that a log of encoded commits folds to, from a state at an earlier revision.
+/// The state after a log of encoded commits, starting from an earlier state.
 pub(crate) fn replay(
     mut from: Revisioned<AgentState>,
     log: &[impl AsRef<[u8]>],
@@ -164,7 +164,7 @@ pub(crate) fn commit_id(rev: u64) -> CommitId {
     CommitId(Uuid::from_u128(rev.into()))
 }
 
-/// Ids far apart and in no order, like the random ones that a context asks for.
+/// IDs far apart and unordered, like the random ones of a real context.
 fn first_id(request: u128) -> Uuid {
     Uuid::from_u128((request + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
 }
@@ -212,7 +212,7 @@ pub(crate) fn note(scope: ScopeId, text: &str) -> AgentCommand {
     AgentCommand::AddNote { scope, text: text.into(), trust: None }
 }
 
-/// Applies a text that must be right.
+/// Applies a valid text.
 pub(crate) fn update_notebook(name: &str, text: &str) -> AgentCommand {
     let parsed = parse(text);
     assert!(!parsed.has_errors(), "{:?}", parsed.problems);
@@ -224,23 +224,23 @@ pub(crate) fn create_scope(name: &str, parent: ScopeId) -> AgentCommand {
     AgentCommand::CreateScope { name: scope_name(name), parent, parent_kept: ParentLocation::Here }
 }
 
-/// Checks that each of these fields says something in some of the objects and nothing in others.
+/// Checks that each of these fields has a value in some of the objects and none in others.
 pub(crate) fn check_fields(objects: &[Value], fields: &str) {
     for field in fields.split(' ') {
         let is_silent = |object: &&Value| says_nothing(field, object.get(field).unwrap_or(&Value::Null));
-        assert!(!objects.iter().all(|object| is_silent(&object)), "{field} never says anything");
-        assert!(objects.iter().any(|object| is_silent(&object)), "{field} always says something");
+        assert!(!objects.iter().all(|object| is_silent(&object)), "{field} never has a value");
+        assert!(objects.iter().any(|object| is_silent(&object)), "{field} always has a value");
     }
 }
 
-/// Edits with `true` in place of each value: a field that is there changes something, also to an empty list.
+/// Edits with `true` in place of each value: a field that is present is an edit, even an empty list.
 pub(crate) fn edited_fields(edits: &[Value]) -> Vec<Value> {
     let fields =
         |edit: &Value| edit.as_object().into_iter().flatten().map(|(name, _)| (name.clone(), true.into())).collect();
     edits.iter().map(|edit| Value::Object(fields(edit))).collect()
 }
 
-/// Whether a field has the value that it has if the caller leaves it out.
+/// Whether a field has its default value.
 fn says_nothing(field: &str, value: &Value) -> bool {
     match (field, value) {
         (_, Value::Null) | ("reversible", Value::Bool(true)) => true,

@@ -1,4 +1,5 @@
-//! Four of the questions that the design answers: long runs, simultaneous writers, the dead, and who hears of what.
+//! Four questions that the design answers: long runs, simultaneous writers, dead holders, and who receives which
+//! events.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ fn chief(name: &str) -> Actor {
     Actor::new(name, ActorKind::Agent, Role::Orchestrator)
 }
 
-/// A day's work: tasks added, taken, lost, done, and all kinds of things recorded.
+/// A day's work: tasks are added, claimed, lost and completed, and records of all kinds are written.
 async fn a_day(board: &Board, day: u64, home: &Home) {
     let [ann, bob] = ["ann", "bob"].map(|name| board.acting_as(worker(name)));
     let tasks = (0..3).map(|index| NewTask::new(format!("{day}.{index}"))).collect();
@@ -31,13 +32,13 @@ async fn a_day(board: &Board, day: u64, home: &Home) {
     let second = bob.claim_task(None, LEASE).await.unwrap().unwrap();
     bob.record_discovery(NewDiscovery { content: format!("day {day}"), ..Default::default() }).await.unwrap();
     home.clock.advance(Duration::from_secs(24 * 3600));
-    // Bob was not heard of overnight.
+    // Bob's lease expired overnight.
     let again = ann.claim_task(Some(second.task), LEASE).await.unwrap().unwrap();
     ann.record_artifact(NewArtifact { path: "log.txt".into(), ..Default::default() }).await.unwrap();
     ann.complete_task(again.task, done(), Some(again.epoch)).await.unwrap();
 }
 
-/// After weeks, snapshots and retention have dropped almost all of the log, and no view lost anything.
+/// After weeks, snapshots and retention have dropped almost all of the log, and every view is still complete.
 #[tokio::test]
 async fn answer_2_weeks_of_work_lose_no_view() {
     let (kept, dropped) = (Home::sqlite(), Home::sqlite());
@@ -60,7 +61,7 @@ async fn answer_2_weeks_of_work_lose_no_view() {
     .await;
     assert!(boards[0].watch(0).await.is_ok());
     drops.close().await.unwrap();
-    // From the snapshot and what is left of the log.
+    // From the snapshot and the rest of the log.
     let reopened = dropped.open().await;
     let board = reopened.board("long").unwrap();
     let (whole, left) = (boards[0].view().await.unwrap(), board.view().await.unwrap());
@@ -72,13 +73,13 @@ async fn answer_2_weeks_of_work_lose_no_view() {
     assert_eq!(left.contributions().len(), 2);
     assert_eq!(left.state().artifact_at("log.txt").unwrap().version, 21);
     assert_eq!(board.at(2).await.unwrap_err().code(), "compacted");
-    // And it goes on.
+    // Work continues.
     a_day(&board, 21, &dropped).await;
     assert_eq!(board.view().await.unwrap().state().count(TaskStatus::Completed), 44);
 }
 
 #[tokio::test]
-async fn answer_3_of_two_writers_the_second_is_told_what_is_there() {
+async fn answer_3_the_second_of_two_writers_gets_the_current_value() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 1).await;
@@ -105,7 +106,7 @@ async fn answer_3_of_two_writers_the_second_is_told_what_is_there() {
             }
             other => panic!("{other:?}"),
         }
-        // The whole board.
+        // A condition on the whole board.
         let late = board.if_rev(rev - 1).add_task(NewTask::new("late")).await;
         assert_eq!(refusal(late), Refusal::RevConflict { expected: rev - 1, current: rev });
         board.if_rev(rev).add_task(NewTask::new("in time")).await.unwrap();
@@ -122,7 +123,8 @@ async fn answer_3_of_two_writers_the_second_is_told_what_is_there() {
             one.await.unwrap().unwrap();
         }
         assert_eq!(board.view().await.unwrap().state().discoveries().count(), 50);
-        // The same again gets the same answer, once, by any process; under another name it is another request.
+        // A repeated request gets the same answer, without a second effect, in every process. Another key is another
+        // request.
         let add = async |board: &Board, title: &str| board.idempotency_key("k").add_task(NewTask::new(title)).await;
         let id = add(&board, "once").await.unwrap();
         let before = board.view().await.unwrap().rev();
@@ -149,7 +151,8 @@ async fn answer_5_a_dead_worker_and_a_dead_orchestrator_are_replaced_and_fenced(
         assert_eq!(claimed.deadline, home.clock_now() + LEASE);
         // Assignment has no lease.
         board.assign_task(TaskId(2), "bob").await.unwrap();
-        // A heartbeat is not logged if it moves the deadline by a tenth or less; every call of the holder renews.
+        // A heartbeat that moves the deadline by a tenth or less is not logged. Every call of the holder renews the
+        // lease.
         let rev = async || board.view().await.unwrap().rev();
         let before = rev().await;
         home.clock.advance(LEASE / 10);
@@ -165,9 +168,9 @@ async fn answer_5_a_dead_worker_and_a_dead_orchestrator_are_replaced_and_fenced(
             .unwrap();
         assert_eq!(board.view().await.unwrap().task(TaskId(1)).unwrap().status, TaskStatus::InProgress);
         assert!(board.view().await.unwrap().state().orchestrator().is_some());
-        // Nothing more is heard. Another process's ticker writes it down, for a board that it never loaded.
+        // No heartbeat arrives. The ticker of another process, which never loaded the board, writes the expiry.
         home.clock.advance(LEASE);
-        assert_eq!(board.view().await.unwrap().in_progress().len(), 0, "expired, whether it is written or not");
+        assert_eq!(board.view().await.unwrap().in_progress().len(), 0, "expired, even before the expiry is written");
         let ticker = if home.is_shared() { home.open().await } else { corkboard.clone() };
         assert_eq!(ticker.tick().await.unwrap(), 1);
         assert_eq!(ticker.tick().await.unwrap(), 0);
@@ -176,7 +179,7 @@ async fn answer_5_a_dead_worker_and_a_dead_orchestrator_are_replaced_and_fenced(
         assert_eq!((task.status, task.attempt, &task.assigned_to), (TaskStatus::Pending, 1, &None));
         assert_eq!(view.task(TaskId(2)).unwrap().status, TaskStatus::Assigned);
         assert!(view.state().orchestrator().is_none());
-        // The next ones have new epochs, and the dead ones, come back, are told.
+        // The new holders have new epochs, and the old ones are refused when they return.
         let second = board.acting_as(chief("second")).acquire_orchestrator(LEASE).await.unwrap();
         assert_eq!(second.epoch(), 2);
         let next = bob.claim_task(Some(TaskId(1)), LEASE).await.unwrap().unwrap();
@@ -189,7 +192,7 @@ async fn answer_5_a_dead_worker_and_a_dead_orchestrator_are_replaced_and_fenced(
         assert_eq!(fenced(ann.complete_task(TaskId(1), done(), Some(1)).await.map(|_| ())), bobs);
         assert_eq!(fenced(ann.complete_task(TaskId(1), done(), None).await.map(|_| ())), bobs);
         assert_eq!(fenced(ann.heartbeat(TaskId(1), Some(1)).await.map(|_| ())), bobs);
-        // Another process of the same name is told from the one that is gone by the epoch.
+        // The epoch distinguishes a new process from an old one with the same name.
         assert_eq!(fenced(bob.complete_task(TaskId(1), done(), Some(1)).await.map(|_| ())), bobs);
         let seconds = (Some("second".to_owned()), 2);
         assert_eq!(fenced(first.board().add_task(NewTask::new("late")).await.map(|_| ())), seconds);
@@ -201,12 +204,12 @@ async fn answer_5_a_dead_worker_and_a_dead_orchestrator_are_replaced_and_fenced(
 }
 
 #[tokio::test]
-async fn answer_9_a_watcher_hears_everything_in_order_and_whole() {
+async fn answer_9_a_watcher_gets_every_revision_in_order_and_whole() {
     on_every_store(async |home| {
         let options = Options { bookmark_interval: Duration::from_millis(5), max_watch_lag: 20, ..home.options() };
         let corkboard = home.open_with(options).await;
         let board = chain(&corkboard, 5).await;
-        // From elsewhere, where the store has an elsewhere.
+        // Watch from another process, if the store can be shared.
         let watcher = if home.is_shared() { home.open().await } else { corkboard.clone() };
         let watched = watcher.board(board.id().as_str()).unwrap();
         let mut watch = watched.watch(0).await.unwrap();
@@ -232,13 +235,14 @@ async fn answer_9_a_watcher_hears_everything_in_order_and_whole() {
             panic!("{whole:?}")
         };
         assert_eq!(agent.as_ref(), Some(&corkboard_agent("ann")));
-        // Idle: where it stands. From the middle: what comes after.
+        // An idle watcher gets a bookmark with the current revision. A watch from the middle gets the revisions after
+        // it.
         let mut resumed = board.watch(10).await.unwrap();
         let next = resumed.next().await.unwrap();
         assert!(matches!(&next, Watched::Revision { rev: 11, commit, .. } if commit.events == whole[10]));
         assert!(matches!(resumed.next().await.unwrap(), Watched::Revision { rev: 12, .. }));
         assert_eq!(resumed.next().await.unwrap(), Watched::Bookmark { rev: 12 });
-        // The future, and whoever falls behind.
+        // A future revision, and a watcher that falls behind.
         let future = board.watch(13).await.err();
         assert!(matches!(future, Some(Error::Store(StoreError::Future { asked: 13, head: 12 }))), "{future:?}");
         for index in 0..21 {
@@ -248,7 +252,7 @@ async fn answer_9_a_watcher_hears_everything_in_order_and_whole() {
         assert!(board.watch(12).await.is_ok());
     })
     .await;
-    // What is no longer held.
+    // Revisions that were dropped.
     let home = Home::sqlite();
     let snapshots = SnapshotPolicy { events: 10, bytes: u64::MAX };
     let options = Options { snapshots, retention: Some(Retention::Revisions(3)), ..home.options() };
@@ -267,7 +271,7 @@ fn corkboard_agent(name: &str) -> corkboard::AgentId {
     corkboard::AgentId::new(name, &corkboard::Limits::default()).unwrap()
 }
 
-/// What a board's ticker does is done whatever else is in the store.
+/// The ticker serves all boards and agents of a store.
 #[tokio::test]
 async fn answer_5_one_tick_serves_boards_and_agents() {
     let home = Home::sqlite();

@@ -1,4 +1,4 @@
-//! Claims that wait, and claims whose callers are gone.
+//! Claims that wait, and claims whose callers stopped waiting.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -13,7 +13,7 @@ use corkboard::{Board, Options, SavePolicy, Watched};
 use super::{LEASE, chain, done, new_board, worker};
 use crate::common::{Home, in_time, on_every_store};
 
-/// Longer than a test takes.
+/// Longer than any test takes.
 const WAIT: Duration = Duration::from_secs(600);
 
 /// Counts how often a future is polled.
@@ -88,7 +88,7 @@ async fn a_waiting_claim_gives_up_when_its_time_is_over_and_does_not_poll_meanwh
     .await;
 }
 
-/// Nobody ticks, and nobody writes: the waiting claim knows itself when something is due.
+/// Nobody ticks and nobody writes: the waiting claim itself knows when a lease or a backoff ends.
 #[tokio::test]
 async fn a_waiting_claim_is_woken_by_a_lease_and_a_backoff_that_end() {
     let options = Options { tick_interval: WAIT, ..Options::default() };
@@ -127,7 +127,7 @@ async fn a_waiting_claim_is_woken_by_another_ticker() {
 }
 
 #[tokio::test]
-async fn a_waiting_claim_takes_what_is_assigned_to_its_caller_only() {
+async fn a_waiting_claim_takes_a_task_assigned_to_its_caller_only() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 2).await;
@@ -169,7 +169,7 @@ async fn a_board_that_ends_ends_the_wait() {
     .await;
 }
 
-/// What was acknowledged and is not yet written wakes whoever waits in the same process.
+/// A change that is acknowledged but not yet flushed wakes the claims that wait in the same process.
 #[tokio::test]
 async fn a_waiting_claim_does_not_wait_for_a_flush() {
     let home = Home::sqlite();
@@ -183,7 +183,7 @@ async fn a_waiting_claim_does_not_wait_for_a_flush() {
 }
 
 #[tokio::test]
-async fn a_claim_whose_caller_is_gone_is_given_back() {
+async fn a_claim_whose_caller_stopped_waiting_is_released() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 1).await;
@@ -193,7 +193,7 @@ async fn a_claim_whose_caller_is_gone_is_given_back() {
             let mut watch = board.watch(from).await.unwrap();
             {
                 let mut claim = pin!(ann.claim_task(None, LEASE).into_future());
-                // Sent, and not waited for.
+                // The command was sent, but its answer is not awaited.
                 if let Poll::Ready(claimed) = poll_once(claim.as_mut()).await {
                     let claimed = claimed.unwrap().unwrap();
                     ann.release_task(claimed.task, Some(claimed.epoch)).await.unwrap();
@@ -208,7 +208,7 @@ async fn a_claim_whose_caller_is_gone_is_given_back() {
             assert!(matches!(seen[0], BoardEvent::TaskStarted { epoch, .. } if epoch == round), "{seen:?}");
             assert!(matches!(seen[1], BoardEvent::TaskReleased { .. }), "{seen:?}");
         }
-        // One that was never begun claims nothing.
+        // A future that was never polled claims nothing.
         drop(ann.claim_task(None, LEASE).into_future());
         assert_eq!(board.view().await.unwrap().state().task("T-1".parse().unwrap()).unwrap().epoch, 20);
         assert_eq!(events(&board).await.len(), 2 + 20 * 2);
@@ -222,7 +222,7 @@ async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
 }
 
 #[tokio::test]
-async fn a_named_claim_can_be_asked_again_and_waits_without_being_answered_nothing() {
+async fn a_claim_with_a_key_can_be_repeated_and_waits_until_there_is_a_task() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = corkboard.create_board(new_board("named")).await.unwrap();
@@ -232,10 +232,10 @@ async fn a_named_claim_can_be_asked_again_and_waits_without_being_answered_nothi
         board.edit(corkboard::boards::BoardEdit::default(), None).await.unwrap();
         board.add_task(NewTask::new("soon")).await.unwrap();
         let claimed = waiting.await.unwrap().unwrap().unwrap();
-        // The same again: at once, though nothing is ready, and with no second effect.
+        // A repeat gets the same answer at once, although no task is ready, and has no second effect.
         assert_eq!(ann.claim_task(None, LEASE).wait(WAIT).await.unwrap(), Some(claimed));
         assert_eq!(ann.claim_task(None, LEASE).await.unwrap(), Some(claimed));
-        // Whoever has a key can still have the answer, so nothing is given back.
+        // With a key, the caller can still ask for the answer, so the claim is not released.
         board.add_task(NewTask::new("another")).await.unwrap();
         let key = board.acting_as(worker("bob")).idempotency_key("claim 2");
         {

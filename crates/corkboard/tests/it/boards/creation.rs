@@ -1,4 +1,4 @@
-//! Boards are made, named and deleted.
+//! Creating, naming and deleting boards.
 
 use corkboard::boards::{NewBoard, NewTask};
 
@@ -6,7 +6,7 @@ use super::{Actor, LEASE, Role, chain, new_board, worker};
 use crate::common::on_every_store;
 
 #[tokio::test]
-async fn a_board_that_is_asked_for_again_is_the_same_board() {
+async fn repeating_a_create_with_its_key_returns_the_same_board() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let make = |name: &str, key: &str| corkboard.create_board(new_board(name)).idempotency_key(key);
@@ -18,7 +18,7 @@ async fn a_board_that_is_asked_for_again_is_the_same_board() {
         assert_eq!(other.code(), "idempotency_mismatch");
         assert_ne!(make("one", "l").await.unwrap().id(), first.id());
         let bobs = make("one", "k").acting_as(Actor { role: Role::Orchestrator, ..worker("bob") }).await.unwrap();
-        assert_ne!(bobs.id(), first.id(), "keys are each principal's own");
+        assert_ne!(bobs.id(), first.id(), "each principal has separate keys");
         assert_eq!(&*bobs.view().await.unwrap().info().unwrap().created_by, "bob");
         assert_eq!(bobs.actor().principal, "bob");
         if home.is_shared() {
@@ -34,7 +34,7 @@ async fn a_board_that_is_asked_for_again_is_the_same_board() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_asked_for_is_given_once() {
+async fn a_requested_id_is_given_once() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = corkboard.create_board(new_board("named")).id("release-7").await.unwrap();
@@ -54,7 +54,7 @@ async fn an_id_that_is_asked_for_is_given_once() {
 }
 
 #[tokio::test]
-async fn a_deleted_board_is_gone_and_its_next_life_goes_on_counting() {
+async fn a_recreated_board_continues_the_revisions_of_the_deleted_one() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 2).await;
@@ -69,12 +69,12 @@ async fn a_deleted_board_is_gone_and_its_next_life_goes_on_counting() {
         assert_eq!(board.watch(0).await.err().unwrap().code(), "compacted");
         assert!(corkboard.boards(None, 10).await.unwrap().is_empty());
         home.clock.advance(LEASE);
-        assert_eq!(corkboard.tick().await.unwrap(), 0, "nothing of it is due");
+        assert_eq!(corkboard.tick().await.unwrap(), 0, "a deleted board has no due items");
         let again = corkboard.create_board(new_board("again")).id(id).await.unwrap();
         assert_eq!(again.view().await.unwrap().rev(), rev + 2);
         assert_eq!(
             again.at(rev).await.unwrap_err().to_string(),
-            format!("revisions before {} are no longer held", rev + 2)
+            format!("revisions before {} are no longer available", rev + 2)
         );
         assert!(corkboard.forget_board(id).await.unwrap());
         assert!(!corkboard.forget_board("never there").await.unwrap());

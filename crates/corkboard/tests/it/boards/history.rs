@@ -1,4 +1,4 @@
-//! Boards as they were, what changed, and new boards from old ones.
+//! Boards at earlier revisions, differences, and forks.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use corkboard::{Actor, ActorKind, Board, BoardChange, Corkboard, Error, Options,
 use super::{LEASE, chain, done, new_board, worker};
 use crate::common::{Home, in_time, on_every_store};
 
-/// A board with a story, and its handle in the name of its owner.
+/// A board with some history, and a handle that acts as its owner.
 async fn story(corkboard: &Corkboard) -> Board {
     let owner = Actor::new("olga", ActorKind::Human, Role::Human);
     let board = corkboard.create_board(new_board("auth")).acting_as(owner).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_board_can_be_seen_at_every_revision() {
         assert_eq!(board.at(0).await.unwrap_err().code(), "no_board");
         assert_eq!(corkboard.board("never").unwrap().at(1).await.unwrap_err().code(), "no_board");
         assert_eq!(corkboard.board("never").unwrap().diff(0, 1).await.unwrap_err().code(), "no_board");
-        // An expired lease is not expired at the revision that took it.
+        // A view shows a lease as it was at that revision, even if it has expired since.
         board.add_task(NewTask::new("more")).await.unwrap();
         ann.claim_task(None, LEASE).await.unwrap().unwrap();
         let rev = board.view().await.unwrap().rev();
@@ -66,7 +66,7 @@ async fn a_board_can_be_seen_at_every_revision() {
 }
 
 #[tokio::test]
-async fn what_retention_dropped_is_told_with_the_oldest_that_is_held() {
+async fn a_dropped_revision_is_refused_with_the_oldest_available_one() {
     let home = Home::sqlite();
     let snapshots = SnapshotPolicy { events: 10, bytes: u64::MAX };
     let options = Options { snapshots, retention: Some(Retention::Revisions(4)), ..home.options() };
@@ -81,7 +81,7 @@ async fn what_retention_dropped_is_told_with_the_oldest_that_is_held() {
             Err(error) => panic!("{error}"),
         };
     }
-    // It may go on while we look; then we are told again.
+    // Retention can drop more while the test reads. Then the error names a newer oldest revision.
     let (mut asked, mut seen) = (oldest - 1, 0);
     while seen < 2 {
         match board.at(asked).await {
@@ -106,7 +106,7 @@ async fn what_retention_dropped_is_told_with_the_oldest_that_is_held() {
 }
 
 #[tokio::test]
-async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
+async fn a_difference_describes_each_change_and_who_made_it() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = story(&corkboard).await;
@@ -115,11 +115,11 @@ async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
         let created = board.diff(0, 2).await.unwrap().to_string();
         assert_eq!(
             created,
-            "olga made the board \"auth\".\n\
+            "olga created the board \"auth\".\n\
              olga added T-1 \"the design\".\n\
              olga added T-2 \"the jose\".\n\
              olga added T-3 \"the own\".\n\
-             C-1 is to be decided: Which library? Between \"jose\" and \"own\".\n"
+             C-1 was added: Which library? Options: \"jose\" and \"own\".\n"
         );
         let claim = ann.work_on(None, LEASE).await.unwrap().unwrap();
         let decision = NewDecision {
@@ -142,7 +142,7 @@ async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
         assert_eq!(
             work.to_string(),
             "T-1 \"the design\" went from pending to review by ann.\n\
-             T-1 is ann's.\n\
+             T-1 is assigned to ann.\n\
              ann decided D-1: Which algorithm? \"RS256\".\n\
              D-1 was superseded by D-2.\n\
              ann decided D-2: Which algorithm? \"HS256\".\n\
@@ -160,7 +160,7 @@ async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
             board.diff(middle, end).await.unwrap().to_string(),
             "The board's goal changed.\n\
              T-1 \"the design\" went from review to completed by qa: done.\n\
-             T-1 was approved, says qa: looks good.\n\
+             T-1 was approved by qa: looks good.\n\
              T-2's priority changed.\n\
              T-3 \"the own\" went from pending to cancelled by olga: branch not taken.\n\
              olga added T-4 \"the tests\".\n\
@@ -179,7 +179,7 @@ async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
 }
 
 #[tokio::test]
-async fn a_difference_tells_of_leases_and_ends() {
+async fn a_difference_describes_leases_and_the_end_of_a_board() {
     let home = Home::memory();
     let corkboard = home.open().await;
     let board = chain(&corkboard, 2).await;
@@ -193,11 +193,11 @@ async fn a_difference_tells_of_leases_and_ends() {
         board.diff(held, held + 1).await.unwrap().to_string(),
         "chief is no longer the orchestrator.\n\
          T-1 \"task 0\" went from in_progress to pending by corkboard.\n\
-         T-1 is no longer ann's.\n"
+         T-1 is no longer assigned to ann.\n"
     );
-    // There and back: only that it was tried is left of it.
+    // Claimed and released again: the difference shows only that an attempt was started.
     let again = board.diff(held - 2, held + 1).await.unwrap().to_string();
-    assert_eq!(again, "T-1 is pending again, after attempt 1 was begun.\n");
+    assert_eq!(again, "T-1 is pending again (latest attempt: 1).\n");
     board.complete(Some("enough".into()), Unfinished::Cancel).await.unwrap();
     let ended = board.diff(held + 1, held + 2).await.unwrap();
     assert_eq!(ended.changes[0].to_string(), "The board is completed: failed.");
@@ -210,7 +210,7 @@ async fn a_difference_tells_of_leases_and_ends() {
 }
 
 #[tokio::test]
-async fn a_fork_is_a_new_board_from_what_another_was() {
+async fn a_fork_is_a_new_board_from_a_revision_of_another() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 2).await;
@@ -219,7 +219,7 @@ async fn a_fork_is_a_new_board_from_what_another_was() {
         let held = board.view().await.unwrap().rev();
         claim.complete(done()).await.unwrap();
         board.complete(None, Unfinished::Cancel).await.unwrap();
-        // From the middle: what was held is pending, and nobody holds it.
+        // From the middle: a claimed task becomes pending, and nobody holds it.
         let fork = board.fork().at(held).name("second try").id("second").await.unwrap();
         let view = fork.view().await.unwrap();
         let info = view.info().unwrap();
@@ -232,17 +232,21 @@ async fn a_fork_is_a_new_board_from_what_another_was() {
         let task = view.task(TaskId(1)).unwrap();
         assert_eq!((task.status, &task.claim, &task.assigned_to), (TaskStatus::Pending, &None, &None));
         assert_eq!(view.ready().len(), 1);
-        // The old holder has nothing here, neither before somebody else does nor after.
+        // The former holder has no rights in the fork, before and after another claim.
         let late = async || fork.acting_as(worker("ann")).complete_task(TaskId(1), done(), Some(1)).await.unwrap_err();
         assert_eq!(late().await.code(), "fenced");
         assert_eq!(fork.claim_task(None, LEASE).await.unwrap().unwrap().epoch, 2);
         assert_eq!(late().await.code(), "fenced");
-        // From its end: what is done stays done, and what the end cancelled is to be done.
+        // From the end: completed tasks stay completed, and tasks that the end cancelled become pending.
         let whole = board.fork().await.unwrap();
         let view = whole.view().await.unwrap();
         assert_eq!((&*view.info().unwrap().name, view.state().count(TaskStatus::Completed)), ("chain", 1));
         assert!(view.ready().map(|task| task.id).eq([TaskId(2)]));
-        assert_eq!(board.view().await.unwrap().info().unwrap().status, BoardStatus::Completed, "it is left as it was");
+        assert_eq!(
+            board.view().await.unwrap().info().unwrap().status,
+            BoardStatus::Completed,
+            "a fork does not change its source"
+        );
         let taken = board.fork().id("second").await.unwrap_err();
         assert_eq!(taken.code(), "board_exists");
         assert_eq!(board.fork().name(" ").await.unwrap_err().code(), "blank");
@@ -253,12 +257,12 @@ async fn a_fork_is_a_new_board_from_what_another_was() {
 }
 
 #[tokio::test]
-async fn a_fork_that_is_asked_for_again_is_the_same_fork() {
+async fn repeating_a_fork_with_its_key_returns_the_same_fork() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 2).await;
         let first = board.fork().idempotency_key("f").await.unwrap();
-        // The source goes on, and "as it is" still means what it meant.
+        // The source changes, but a repeated request still refers to the same revision.
         board.add_task(NewTask::new("more")).await.unwrap();
         let again = board.fork().idempotency_key("f").await.unwrap();
         assert_eq!((again.id(), again.view().await.unwrap().state().task_count()), (first.id(), 2));

@@ -1,4 +1,4 @@
-//! Tasks and the orchestrator's role, held by programs.
+//! Programs that hold tasks and the orchestrator's role.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn chief(name: &str) -> Actor {
     Actor::new(name, ActorKind::Agent, Role::Orchestrator)
 }
 
-/// Waits for something to happen on a board.
+/// Waits for an event of a board.
 async fn until(board: &Board, happened: impl Fn(&BoardEvent) -> bool) {
     let mut watch = board.watch(0).await.unwrap();
     loop {
@@ -29,7 +29,7 @@ async fn until(board: &Board, happened: impl Fn(&BoardEvent) -> bool) {
     }
 }
 
-/// On the machine's clock, with leases that are over soon unless they are renewed.
+/// Uses the system clock, with short leases that must be renewed.
 async fn in_real_time() -> (Corkboard, Board) {
     let options = Options { tick_interval: Duration::from_millis(20), ..Options::default() };
     let corkboard = Corkboard::open_with("memory:", options).await.unwrap();
@@ -59,11 +59,11 @@ async fn a_held_task_is_kept_by_heartbeats_for_longer_than_its_lease() {
 }
 
 #[tokio::test]
-async fn whoever_lost_a_task_is_told_and_writes_nothing_more() {
+async fn a_worker_that_lost_its_task_is_notified_and_cannot_write() {
     let (_corkboard, board) = in_real_time().await;
     let ann = board.acting_as(worker("ann"));
     let claim = ann.work_on(None, Duration::from_millis(300)).await.unwrap().unwrap();
-    // The board's owner takes it away.
+    // The board's owner releases the task.
     board.release_task(FIRST, None).await.unwrap();
     in_time(claim.lost()).await;
     assert!(claim.is_lost());
@@ -90,9 +90,9 @@ async fn whoever_lost_a_task_is_told_and_writes_nothing_more() {
     assert_eq!(rival.complete(done()).await.unwrap(), TaskStatus::Completed);
 }
 
-/// It is told without a heartbeat of its own, too, the moment it writes.
+/// The first refused write reveals the loss, even without a heartbeat.
 #[tokio::test]
-async fn a_refused_write_tells_that_the_task_is_lost() {
+async fn a_refused_write_reveals_that_the_task_is_lost() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 1).await;
@@ -100,14 +100,14 @@ async fn a_refused_write_tells_that_the_task_is_lost() {
         home.clock.advance(LEASE);
         assert_eq!(claim.complete(done()).await.unwrap_err().code(), "fenced");
         in_time(claim.lost()).await;
-        // Nobody wrote that it expired: a refusal writes nothing. Whoever comes next does.
+        // The expiry is not written yet, because a refusal writes nothing. The next write will write it.
         assert!(board.view().await.unwrap().ready().map(|task| task.id).eq([FIRST]));
     })
     .await;
 }
 
 #[tokio::test]
-async fn dropping_a_held_task_gives_it_back_unless_it_is_done() {
+async fn dropping_a_claim_releases_the_task_unless_it_is_done() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 2).await;
@@ -121,7 +121,7 @@ async fn dropping_a_held_task_gives_it_back_unless_it_is_done() {
         claim.unblock().await.unwrap();
         let found = claim.record_discovery(NewDiscovery { content: "a door".into(), ..NewDiscovery::default() }).await;
         assert_eq!(found.unwrap().to_string(), "F-1");
-        // An answer that is refused for another reason leaves it held.
+        // If completing is refused for another reason, the task stays held.
         let blank = corkboard::boards::TaskResult::default();
         assert_eq!(claim.complete(blank).await.unwrap_err().code(), "blank");
         claim.complete(done()).await.unwrap();
@@ -143,7 +143,7 @@ async fn dropping_a_held_task_gives_it_back_unless_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_task_that_needs_rework_comes_back_to_whoever_still_holds_it() {
+async fn a_task_that_needs_rework_returns_to_its_current_holder() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 1).await;
@@ -174,7 +174,7 @@ async fn an_orchestrator_is_kept_and_a_standby_takes_over() {
     drop(first);
     let second = in_time(standby).await.unwrap().unwrap();
     assert_eq!(second.epoch(), 2);
-    // A new one by the same name fences the old one.
+    // A new holder with the same name fences the old one.
     let third = board.acting_as(chief("second")).orchestrate(LEASE).wait(WAIT).await.unwrap();
     assert_eq!(second.board().add_task(NewTask::new("late")).await.unwrap_err().code(), "fenced");
     assert_eq!(second.release().await.unwrap_err().code(), "fenced");
@@ -189,7 +189,7 @@ async fn the_role_of_an_orchestrator_that_died_is_free_when_its_lease_ends() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 1).await;
-        // Held without anybody to renew it.
+        // Nobody renews this lease.
         let dead = board.acting_as(chief("first")).acquire_orchestrator(LEASE).await.unwrap();
         let standby = tokio::spawn(board.acting_as(chief("second")).orchestrate(LEASE).wait(WAIT).into_future());
         tokio::task::yield_now().await;
@@ -204,7 +204,7 @@ async fn the_role_of_an_orchestrator_that_died_is_free_when_its_lease_ends() {
 }
 
 #[tokio::test]
-async fn a_role_whose_caller_is_gone_is_given_back() {
+async fn a_role_whose_caller_stopped_waiting_is_released() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = chain(&corkboard, 1).await;
@@ -216,7 +216,7 @@ async fn a_role_whose_caller_is_gone_is_given_back() {
                 break;
             }
         }
-        // Whether the answer was on its way or had come, nobody took it.
+        // Nobody took the role, whether the answer was still on its way or had arrived.
         asked.abort();
         drop(asked);
         for expected in ["orchestrator_acquired", "orchestrator_released"] {

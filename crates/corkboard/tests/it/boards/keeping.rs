@@ -10,14 +10,14 @@ use corkboard::{Board, BoardView, CommitId, Options, SavePolicy, SnapshotPolicy,
 use super::{LEASE, chain, done, new_board, worker};
 use crate::common::{Home, in_time};
 
-/// Longer than a test takes.
+/// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3600);
 
 async fn open_store(home: &Home) -> std::sync::Arc<dyn Store> {
     corkboard::store::open(home.url(), &home.options()).await.unwrap()
 }
 
-/// A board in the middle of its work, from a snapshot and some log.
+/// A board in the middle of its work, with a snapshot and some log after it.
 async fn busy(home: &Home) -> (Board, BoardView) {
     let snapshots = SnapshotPolicy { events: 5, bytes: u64::MAX };
     let corkboard = home.open_with(Options { snapshots, ..home.options() }).await;
@@ -33,7 +33,7 @@ async fn busy(home: &Home) -> (Board, BoardView) {
     (board, view)
 }
 
-/// The copy is the board: its state, its log, its claims and when they are due.
+/// The copy has the same state, log, claims and due dates.
 async fn is_the_same(copy: &Home, board: &Board, view: &BoardView) {
     let corkboard = copy.open().await;
     assert!(corkboard.check().await.unwrap().is_empty());
@@ -73,7 +73,7 @@ async fn a_board_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_board_that_is_flushed_now_and_then_is_there_after_closing() {
+async fn a_board_saved_at_intervals_is_complete_after_closing() {
     let home = Home::sqlite();
     let options = Options { save: SavePolicy::Interval(NEVER), ..home.options() };
     let corkboard = home.open_with(options.clone()).await;
@@ -83,7 +83,7 @@ async fn a_board_that_is_flushed_now_and_then_is_there_after_closing() {
     claim.complete(done()).await.unwrap();
     let view = board.view().await.unwrap();
     assert_eq!(view.rev(), 4);
-    // Whoever looks back sees what is not yet written, too.
+    // Past revisions include changes that are not yet flushed.
     assert_eq!(board.at(3).await.unwrap().in_progress().len(), 1);
     board.add_task(NewTask::new("after that")).await.unwrap();
     corkboard.close().await.unwrap();
@@ -118,7 +118,7 @@ async fn boards_and_agents_share_one_memory_budget() {
     .await;
     let (loaded, bytes) = corkboard.resident();
     assert!(loaded < 20 && bytes > 100_000, "{loaded} loaded, {bytes} bytes");
-    // What was evicted is read again.
+    // Evicted boards are loaded again.
     for index in (0..40).step_by(2) {
         let board = corkboard.board(&format!("board-{index}")).unwrap();
         assert_eq!(board.view().await.unwrap().state().task_count(), 1);
@@ -130,7 +130,7 @@ async fn boards_and_agents_share_one_memory_budget() {
 }
 
 #[tokio::test]
-async fn a_damaged_board_is_told_and_leaves_the_others_alone() {
+async fn a_damaged_board_is_reported_and_does_not_affect_others() {
     let home = Home::sqlite();
     let (board, _) = busy(&home).await;
     let store = open_store(&home).await;

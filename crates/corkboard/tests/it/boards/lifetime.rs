@@ -1,4 +1,4 @@
-//! The end of a board's life: archived, discarded, purged; what of a store is garbage, and what is not.
+//! The end of a board's life: archived, discarded, purged; which boards of a store are garbage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ fn human(role: Role) -> Actor {
     Actor::new("hugo", ActorKind::Human, role)
 }
 
-/// A board with that id that has ended.
+/// A board with the given ID that has ended.
 async fn ended(corkboard: &Corkboard, id: &str) -> Board {
     let board = corkboard.create_board(new_board(id)).id(id).await.unwrap();
     board.complete(None, Unfinished::Cancel).await.unwrap();
     board
 }
 
-/// What is said of each board.
+/// The fate of each board.
 async fn fates(corkboard: &Corkboard) -> Vec<(String, GarbageFate, Vec<KeptBy>)> {
     let Garbage { boards, .. } = corkboard.garbage().await.unwrap();
     boards.into_iter().map(|board| (board.id.to_string(), board.fate, board.kept_by)).collect()
@@ -49,7 +49,7 @@ async fn a_board_lives_until_its_time_is_over_and_nothing_keeps_it() {
         board.complete(None, Unfinished::Refuse).await.unwrap();
         assert_eq!(fate(&corkboard).await, (GarbageFate::Ended, vec![KeptBy::NotArchived, KeptBy::Learnings]));
 
-        // Nothing is said of how long: the default holds.
+        // Without a duration, the default applies.
         let until = board.archive(None).await.unwrap();
         assert_eq!(until, start() + DAY * 30);
         let kept_by = vec![KeptBy::Retention { retain_until: until }, KeptBy::Learnings];
@@ -61,7 +61,7 @@ async fn a_board_lives_until_its_time_is_over_and_nothing_keeps_it() {
             (view.info().unwrap().status, view.document().unwrap().retain_until),
             (BoardStatus::Archived, Some(until))
         );
-        // Shorter, and nothing said again, which changes nothing.
+        // A shorter duration applies. Omitting it again changes nothing.
         assert_eq!(board.archive(Some(DAY)).await.unwrap(), start() + DAY);
         assert_eq!(board.archive(None).await.unwrap(), start() + DAY);
         home.clock.advance(DAY);
@@ -85,7 +85,7 @@ async fn a_board_lives_until_its_time_is_over_and_nothing_keeps_it() {
 }
 
 #[tokio::test]
-async fn what_is_garbage_shows_in_the_summaries_of_many_boards() {
+async fn garbage_is_found_in_the_summaries_of_many_boards() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let old = chain(&corkboard, 1).await;
@@ -101,7 +101,7 @@ async fn what_is_garbage_shows_in_the_summaries_of_many_boards() {
             let idle = boards.iter().filter_map(|board| board.idle_since.map(|since| (board.id.clone(), since)));
             idle.collect::<Vec<_>>()
         };
-        assert_eq!(list(&corkboard).await, [], "a week is not longer than a week");
+        assert_eq!(list(&corkboard).await, [], "idle for exactly a week is not longer than a week");
         home.clock.advance(Duration::from_secs(1));
         assert_eq!(list(&corkboard).await, [(old.id().clone(), start())]);
         // Another process reads the same.
@@ -118,9 +118,9 @@ async fn what_is_garbage_shows_in_the_summaries_of_many_boards() {
         assert_eq!((garbage.active, garbage.boards[2].name.as_str()), (1, "given up"));
         assert_eq!(garbage.boards[0].updated_at, Some(start()));
         if home.is_shared() {
-            assert_eq!(other.resident().0, 0, "no board was read for it");
+            assert_eq!(other.resident().0, 0, "listing garbage loads no board");
         }
-        // An idle board is never purged; whoever does something on it makes it busy again.
+        // An idle board is never purged. Any change makes it busy again.
         assert_eq!(corkboard.purge(old.id().as_str()).await.unwrap_err().code(), "board_kept");
         let ann = old.acting_as(worker("ann"));
         let claimed = ann.claim_task(None, LEASE).await.unwrap().unwrap();
@@ -164,7 +164,7 @@ async fn memory_cores_and_agents_are_no_garbage() {
 }
 
 #[tokio::test]
-async fn only_a_person_lets_go_of_a_board() {
+async fn only_people_discard_a_board() {
     let corkboard = Home::memory().open().await;
     let board = ended(&corkboard, "over").await;
     let olga = board.acting_as(Actor { role: Role::Orchestrator, ..worker("olga") });
@@ -188,7 +188,7 @@ async fn an_orchestrator_puts_its_board_away_by_the_handle_that_ended_it() {
     role.board().complete(None, Unfinished::Cancel).await.unwrap();
     role.board().archive(Some(DAY)).await.unwrap();
     role.board().discard(None).await.unwrap();
-    // The conditions that still make sense, hold.
+    // Conditions that still make sense are checked.
     let rev = board.view().await.unwrap().rev();
     assert_eq!(board.if_rev(rev - 1).archive(Some(DAY)).await.unwrap_err().code(), "rev_conflict");
     let keyed = board.idempotency_key("away");
@@ -209,12 +209,12 @@ async fn a_change_of_its_life_is_told_in_sentences() {
     assert_eq!(told(2, 3).await, "The board is archived, and kept until 2026-02-05T12:00:00Z.\n");
     assert_eq!(told(3, 4).await, "The board is archived, and kept until 2026-02-06T12:00:00Z.\n");
     let discarded = "The board is archived, and kept until 2026-02-04T12:00:00Z.\n\
-                     local gave up what the board taught: no use.\n";
+                     local waived the board's learnings: no use.\n";
     assert_eq!(told(2, 5).await, discarded);
     assert!(told(1, 3).await.starts_with("The board is archived: success.\n"));
 }
 
-/// A board that has ended, with something to learn from it.
+/// A board that has ended and has something to teach.
 async fn taught(corkboard: &Corkboard) -> Board {
     let board = corkboard.create_board(new_board("over")).id("over").await.unwrap();
     let (question, choice, rationale) = ("Which?".into(), "this".into(), "it was measured twice".into());
@@ -225,7 +225,7 @@ async fn taught(corkboard: &Corkboard) -> Board {
 }
 
 #[tokio::test]
-async fn a_board_goes_once_its_learnings_were_looked_for_and_decided_about() {
+async fn a_board_is_purged_once_its_learnings_are_extracted_and_decided() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = taught(&corkboard).await;
@@ -245,7 +245,7 @@ async fn a_board_goes_once_its_learnings_were_looked_for_and_decided_about() {
     .await;
 }
 
-/// A fresh store: in memory, or one more opening of a file.
+/// A new store in memory, or another opening of the file.
 async fn open_store(home: &Home) -> Arc<dyn Store> {
     match home.is_shared() {
         true => corkboard::store::open(home.url(), &home.options()).await.unwrap(),
@@ -253,8 +253,8 @@ async fn open_store(home: &Home) -> Arc<dyn Store> {
     }
 }
 
-/// A board that may go but for a promotion, which a crash cut after so many calls; none if it was not begun by then, or was
-/// finished.
+/// A board that only an open promotion keeps: a crash interrupted the promotion after `calls` calls. None if the
+/// promotion was not started by then, or was finished.
 async fn half_promoted(store: &Arc<dyn Store>, home: &Home, calls: u64) -> Option<Corkboard> {
     let corkboard = Corkboard::with_store(store.clone(), home.options());
     let board = taught(&corkboard).await;
@@ -276,21 +276,21 @@ async fn half_promoted(store: &Arc<dyn Store>, home: &Home, calls: u64) -> Optio
     is_open.then_some(corkboard)
 }
 
-/// How many entries the core has.
+/// Number of entries in the core.
 async fn learned(corkboard: &Corkboard) -> u64 {
     corkboard.core("house").unwrap().stats().await.unwrap().entries
 }
 
 #[tokio::test]
-async fn what_was_begun_with_a_core_is_finished_before_its_board_goes_whatever_crashes() {
-    // In a file, one point at which the promotion is cut stands for all.
+async fn an_open_promotion_is_finished_before_its_board_is_purged_after_any_crash() {
+    // For the file, one interruption point represents all.
     for (home, points) in [(Home::memory as fn() -> Home, usize::MAX), (Home::sqlite, 1)] {
         let (mut halves, mut crashes, mut seen) = (0, 0, 0);
         for calls in 0..12 {
             if seen == points {
                 break;
             }
-            // Purging, too, is cut at every point, until it gets through.
+            // The purge is interrupted at every point, too, until it completes.
             for later_calls in 0.. {
                 let home = home();
                 let store = open_store(&home).await;
@@ -315,11 +315,11 @@ async fn what_was_begun_with_a_core_is_finished_before_its_board_goes_whatever_c
                 }
             }
         }
-        assert!(halves > 2 && crashes > 2, "{halves} were half promoted, {crashes} crashed again");
+        assert!(halves > 2 && crashes > 2, "{halves} half promoted, {crashes} crashed again");
     }
 }
 
-/// Purges on a store that ends after so many calls. Returns whether it got through.
+/// Purges on a store that stops after `calls` calls. Returns whether the purge completed.
 async fn purge_and_end(store: &Arc<dyn Store>, home: &Home, calls: u64) -> bool {
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
     let corkboard = Corkboard::with_store(faulty.clone(), Options { busy_timeout: Duration::ZERO, ..home.options() });
@@ -328,7 +328,7 @@ async fn purge_and_end(store: &Arc<dyn Store>, home: &Home, calls: u64) -> bool 
 }
 
 #[tokio::test]
-async fn a_purge_that_a_crash_cut_is_found_and_finished() {
+async fn an_interrupted_purge_is_found_and_finished() {
     for home in [Home::memory(), Home::sqlite()] {
         let (mut calls, mut halves) = (0, 0);
         loop {
@@ -337,7 +337,7 @@ async fn a_purge_that_a_crash_cut_is_found_and_finished() {
             ended(&corkboard, "over").await.discard(None).await.unwrap();
             let is_through = purge_and_end(&store, &home, calls).await;
 
-            // Whoever comes later finds it whole, half gone or gone.
+            // A later process finds the board whole, half purged or gone.
             let later = Corkboard::with_store(store.clone(), home.options());
             let board = later.board("over").unwrap();
             let found = later.garbage().await.unwrap().boards;
@@ -367,25 +367,25 @@ async fn a_purge_that_a_crash_cut_is_found_and_finished() {
             }
             calls += 1;
         }
-        assert!(halves > 0, "no crash fell between the two steps");
+        assert!(halves > 0, "no crash happened between the two steps");
     }
 }
 
 #[tokio::test]
-async fn two_who_purge_at_once_spare_the_next_board_of_that_name() {
+async fn concurrent_purges_spare_the_next_board_with_that_name() {
     let home = Home::sqlite();
     let (one, two) = (home.open().await, home.open().await);
     for round in 0..20 {
         ended(&one, "over").await.discard(None).await.unwrap();
         let again = async {
-            // Either of them may be first; then it is gone.
+            // Either can be first. Then the board is gone.
             if let Err(error) = one.purge("over").await {
                 assert_eq!(error.code(), "no_board");
             }
             one.create_board(new_board("the next")).id("over").await.unwrap()
         };
         let (next, other) = tokio::join!(again, two.purge("over"));
-        // Whoever comes too late finds none, or another one, which is active.
+        // The second one finds no board, or the next board, which is active.
         if let Err(error) = other {
             assert!(matches!(error.code(), "no_board" | "board_kept"), "{error}");
         }

@@ -1,4 +1,4 @@
-//! People on a board: nudges and the proof that they arrived, approvals, pauses.
+//! People on a board: nudges and proof of their delivery, approvals, pauses.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn asks(tasks: &[u64]) -> NewDecision {
 }
 
 #[tokio::test]
-async fn a_nudge_reaches_its_targets_in_order_across_restarts_and_that_is_proved_once() {
+async fn nudges_reach_their_targets_in_order_across_restarts_with_one_proof() {
     in_time(async {
         let home = Home::sqlite();
         let id = {
@@ -56,14 +56,14 @@ async fn a_nudge_reaches_its_targets_in_order_across_restarts_and_that_is_proved
         let board = corkboard.board(&id).unwrap();
         let (ann, bob) = (board.acting_as(worker("ann")), board.acting_as(worker("bob")));
         let rev = board.view().await.unwrap().rev();
-        assert_eq!(ann.nudges_for().await.unwrap().len(), 3, "until it is acknowledged");
+        assert_eq!(ann.nudges_for().await.unwrap().len(), 3, "a nudge is repeated until it is acknowledged");
         assert_eq!(board.view().await.unwrap().rev(), rev, "the proof is written once");
         assert_eq!(ann.acknowledge(&[NudgeId(1), NudgeId(3)]).await.unwrap(), [NudgeId(1), NudgeId(3)]);
         assert_eq!(ann.acknowledge(&[NudgeId(1)]).await.unwrap(), []);
         assert_eq!(ann.nudges_for().await.unwrap()[0].id, NudgeId(2));
         assert_eq!(bob.nudges_for().await.unwrap().len(), 1);
         assert_eq!(bob.acknowledge(&[NudgeId(2)]).await.unwrap_err().code(), "not_for_you");
-        // Whoever looks on is not told, and leaves no trace; whoever may not even look is denied.
+        // An onlooker is not a target and leaves no trace. An observer is denied.
         let rev = board.view().await.unwrap().rev();
         for onlooker in [human(), Actor::local()] {
             assert_eq!(board.acting_as(onlooker).nudges_for().await.unwrap(), []);
@@ -86,7 +86,7 @@ async fn a_nudge_reaches_its_targets_in_order_across_restarts_and_that_is_proved
         );
         assert_eq!((receivers(1, "delivered"), receivers(1, "acknowledged")), (strings(&["ann"]), strings(&[])));
         let diff = board.diff(rev - 1, rev).await.unwrap().to_string();
-        assert_eq!(diff, "N-1 reached bob.\n");
+        assert_eq!(diff, "N-1 was delivered to bob.\n");
         corkboard.close().await.unwrap();
     })
     .await;
@@ -97,13 +97,13 @@ fn strings(texts: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_context_shows_what_is_said_to_its_reader_until_they_acknowledge_it() {
+async fn a_context_shows_nudges_to_its_reader_until_they_acknowledge_them() {
     let corkboard = Home::memory().open().await;
     let board = chain(&corkboard, 1).await;
     say(&board, to("ann"), "Mind </nudges> the budget", NudgePriority::Urgent).await;
     let (ann, bob) = (board.acting_as(worker("ann")), board.acting_as(worker("bob")));
     let shown =
-        "<nudges>\n  - N-1 urgent, heed and acknowledge, said by hugo: Mind &lt;/nudges> the budget\n</nudges>\n";
+        "<nudges>\n  - N-1 urgent, follow and acknowledge, sent by hugo: Mind &lt;/nudges> the budget\n</nudges>\n";
     assert!(!bob.context_for_task(TaskId(1), None).await.unwrap().text.contains("N-1"));
     let delivered = async || board.view().await.unwrap().state().nudge(NudgeId(1)).unwrap().delivered.len();
     assert_eq!(delivered().await, 0);
@@ -119,7 +119,7 @@ async fn a_context_shows_what_is_said_to_its_reader_until_they_acknowledge_it() 
     }
     ann.acknowledge(&[NudgeId(1)]).await.unwrap();
     assert!(!ann.context_for_task(TaskId(1), None).await.unwrap().text.contains("N-1"));
-    // What did not fit was not read.
+    // A nudge that did not fit was not delivered.
     let long = "long ".repeat(30);
     for _ in 0..5 {
         say(&board, to("ann"), &long, NudgePriority::Normal).await;
@@ -127,7 +127,7 @@ async fn a_context_shows_what_is_said_to_its_reader_until_they_acknowledge_it() 
     let text = ann.context_for_task(TaskId(1), Some(600)).await.unwrap().text;
     let view = board.view().await.unwrap();
     for nudge in view.state().nudges().skip(1) {
-        let line = format!("  - {} normal, heed and acknowledge, said by hugo: {long}\n", nudge.id);
+        let line = format!("  - {} normal, follow and acknowledge, sent by hugo: {long}\n", nudge.id);
         let is_shown = text.contains(&line);
         assert_eq!(nudge.is_delivered_to("ann"), is_shown, "{}\n{text}", nudge.id);
     }
@@ -135,7 +135,7 @@ async fn a_context_shows_what_is_said_to_its_reader_until_they_acknowledge_it() 
 }
 
 #[tokio::test]
-async fn only_what_is_in_a_text_from_beginning_to_end_was_read() {
+async fn only_a_nudge_whose_whole_text_was_shown_is_delivered() {
     let corkboard = Home::memory().open().await;
     let board = chain(&corkboard, 1).await;
     say(&board, to("ann"), "short", NudgePriority::Urgent).await;
@@ -146,7 +146,7 @@ async fn only_what_is_in_a_text_from_beginning_to_end_was_read() {
         let view = board.view().await.unwrap();
         view.state().nudges().filter(|nudge| nudge.is_delivered_to("ann")).map(|nudge| nudge.id.0).collect::<Vec<_>>()
     };
-    // Whoever asks what would be in it reads nothing of it.
+    // A preview delivers nothing.
     for request in [ContextRequest::new(), ContextRequest::new().task(TaskId(1))] {
         let request = request.board(board.id().as_str()).budget(4_000);
         let window = agent.context_window().preview(request).await.unwrap();
@@ -155,7 +155,7 @@ async fn only_what_is_in_a_text_from_beginning_to_end_was_read() {
     let text = ann.preview_for_task(TaskId(1), Some(4_000)).await.unwrap().text;
     assert!(text.contains("N-1 urgent") && text.contains("N-2 normal"), "{text}");
     assert_eq!(delivered().await, Vec::<u64>::new());
-    // Half of a nudge is not the nudge.
+    // A nudge that was cut does not count as delivered.
     assert_eq!(ann.context_for_task(TaskId(1), Some(4_000)).await.unwrap().text, text);
     assert!(text.contains("[cut: the whole has 10000 bytes]"), "{text}");
     assert_eq!(delivered().await, [1]);
@@ -167,7 +167,7 @@ async fn only_what_is_in_a_text_from_beginning_to_end_was_read() {
 }
 
 #[tokio::test]
-async fn a_tool_whose_answer_has_an_end_delivers_what_comes_before_it() {
+async fn a_tool_delivers_only_the_nudges_that_fit_its_answer() {
     let corkboard = Home::memory().open().await;
     let board = chain(&corkboard, 1).await;
     for number in 0..8 {
@@ -202,10 +202,10 @@ async fn a_worker_checks_nudges_by_a_tool() {
     let tools = ToolRegistry::with_sets(&corkboard, &[ToolSet::Worker]);
     let ann = ToolContext::agent("ann").on_board(board.id().as_str());
     let told = tools.call("check_nudges", json!({}), &ann).await.unwrap();
-    assert_eq!(told.text, "N-1 (urgent) from hugo: Mind the budget\nHeed them, then acknowledge them by ack.");
+    assert_eq!(told.text, "N-1 (urgent) from hugo: Mind the budget\nFollow them, then acknowledge them with ack.");
     assert_eq!(told.data["nudges"][0]["message"], "Mind the\nbudget");
     let told = tools.call("check_nudges", json!({"ack": ["N-1"]}), &ann).await.unwrap();
-    assert_eq!(told.text, "Acknowledged N-1.\nNobody tells you anything new.");
+    assert_eq!(told.text, "Acknowledged N-1.\nNo new nudges.");
     let error = tools.call("check_nudges", json!({"ack": ["N-2"]}), &ann).await.unwrap_err();
     assert!(error.to_string().contains("N-2 is not for you, it is for the orchestrator"), "{error}");
     let mut boss = ToolContext::agent("boss").on_board(board.id().as_str());
@@ -215,7 +215,7 @@ async fn a_worker_checks_nudges_by_a_tool() {
 }
 
 #[tokio::test]
-async fn a_task_waits_for_a_persons_word() {
+async fn a_task_waits_for_a_persons_approval() {
     let corkboard = Home::memory().open().await;
     let board = chain(&corkboard, 1).await;
     let (ann, hugo) = (board.acting_as(worker("ann")), board.acting_as(human()));
@@ -233,7 +233,10 @@ async fn a_task_waits_for_a_persons_word() {
     assert!(text.contains("D-1 by ann: Drop the table? -> yes\n    not approved yet"), "{text}");
     assert_eq!(ann.approve(DecisionId(1), None).await.unwrap_err().code(), "role_denied");
     hugo.reject(DecisionId(1), Some("keep it".into())).await.unwrap();
-    assert!(!ann.context_for_task(TaskId(1), None).await.unwrap().text.contains("D-1"), "it does not hold");
+    assert!(
+        !ann.context_for_task(TaskId(1), None).await.unwrap().text.contains("D-1"),
+        "a rejected decision is not shown"
+    );
     let new = NewDecision { needs_approval: false, ..asks(&[1]) };
     let better = hugo.supersede(DecisionId(1), new).await.unwrap();
     assert_eq!(ann.complete_task(TaskId(1), done(), None).await.unwrap(), TaskStatus::Completed);
@@ -249,7 +252,7 @@ async fn a_task_waits_for_a_persons_word() {
 }
 
 #[tokio::test]
-async fn a_pause_freezes_claims_and_whoever_waits_goes_on_after_it() {
+async fn a_pause_freezes_claims_and_waiting_claims_continue_after_it() {
     let home = Home::memory();
     let corkboard = home.open().await;
     let board = chain(&corkboard, 1).await;
@@ -275,7 +278,7 @@ async fn a_pause_freezes_claims_and_whoever_waits_goes_on_after_it() {
     assert_eq!(deadline.duration_since(claimed.deadline).as_secs(), 3600);
     assert_eq!(ann.complete_task(TaskId(1), done(), Some(claimed.epoch)).await.unwrap(), TaskStatus::Completed);
     let sentences = board.diff(3, view.rev()).await.unwrap();
-    assert!(!sentences.to_string().contains("paused"), "what was changed and changed back is not different");
+    assert!(!sentences.to_string().contains("paused"), "a change that was undone is not a difference");
     let mut log = board.watch(0).await.unwrap();
     let mut seen = Vec::new();
     while seen.len() < 2 {

@@ -1,4 +1,4 @@
-//! Commands that are decided together: one that is refused leaves no trace in the others.
+//! Commands of one batch: a refused command leaves no trace in the others.
 
 use corkboard::boards::{NewTask, TaskResult, TaskStatus};
 use corkboard::{LimitName, Limits, Options, Refusal};
@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::{LEASE, done, new_board, worker};
 use crate::common::{Home, refusal};
 
-/// The size of a board is looked at when the rest is decided: a completion that says too much is refused half-way.
+/// The size of a board is checked after the rest is decided, so a completion that is too long is refused half-way.
 #[tokio::test]
 async fn a_completion_refused_half_way_leaves_no_trace_among_others() {
     let home = Home::sqlite();
@@ -21,7 +21,7 @@ async fn a_completion_refused_half_way_leaves_no_trace_among_others() {
         claims.push((worker.claim_task(None, LEASE).await.unwrap().unwrap(), worker));
     }
 
-    // The first is on its way when the others come: they are decided together.
+    // The first is being committed when the others arrive, so those are decided in one batch.
     let answers = join_all(claims.iter().enumerate().map(|(index, (claimed, worker))| {
         let too_much = TaskResult { summary: "x".repeat(20_000), next_steps: vec![], trust: None };
         let result = if index % 2 == 1 { too_much } else { done() };
@@ -37,7 +37,7 @@ async fn a_completion_refused_half_way_leaves_no_trace_among_others() {
     }
     let here = board.view().await.unwrap();
     assert_eq!(here.state().tasks().map(|task| task.status).collect::<Vec<_>>(), statuses);
-    // What is in memory is what was written.
+    // The state in memory equals the stored state.
     let again = home.open_with(options()).await;
     let written = again.board("small").unwrap().view().await.unwrap();
     assert_eq!((written.rev(), written.state()), (here.rev(), here.state()));

@@ -1,4 +1,4 @@
-//! A store to test on, with its clock in the test's hand, and short forms for what the tests ask.
+//! A store to test on with a clock that the test controls, and short forms of common checks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::TryRecvError;
 
-/// Longer than anything here takes: whoever waits so long waits for ever.
+/// Longer than any test takes. A future that takes longer hangs.
 const FOREVER: Duration = Duration::from_secs(120);
 
-/// A fresh place for one test's data, and a clock that stands still.
+/// A fresh place for one test's data, and a manual clock.
 pub(crate) struct Home {
     url: String,
     pub(crate) clock: Arc<ManualClock>,
@@ -23,19 +23,19 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Every opening has a store of its own.
+    /// Every opening is a separate store.
     pub(crate) fn memory() -> Self {
         Self { url: "memory:".into(), clock: clock(), _folder: None }
     }
 
-    /// Every opening is one more Corkboard on the same file, as another process would be.
+    /// Every opening is another Corkboard on the same file, as in another process.
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("corkboard.db").display());
         Self { url, clock: clock(), _folder: Some(folder) }
     }
 
-    /// What the clock shows.
+    /// The current time of the clock.
     pub(crate) fn clock_now(&self) -> Timestamp {
         corkboard::Clock::now(&*self.clock)
     }
@@ -44,17 +44,17 @@ impl Home {
         &self.url
     }
 
-    /// Where its files are.
+    /// The folder of its files.
     pub(crate) fn folder(&self) -> &std::path::Path {
         self._folder.as_ref().unwrap().path()
     }
 
-    /// Whether two openings have one store.
+    /// Whether two openings share one store.
     pub(crate) fn is_shared(&self) -> bool {
         self._folder.is_some()
     }
 
-    /// The defaults, but for time, which is the test's: nothing happens by itself.
+    /// The defaults, except that the test controls time: no tick happens by itself.
     pub(crate) fn options(&self) -> Options {
         let never = Duration::from_secs(365 * 24 * 3600);
         Options { clock: self.clock.clone(), tick_interval: never, ..Options::default() }
@@ -73,12 +73,12 @@ fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(start()))
 }
 
-/// The time at which every test begins.
+/// The time at which every test starts.
 pub(crate) fn start() -> Timestamp {
     "2026-02-04T12:00:00Z".parse().unwrap()
 }
 
-/// Runs a test on every store, each time from nothing.
+/// Runs a test on every store, each time from scratch.
 pub(crate) async fn on_every_store(test: impl AsyncFn(Home)) {
     for home in [Home::memory(), Home::sqlite()] {
         println!("on {}", home.url);
@@ -86,9 +86,9 @@ pub(crate) async fn on_every_store(test: impl AsyncFn(Home)) {
     }
 }
 
-/// The future's result. It fails if the future never ends.
+/// The future's result; panics if the future takes too long.
 pub(crate) async fn in_time<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(FOREVER, future).await.unwrap_or_else(|_| panic!("it hangs"))
+    tokio::time::timeout(FOREVER, future).await.unwrap_or_else(|_| panic!("the future did not finish"))
 }
 
 /// A Corkboard, agent "A" in it, and the agent's working memory.
@@ -99,7 +99,7 @@ pub(crate) async fn agent_a(home: &Home) -> (Corkboard, AgentMemory, WorkingMemo
     (corkboard, agent, memory)
 }
 
-/// All events that are there by now.
+/// All events received so far.
 pub(crate) fn drain(events: &mut broadcast::Receiver<MemoryEvent>) -> Vec<MemoryEvent> {
     let mut drained = Vec::new();
     loop {
@@ -111,16 +111,16 @@ pub(crate) fn drain(events: &mut broadcast::Receiver<MemoryEvent>) -> Vec<Memory
     }
 }
 
-/// The refusal that a call must have met.
+/// The refusal of a call that must have been refused.
 pub(crate) fn refusal<T>(result: Result<T>) -> Refusal {
     match result {
         Err(Error::Refused(refusal)) => refusal,
-        Err(other) => panic!("another error: {other:?}"),
-        Ok(_) => panic!("it was not refused"),
+        Err(other) => panic!("expected a refusal, found {other:?}"),
+        Ok(_) => panic!("expected a refusal, found success"),
     }
 }
 
-/// The error of an attempt that must leave no trace: no revision, no other content anywhere, no event.
+/// The error of an attempt that must leave no trace: no revision, no changed content, no event.
 pub(crate) async fn fails_without_a_trace<T>(
     corkboard: &Corkboard,
     agent: &AgentMemory,
@@ -132,13 +132,13 @@ pub(crate) async fn fails_without_a_trace<T>(
     };
     let before = look().await;
     let mut events = corkboard.subscribe();
-    let error = attempt.await.err().unwrap_or_else(|| panic!("it did not fail"));
+    let error = attempt.await.err().unwrap_or_else(|| panic!("expected an error, found success"));
     assert_eq!(drain(&mut events), []);
     assert_eq!(look().await, before);
     error
 }
 
-/// As [`fails_without_a_trace`], for what must be refused.
+/// Like [`fails_without_a_trace`], for attempts that must be refused.
 pub(crate) async fn refused<T>(
     corkboard: &Corkboard,
     agent: &AgentMemory,
@@ -151,7 +151,7 @@ pub(crate) fn limit(limit: LimitName, used: u64, allowed: u64) -> Refusal {
     Refusal::Limit { limit, used, allowed }
 }
 
-/// Metadata of an entry that expires after so many days.
+/// Metadata of an entry that expires after `days` days.
 pub(crate) fn days(days: u32) -> EntryMetadata {
     EntryMetadata { expiry_days: Some(days), ..EntryMetadata::default() }
 }
@@ -163,7 +163,7 @@ pub(crate) fn names(scopes: &[ScopeInfo]) -> Vec<&str> {
     names
 }
 
-/// Makes the log of one space unreadable, in a store that nobody has open.
+/// Makes the log of one space unreadable, in a store that is not open.
 pub(crate) fn damage(home: &Home, space: &str) {
     let path = home.url().strip_prefix("sqlite:").unwrap();
     let sql = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = ?1)";
@@ -171,14 +171,14 @@ pub(crate) fn damage(home: &Home, space: &str) {
     assert!(changed > 0, "{space} has no log");
 }
 
-/// Makes what was written to a space say something else, as an older program may have written it.
+/// Replaces a text in a space's log, to imitate an older program.
 pub(crate) fn rewrite(home: &Home, space: &str, text: &str, other: &str) {
     let path = home.url().strip_prefix("sqlite:").unwrap();
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), ?2, ?3) AS BLOB)
         WHERE space = (SELECT id FROM spaces WHERE name = ?1) AND instr(CAST(body AS TEXT), ?2) > 0";
     let database = rusqlite::Connection::open(path).unwrap();
     let changed = database.execute(sql, [space, text, other]).unwrap();
-    assert!(changed > 0, "{space} does not say {text}");
+    assert!(changed > 0, "{space} does not contain {text}");
     let version: u32 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     if version > 3 {
         // The older program had no checksums.
@@ -187,7 +187,7 @@ pub(crate) fn rewrite(home: &Home, space: &str, text: &str, other: &str) {
     }
 }
 
-/// The texts of notes.
+/// The texts of the notes.
 pub(crate) fn texts(notes: &[corkboard::Note]) -> Vec<&str> {
     notes.iter().map(|note| &*note.text).collect()
 }

@@ -14,7 +14,7 @@ async fn open_store(home: &Home) -> std::sync::Arc<dyn Store> {
     corkboard::store::open(home.url(), &home.options()).await.unwrap()
 }
 
-/// A shared core and an agent's own, from a snapshot and some log. One of the entries is to expire.
+/// A shared core and an agent's private core, each with a snapshot and some log after it. One entry expires later.
 async fn busy(home: &Home) {
     let snapshots = SnapshotPolicy { events: 5, bytes: u64::MAX };
     let corkboard = home.open_with(Options { snapshots, ..home.options() }).await;
@@ -71,7 +71,7 @@ async fn cores_are_migrated() {
 }
 
 #[tokio::test]
-async fn a_core_that_is_flushed_now_and_then_is_there_after_closing() {
+async fn a_core_saved_at_intervals_is_complete_after_closing() {
     let home = Home::sqlite();
     let options = Options { save: SavePolicy::Interval(Duration::from_secs(3600)), ..home.options() };
     let corkboard = home.open_with(options.clone()).await;
@@ -100,7 +100,7 @@ async fn cores_and_agents_share_one_memory_budget() {
     .await;
     let (loaded, bytes) = corkboard.resident();
     assert!(loaded < 20 && bytes > 100_000, "{loaded} loaded, {bytes} bytes");
-    // What was evicted is read again.
+    // Evicted cores are loaded again.
     for index in 0..40 {
         let core = corkboard.core(&format!("core-{index}")).unwrap();
         assert_eq!(core.get(CoreEntryId(1)).await.unwrap().unwrap().content.len(), 20_000);
@@ -125,5 +125,5 @@ async fn a_deleted_core_is_gone_and_listed_no_more() {
     let anew = corkboard.core("b").unwrap();
     assert_eq!(anew.stats().await.unwrap().entries, 0);
     anew.add("one").await.unwrap();
-    assert_eq!(anew.stats().await.unwrap().rev, 3, "its next life goes on counting");
+    assert_eq!(anew.stats().await.unwrap().rev, 3, "a recreated core continues the revisions");
 }

@@ -1,4 +1,5 @@
-//! A large memory core: `CORK_CORE_ENTRIES` asks for more entries than the ten thousand that keep the suite quick.
+//! A large memory core. `CORK_CORE_ENTRIES` sets the number of entries; the default of ten thousand keeps the suite
+//! fast.
 
 use corkboard::ForgottenEntries;
 use corkboard::cores::{NewCoreEntry, Withdrawal};
@@ -25,7 +26,7 @@ async fn a_large_core_is_filled_searched_and_reloaded() {
     }
     let stats = core.stats().await.unwrap();
     assert_eq!((stats.entries, stats.rev), (entries, entries.div_ceil(BATCH)));
-    // All of it once more from somebody else: nothing is new but the origin.
+    // Add all entries again as another agent: only their origins are new.
     core.acting_as(agent("again")).add_many((0..BATCH).map(lesson).collect()).await.unwrap();
     assert_eq!(core.stats().await.unwrap().entries, entries);
     assert_eq!(found(&core, "k4321").await, [4322]);
@@ -38,7 +39,7 @@ async fn a_large_core_is_filled_searched_and_reloaded() {
     core.restore(id(4322)).await.unwrap();
     assert_eq!(found(&core, "k4321").await, [4322]);
     let gone = core.withdraw(Withdrawal::Author { name: "agent-0".into() }).await.unwrap();
-    assert_eq!((gone.removed, gone.kept), (0, BATCH), "somebody else says so too");
+    assert_eq!((gone.removed, gone.kept), (0, BATCH), "another agent contributed them, too");
     let gone = core.withdraw(Withdrawal::Author { name: "again".into() }).await.unwrap();
     assert_eq!((gone.removed, gone.kept), (BATCH, 0));
     assert_eq!(core.stats().await.unwrap().entries, entries - BATCH);

@@ -1,4 +1,4 @@
-//! An agent's long-term memory: its own core, behind the tier gate, in its snapshots and counts.
+//! An agent's long-term memory: a private core, subject to the tier, and part of the agent's snapshots and counts.
 
 use corkboard::cores::NewCoreEntry;
 use corkboard::{Actor, AgentMemory, ClearOptions, Corkboard, Error, MemorySnapshot, Options, Refusal, Role, Tier};
@@ -52,7 +52,7 @@ async fn it_is_restored_from_snapshots_and_spared_by_clear() {
         let json = serde_json::to_vec(&snapshot).unwrap();
         assert_eq!(MemorySnapshot::from_json(&json).unwrap(), snapshot);
         assert_eq!(agent.clear(ClearOptions::default()).await.unwrap(), 1);
-        assert_eq!(found(&long_term, "tea").await, [1], "clear spares it unless it is told not to");
+        assert_eq!(found(&long_term, "tea").await, [1], "clear keeps it unless asked to clear it");
         assert_eq!(agent.clear(ClearOptions { working: false, long_term: true }).await.unwrap(), 2);
         let added = long_term.add("Ada prefers coffee").await.unwrap();
         assert_eq!(added.id, id(3), "no number is given twice");
@@ -61,10 +61,10 @@ async fn it_is_restored_from_snapshots_and_spared_by_clear() {
         assert_eq!(found(&long_term, "prefers").await, [1]);
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.total_entries_long_term, stats.total_entries_forgotten), (1, 1));
-        // What was written before there was long-term memory says nothing of it.
+        // A snapshot from before long-term memory existed leaves it unchanged.
         agent.restore(MemorySnapshot { long_term: None, ..snapshot.clone() }).await.unwrap();
         assert_eq!(found(&long_term, "prefers").await, [1]);
-        // What no memory can be is refused before anything is replaced.
+        // An invalid long-term memory is refused before anything is replaced.
         agent.working().set("today", "coffee").await.unwrap();
         let mut twice = snapshot;
         let image = twice.long_term.as_mut().unwrap();
@@ -88,21 +88,21 @@ async fn below_its_tier_it_is_neither_read_nor_written() {
     assert_eq!(gated.snapshot().await.unwrap().long_term, None);
     let rev = gated.rev().await.unwrap();
     assert!(matches!(gated.restore(snapshot.clone()).await, Err(Error::LicenseRestriction { .. })));
-    assert_eq!(gated.rev().await.unwrap(), rev, "nothing was restored");
-    // A snapshot whose long-term memory is empty asks for nothing that the tier does not have.
+    assert_eq!(gated.rev().await.unwrap(), rev, "a refused restore changes nothing");
+    // A snapshot with an empty long-term memory needs no tier.
     let empty = MemorySnapshot { long_term: Some(Default::default()), ..snapshot };
     gated.restore(empty).await.unwrap();
     assert_eq!(found(&agent.long_term().unwrap(), "tea").await, [1]);
-    // Shared cores are open to every tier.
+    // Shared cores are available in every tier.
     corkboard.core("shared").unwrap().add(NewCoreEntry::new("open to all")).await.unwrap();
     assert!(corkboard.delete_agent("A").await.unwrap());
     assert_eq!(found(&agent.long_term().unwrap(), "tea").await, [0; 0]);
 }
 
-/// An agent's own core is the agent's: others that may do little elsewhere may do nothing here, and are told before any of the
-/// agent's memory is touched.
+/// An agent's private core belongs to the agent. Other agents with low roles may not change it, and are refused before
+/// any of the agent's memory is changed.
 #[tokio::test]
-async fn it_is_written_by_the_agent_itself_and_by_people_alone() {
+async fn only_the_agent_itself_and_people_write_it() {
     on_every_store(async |home: Home| {
         let corkboard = home.open().await;
         let own = filled(&corkboard).await;
@@ -120,11 +120,11 @@ async fn it_is_written_by_the_agent_itself_and_by_people_alone() {
             denied(refusal(other.clear(both).await));
             denied(refusal(other.restore(snapshot.clone()).await));
             assert_eq!(other.working().get::<String>("today").await.unwrap().as_deref(), Some("milk"));
-            assert_eq!(found(&long_term, "cat").await, [3], "to read is open to all");
+            assert_eq!(found(&long_term, "cat").await, [3], "everybody may read it");
         }
         itself.restore(snapshot.clone()).await.unwrap();
         assert_eq!(found(&own.long_term().unwrap(), "cat").await, [0; 0]);
-        // Whoever restores what long-term memory is already leaves it alone.
+        // A restore that would not change long-term memory does not touch it.
         as_one("B", Role::Worker).restore(own.snapshot().await.unwrap()).await.unwrap();
         assert_eq!(itself.clear(both).await.unwrap(), 3);
         as_one("H", Role::Human).restore(snapshot).await.unwrap();
@@ -132,8 +132,8 @@ async fn it_is_written_by_the_agent_itself_and_by_people_alone() {
             let theirs = Options { actor: super::agent("B"), ..home.options() };
             let theirs = home.open_with(theirs).await;
             assert!(matches!(refusal(theirs.delete_agent("A").await), Refusal::RoleDenied { .. }));
-            assert_eq!(own.stats().await.unwrap().total_entries_working, 1, "nothing was deleted");
-            // Without long-term memory, there is nothing that only the agent may delete.
+            assert_eq!(own.stats().await.unwrap().total_entries_working, 1, "a refused deletion deletes nothing");
+            // An agent without long-term memory can be deleted by others.
             corkboard.agent("C").unwrap().working().set("k", "v").await.unwrap();
             assert!(theirs.delete_agent("C").await.unwrap());
             let itself = Options { actor: super::agent("A"), ..home.options() };

@@ -1,5 +1,5 @@
-//! Two processes finish the same promotion: one is stopped on the way, one dies, the core does not take from one what it takes
-//! from the other. In the end the core holds what the board says, and nothing else.
+//! Two processes finish the same promotion. One is stopped on the way, one dies, or the core refuses one and accepts
+//! the other. In the end the core contains what the board says, and nothing else.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use corkboard::{Corkboard, Limits, Options};
 use super::held::{Held, Seen, begin_and_die, others_finish, roll_back, tick};
 use super::stage::{MOST_CALLS, Stage};
 
-/// Two finish the same promotion, and the core is emptied by hand between them: for the roll-back there is nothing left to
-/// take out, and the second still does not bring it back.
+/// Two processes finish the same promotion, and a person empties the core between them. The roll-back then finds
+/// nothing to remove, and the second process still must not add the entry again.
 async fn rolled_back_when_it_was_gone(new_stage: impl AsyncFn() -> Stage) {
     let mut emptied = 0;
     for first_call in 0..MOST_CALLS {
@@ -18,7 +18,7 @@ async fn rolled_back_when_it_was_gone(new_stage: impl AsyncFn() -> Stage) {
             let stage = new_stage().await;
             begin_and_die(&stage).await;
             let Some(first) = Held::at(&stage, first_call, stage.home.options(), tick).await else {
-                assert!(first_call > 4 && emptied > 4, "that was too easy");
+                assert!(first_call > 4 && emptied > 4, "the operation made too few store calls");
                 return;
             };
             emptied += stage.corkboard().core("rules").unwrap().clear().await.unwrap();
@@ -33,20 +33,21 @@ async fn rolled_back_when_it_was_gone(new_stage: impl AsyncFn() -> Stage) {
             assert_eq!(Seen::of(&stage).await, before, "held before calls {first_call} and {second_call}");
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish");
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_when_it_was_gone_does_not_come_back_in_memory() {
+async fn a_rolled_back_entry_that_was_already_gone_does_not_return_in_memory() {
     rolled_back_when_it_was_gone(Stage::memory).await;
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_when_it_was_gone_does_not_come_back_in_sqlite() {
+async fn a_rolled_back_entry_that_was_already_gone_does_not_return_in_sqlite() {
     rolled_back_when_it_was_gone(Stage::sqlite).await;
 }
 
-/// One process is refused by the core what another, which dies, gets into it while the first is held.
+/// The core refuses one process, which is held on the way. Meanwhile another process, which dies, gets the entry
+/// accepted.
 async fn given_up(new_stage: impl AsyncFn() -> Stage) {
     let (mut given_up, mut promoted) = (0, 0);
     for call in 0..MOST_CALLS {
@@ -54,7 +55,7 @@ async fn given_up(new_stage: impl AsyncFn() -> Stage) {
             let stage = new_stage().await;
             begin_and_die(&stage).await;
             let Some(strict) = Held::at(&stage, call, strict(&stage), tick).await else {
-                assert!(call > 4 && given_up > 4 && promoted > 4, "that was too easy");
+                assert!(call > 4 && given_up > 4 && promoted > 4, "the operation made too few store calls");
                 return;
             };
             let is_done = stage.mortal(calls).1.tick().await.is_ok();
@@ -70,10 +71,10 @@ async fn given_up(new_stage: impl AsyncFn() -> Stage) {
             }
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish");
 }
 
-/// One process is held while another is refused by the core, and dies when it has gone on for a while.
+/// One process is held while the core refuses another. The held process dies some calls after it continues.
 async fn given_up_meanwhile(new_stage: impl AsyncFn() -> Stage) {
     for call in 0..MOST_CALLS {
         for calls in 0..MOST_CALLS {
@@ -81,7 +82,7 @@ async fn given_up_meanwhile(new_stage: impl AsyncFn() -> Stage) {
             begin_and_die(&stage).await;
             let options = Options { busy_timeout: Duration::ZERO, ..stage.home.options() };
             let Some(late) = Held::at(&stage, call, options, tick).await else {
-                assert!(call > 4, "that was too easy");
+                assert!(call > 4, "the operation made too few store calls");
                 return;
             };
             Corkboard::with_store(stage.store.clone(), strict(&stage)).tick().await.unwrap();
@@ -94,23 +95,23 @@ async fn given_up_meanwhile(new_stage: impl AsyncFn() -> Stage) {
             }
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish");
 }
 
-/// The options of a process to which every text is too long for a core.
+/// Options of a process for which every text is too long for a core.
 fn strict(stage: &Stage) -> Options {
     let limits = Limits { core_text_bytes: 1, ..Limits::default() };
     Options { limits, ..stage.home.options() }
 }
 
 #[tokio::test]
-async fn what_is_given_up_leaves_nothing_in_memory() {
+async fn an_abandoned_promotion_leaves_nothing_in_memory() {
     given_up(Stage::memory).await;
     given_up_meanwhile(Stage::memory).await;
 }
 
 #[tokio::test]
-async fn what_is_given_up_leaves_nothing_in_sqlite() {
+async fn an_abandoned_promotion_leaves_nothing_in_sqlite() {
     given_up(Stage::sqlite).await;
     given_up_meanwhile(Stage::sqlite).await;
 }

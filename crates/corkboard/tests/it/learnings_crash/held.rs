@@ -1,4 +1,4 @@
-//! Somebody at work who is stopped at one call of the store and goes on later, and what others see meanwhile.
+//! An operation that is held at one store call and continues later, and what others see meanwhile.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use tokio::task::JoinHandle;
 use super::stage::{BOARD, LATER, MOST_CALLS, Stage, learning};
 use crate::common::in_time;
 
-/// All that can be seen from outside.
+/// Everything that is visible from outside.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) entries: Vec<CoreEntry>,
     pub(crate) cores: Vec<String>,
-    /// None where there is no board.
+    /// None if the board does not exist.
     pub(crate) learning: Option<LearningState>,
 }
 
@@ -31,14 +31,14 @@ impl Seen {
     }
 }
 
-/// Somebody at work who is stopped before one call of the store.
+/// An operation that is held before one store call.
 pub(crate) struct Held<T> {
     pub(crate) store: Arc<FaultyStore>,
     working: JoinHandle<Result<T>>,
 }
 
 impl<T: Send + 'static> Held<T> {
-    /// None if all was done before that call.
+    /// None if the operation finished before that call.
     pub(crate) async fn at<F>(
         stage: &Stage,
         call: u64,
@@ -74,13 +74,13 @@ pub(crate) async fn roll_back(corkboard: Corkboard) -> Result<()> {
     corkboard.board(BOARD)?.roll_back_learnings(WhichLearnings::All, None).await.map(|_| ())
 }
 
-/// Others finish what is open, after a while.
+/// After a while, others finish what is open.
 pub(crate) async fn others_finish(stage: &Stage) {
     stage.home.clock.advance(LATER);
     stage.corkboard().tick().await.unwrap();
 }
 
-/// Begins a promotion that others have to finish.
+/// Starts a promotion that others have to finish.
 pub(crate) async fn begin_and_die(stage: &Stage) {
     stage.taught(1).await;
     let (faulty, first) = stage.mortal(MOST_CALLS);

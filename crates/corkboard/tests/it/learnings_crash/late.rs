@@ -1,5 +1,5 @@
-//! Whoever promotes or rolls back is stopped at every call of the store, as a laptop that is shut, and goes on when others
-//! have finished it, and perhaps undone it, since: nothing comes back, and nothing is there twice.
+//! A process that promotes or rolls back is held at each of its store calls in turn, like a suspended laptop. Others
+//! finish its operation, and perhaps undo it, before it continues. Nothing may return, and nothing may exist twice.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::stage::{BOARD, LATER, MOST_CALLS, Stage, learning};
 /// Longer than an answer is remembered for its idempotency key.
 const DAYS: Duration = Duration::from_secs(3 * 24 * 3600);
 
-/// What a person does while somebody is held.
+/// What a person does while the process is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     RollBack,
@@ -83,7 +83,7 @@ impl Act {
         }
     }
 
-    /// Does something to the entry, if it is there.
+    /// Edits or removes the entry, if it exists.
     async fn touch(self, stage: &Stage) {
         let core = stage.corkboard().core("rules").unwrap();
         for entry in stage.entries().await {
@@ -97,17 +97,17 @@ impl Act {
     }
 }
 
-/// Others finish it, a person does something with it, and then whoever began it goes on.
+/// Others finish the operation, a person acts on it, and then the held process continues.
 async fn late_after(act: Act, pause: Duration, new_stage: impl AsyncFn() -> Stage) {
     for call in 0..MOST_CALLS {
         let stage = new_stage().await;
         stage.taught(1).await;
         let Some(late) = Held::at(&stage, call, stage.home.options(), promote).await else {
-            assert!(call > 4, "that was too easy");
+            assert!(call > 4, "the operation made too few store calls");
             return;
         };
         let is_begun = Seen::of(&stage).await.learning != Some(LearningState::Open);
-        // Deleting a board finishes what is on its way by itself.
+        // Deleting a board finishes its open promotions by itself.
         if act != Act::DeleteBoard {
             others_finish(&stage).await;
         }
@@ -122,16 +122,17 @@ async fn late_after(act: Act, pause: Duration, new_stage: impl AsyncFn() -> Stag
         if is_begun || before.learning.is_none() {
             assert_eq!(after, before, "{act:?} {pause:?}, held before call {call}: {outcome:?}");
         } else {
-            // What had not begun is as if it was asked for only then.
+            // If the operation had not started, it acts as if requested only now.
             outcome.unwrap();
             stage.is_settled().await;
             assert_eq!(after.entries.len(), 1, "{act:?} {pause:?}, held before call {call}");
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish");
 }
 
-/// Another finishes it and dies on the way, a person does something to the entry, and then whoever began it goes on.
+/// Another process finishes the operation and dies on the way, a person acts on the entry, and then the held process
+/// continues.
 async fn late_after_a_death(act: Act, pause: Duration, new_stage: impl AsyncFn() -> Stage) {
     let mut touched = 0;
     for call in 0..MOST_CALLS {
@@ -139,7 +140,7 @@ async fn late_after_a_death(act: Act, pause: Duration, new_stage: impl AsyncFn()
             let stage = new_stage().await;
             stage.taught(1).await;
             let Some(late) = Held::at(&stage, call, stage.home.options(), promote).await else {
-                assert!(call > 4 && touched > 4, "that was too easy");
+                assert!(call > 4 && touched > 4, "the operation made too few store calls");
                 return;
             };
             stage.home.clock.advance(LATER);
@@ -168,17 +169,17 @@ async fn late_after_a_death(act: Act, pause: Duration, new_stage: impl AsyncFn()
             }
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish");
 }
 
-/// Others finish the roll-back, and what it took out is promoted again before whoever began it goes on.
+/// Others finish the roll-back, and the learning is promoted again before the held process continues.
 async fn late_roll_back(pause: Duration, new_stage: impl AsyncFn() -> Stage) {
     for call in 0..MOST_CALLS {
         let stage = new_stage().await;
         stage.taught(1).await;
         promote(stage.corkboard()).await.unwrap();
         let Some(late) = Held::at(&stage, call, stage.home.options(), roll_back).await else {
-            assert!(call > 4, "that was too easy");
+            assert!(call > 4, "the operation made too few store calls");
             return;
         };
         let is_begun = !matches!(Seen::of(&stage).await.learning, Some(LearningState::Promoted { .. }));
@@ -197,11 +198,11 @@ async fn late_roll_back(pause: Duration, new_stage: impl AsyncFn() -> Stage) {
             assert!(after.entries.is_empty());
         }
     }
-    panic!("it never ends");
+    panic!("the operation did not finish");
 }
 
 #[tokio::test]
-async fn whoever_finishes_late_changes_nothing_in_memory() {
+async fn a_late_finish_changes_nothing_in_memory() {
     for act in ACTS {
         for pause in [Duration::ZERO, DAYS] {
             late_after(act, pause, Stage::memory).await;
@@ -210,14 +211,14 @@ async fn whoever_finishes_late_changes_nothing_in_memory() {
 }
 
 #[tokio::test]
-async fn whoever_finishes_late_changes_nothing_in_sqlite() {
+async fn a_late_finish_changes_nothing_in_sqlite() {
     for act in ACTS {
         late_after(act, DAYS, Stage::sqlite).await;
     }
 }
 
 #[tokio::test]
-async fn what_was_forgotten_or_edited_before_the_board_knew_stays_so_in_memory() {
+async fn an_entry_forgotten_or_edited_before_the_board_knew_stays_so_in_memory() {
     for act in [Act::Forget, Act::Edit] {
         for pause in [Duration::ZERO, DAYS] {
             late_after_a_death(act, pause, Stage::memory).await;
@@ -226,18 +227,18 @@ async fn what_was_forgotten_or_edited_before_the_board_knew_stays_so_in_memory()
 }
 
 #[tokio::test]
-async fn what_was_forgotten_or_edited_before_the_board_knew_stays_so_in_sqlite() {
+async fn an_entry_forgotten_or_edited_before_the_board_knew_stays_so_in_sqlite() {
     late_after_a_death(Act::Forget, DAYS, Stage::sqlite).await;
     late_after_a_death(Act::Edit, DAYS, Stage::sqlite).await;
 }
 
 #[tokio::test]
-async fn whoever_rolls_back_late_takes_out_nothing_new_in_memory() {
+async fn a_late_roll_back_removes_nothing_new_in_memory() {
     late_roll_back(Duration::ZERO, Stage::memory).await;
     late_roll_back(DAYS, Stage::memory).await;
 }
 
 #[tokio::test]
-async fn whoever_rolls_back_late_takes_out_nothing_new_in_sqlite() {
+async fn a_late_roll_back_removes_nothing_new_in_sqlite() {
     late_roll_back(DAYS, Stage::sqlite).await;
 }

@@ -11,9 +11,9 @@ use corkboard_testing::{FaultPlan, FaultyStore, Harness};
 
 use crate::common::Home;
 
-/// Longer than anybody who began is waited for.
+/// Longer than others wait before they finish an open promotion.
 pub(crate) const LATER: Duration = Duration::from_secs(31);
-/// More calls of a store than anything here makes.
+/// More store calls than any operation here makes.
 pub(crate) const MOST_CALLS: u64 = 200;
 
 pub(crate) const BOARD: &str = "login";
@@ -22,7 +22,7 @@ pub(crate) fn learning(number: usize) -> LearningId {
     format!("F-{number}").parse().unwrap()
 }
 
-/// A store, and who works on it: one who dies, and others who come after.
+/// A store and the processes that use it: one that dies, and others that come after it.
 pub(crate) struct Stage {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) home: Home,
@@ -39,21 +39,21 @@ impl Stage {
         Self { store: harness.open().await, home: Home::memory(), _harness: Some(harness) }
     }
 
-    /// A process that lives.
+    /// A process that does not die.
     pub(crate) fn corkboard(&self) -> Corkboard {
         Corkboard::with_store(self.store.clone(), self.home.options())
     }
 
-    /// A process that dies after so many calls of the store.
+    /// A process that dies after `calls` store calls.
     pub(crate) fn mortal(&self, calls: u64) -> (Arc<FaultyStore>, Corkboard) {
         let faulty = Arc::new(FaultyStore::new(self.store.clone(), FaultPlan::none()));
         faulty.end_after(calls);
-        // Nobody waits to see how a lost answer ends.
+        // Do not wait for the outcome of a lost answer.
         let options = Options { busy_timeout: Duration::ZERO, ..self.home.options() };
         (faulty.clone(), Corkboard::with_store(faulty, options))
     }
 
-    /// A board that has ended, with insights of bob's.
+    /// A board that has ended, with insights by bob.
     pub(crate) async fn taught(&self, insights: usize) -> Board {
         let board = self.corkboard().create_board(NewBoard { name: "b".into(), ..NewBoard::default() });
         let board = board.id(BOARD).await.unwrap();
@@ -77,7 +77,8 @@ impl Stage {
         entries
     }
 
-    /// What the board says is so: what it calls promoted is in its core once, and nothing else is.
+    /// Checks that core and board agree: each learning that the board calls promoted is in its core once, and nothing
+    /// else is.
     pub(crate) async fn is_settled(&self) -> Vec<LearningState> {
         let view = self.corkboard().board(BOARD).unwrap().view().await.unwrap();
         let state = view.state();
@@ -93,7 +94,7 @@ impl Stage {
         let mut found: Vec<_> = entries.iter().map(item).collect();
         found.sort();
         said.sort();
-        assert_eq!(found, said, "what the board says is not what is there");
+        assert_eq!(found, said, "the core does not agree with the board");
         assert!(entries.iter().all(|entry| entry.provenance.len() == 1));
         let all = state.discoveries().map(|discovery| state.learning_state(&LearningId::Discovery(discovery.id)));
         all.collect()

@@ -1,4 +1,4 @@
-//! Random edits, on the tool and on a file of which every line is kept with its ending.
+//! Random edits, compared with a reference model that keeps a list of lines with their endings.
 
 use corkboard::tools::MemoryCommand;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn edits_do_what_they_do_to_a_list_of_lines(start in text(), asks in prop::collection::vec(ask(), 1..12)) {
+    fn edits_match_edits_of_a_list_of_lines(start in text(), asks in prop::collection::vec(ask(), 1..12)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (_board, _, memory) = agent_a(&Home::memory()).await;
@@ -51,7 +51,7 @@ proptest! {
 type Said = Result<String, String>;
 
 fn insert(file: &mut String, line: i64, text: &str) -> Said {
-    // Every line with its ending, which the last one may lack.
+    // Each line with its ending, which the last line may lack.
     let mut lines: Vec<(String, &str)> = Vec::new();
     for part in file.split_inclusive('\n') {
         lines.push(if let Some(line) = part.strip_suffix("\r\n") {
@@ -85,7 +85,7 @@ fn insert(file: &mut String, line: i64, text: &str) -> Said {
 
 fn replace(file: &mut String, old: &str, new: &str) -> Said {
     if old.is_empty() {
-        return Err("No replacement was performed. old_str is empty: give the text to replace, or use insert".into());
+        return Err("No replacement was performed. old_str is empty: pass the text to replace, or use insert".into());
     }
     let parts: Vec<_> = file.split(old).collect();
     match parts.len() {
@@ -122,7 +122,7 @@ fn view(file: &str, range: Option<[i64; 2]>) -> Said {
     if shown.is_empty() {
         return Err(format!(
             "Error: Invalid `view_range` parameter: [{first}, {last}]. It should be [first, last] within the range of \
-             lines of the file: [1, {count}], or [first, -1] for all from the first on"
+             lines of the file: [1, {count}], or [first, -1] for all lines from the first"
         ));
     }
     Ok(format!("Here's the content of /memories/f with line numbers:{}", shown.concat()))

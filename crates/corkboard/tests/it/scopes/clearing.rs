@@ -22,7 +22,7 @@ async fn clearing_a_scope_leaves_the_scopes_above_and_below_as_they_are() {
             assert_eq!(scopes[1].get::<String>("k").await.unwrap().unwrap(), scopes[0].name().as_str(), "{kinds}");
             assert_eq!(scopes[2].get::<String>("k").await.unwrap().unwrap(), scopes[2].name().as_str(), "{kinds}");
             assert_eq!(texts(&scopes[0].notes().await.unwrap()), ["n"]);
-            // The root's clear is for the root alone.
+            // Clearing the root clears only the root.
             assert_eq!(memory.clear().await.unwrap(), 1);
             assert_eq!(scopes[2].len().await.unwrap(), 1);
             scopes[0].dispose().await.unwrap();
@@ -81,7 +81,7 @@ async fn restoring_disposes_ephemeral_scopes_and_brings_durable_ones_back() {
         assert_disposed(&corkboard, &agent, &late, "restore").await;
         assert_disposed(&corkboard, &agent, &ephemeral, "restore").await;
         assert_disposed(&corkboard, &agent, &another, "restore").await;
-        // A handle names a scope; the scope is there again.
+        // A handle names a scope, and the restored scope has the same name.
         assert!(!kept.is_disposed());
         assert_eq!(kept.get_local::<String>("k").await.unwrap().unwrap(), "then");
         assert_eq!(names(&memory.active_scopes().await.unwrap()), ["d0"]);
@@ -90,7 +90,7 @@ async fn restoring_disposes_ephemeral_scopes_and_brings_durable_ones_back() {
 }
 
 #[tokio::test]
-async fn a_deleted_agent_begins_anew() {
+async fn a_deleted_agent_starts_empty() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         assert!(!corkboard.delete_agent("A").await.unwrap());
@@ -116,7 +116,7 @@ async fn a_deleted_agent_begins_anew() {
         for scope in &scopes {
             assert_disposed(&corkboard, &agent, scope, "delete_agent").await;
         }
-        // A version never repeats, not even in the next life.
+        // A version is never used twice, even after the agent was deleted.
         let written = memory.set("k", &3).await.unwrap();
         assert!(written.version > rev, "{} after {rev}", written.version);
         let refusal = refused(&corkboard, &agent, memory.set("k", &4).if_version(stale.version)).await;

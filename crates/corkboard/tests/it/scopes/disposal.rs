@@ -1,4 +1,4 @@
-//! The end of a scope, by a call or with its last handle.
+//! Disposing a scope, by a call or by dropping its last handle.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::chain;
 use crate::common::{Home, agent_a, drain, fails_without_a_trace, names, on_every_store, start};
 
-/// Every method of `Scope` that may no longer be called once it is disposed.
+/// Every method of `Scope` that fails once the scope is disposed.
 fn calls(scope: &Scope) -> Vec<(&'static str, BoxFuture<'_, Result<()>>)> {
     macro_rules! calls {
         ($($name:ident: $call:expr,)*) => {
@@ -49,7 +49,7 @@ async fn the_list_of_a_scopes_methods_is_complete() {
     let (_board, _, memory) = agent_a(&Home::memory()).await;
     let scope = memory.create_scope("task").await.unwrap();
     let mut listed: BTreeSet<&str> = calls(&scope).into_iter().map(|(name, _)| name).collect();
-    // What a disposed scope still answers.
+    // Methods that a disposed scope still answers.
     listed.extend(["name", "id", "scope_id", "scope_name", "durability", "is_disposed", "dispose"]);
     let sources = [include_str!("../../../src/memory/scope.rs"), include_str!("../../../src/memory/handle.rs")];
     let public = sources.iter().flat_map(|source| source.lines()).filter_map(|line| {
@@ -91,7 +91,7 @@ async fn a_disposed_scope_answers_every_call_with_an_error_and_a_second_disposal
                 scope
             };
             let scope = filled().await;
-            // A write that was prepared in time comes too late, too.
+            // A write prepared before the disposal fails, too.
             let prepared = scope.set("k", &2);
             assert_eq!(scope.dispose().await.unwrap(), 2);
             assert!(matches!(prepared.await, Err(Error::ScopeDisposed { .. })));
@@ -114,7 +114,7 @@ async fn a_disposed_scope_answers_every_call_with_an_error_and_a_second_disposal
 }
 
 #[tokio::test]
-async fn disposing_a_scope_disposes_all_below_it() {
+async fn disposing_a_scope_disposes_its_descendants() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         for kinds in ["ee", "de", "dd", "eee", "dde", "ddee", "dddd"] {
@@ -125,7 +125,7 @@ async fn disposing_a_scope_disposes_all_below_it() {
                 scope.set("k", &1).await.unwrap();
             }
             let mut events = corkboard.subscribe();
-            // Its own entries are counted, not those of the scopes below.
+            // The count includes the scope's own entries, not those of its descendants.
             assert_eq!(scopes[0].dispose().await.unwrap(), 1, "{kinds}");
             let mut told: Vec<_> = drain(&mut events)
                 .into_iter()
@@ -195,7 +195,7 @@ async fn dropping_the_last_handle_disposes_an_ephemeral_scope() {
         assert!(memory.active_scopes().await.unwrap().is_empty());
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.active_working_scopes, stats.storage_bytes_used), (0, 0));
-        // Nothing of it ever came to the store.
+        // The store never received anything.
         assert_eq!(agent.rev().await.unwrap(), 0);
     })
     .await;
@@ -228,7 +228,7 @@ async fn a_live_child_keeps_its_parent() {
 }
 
 #[tokio::test]
-async fn a_scope_keeps_its_agent_when_no_other_handle_is_left() {
+async fn a_scope_keeps_its_agent_alive_without_other_handles() {
     on_every_store(async |home: Home| {
         let corkboard = home.open().await;
         let scope = corkboard.agent("A").unwrap().working().create_scope("task").await.unwrap();

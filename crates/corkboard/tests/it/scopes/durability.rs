@@ -1,4 +1,4 @@
-//! Which scopes outlive their handles, and who shares them.
+//! Which scopes outlive their handles, and which processes share them.
 
 use corkboard::{Durability, Error, LimitName, Limits, Options, Scope, ScopeId};
 
@@ -72,7 +72,7 @@ async fn two_corkboards_share_durable_scopes_and_keep_ephemeral_ones_to_themselv
     assert_eq!(same.dispose().await.unwrap(), 1);
     assert!(matches!(below.get::<i32>("k").await, Err(Error::ScopeDisposed { .. })));
     assert!(matches!(durable.get::<i32>("k").await, Err(Error::ScopeDisposed { .. })));
-    // It is gone already; what hung below it in this process goes now.
+    // The durable scope is gone already. Its ephemeral descendants in this process are disposed now.
     assert_eq!(durable.dispose().await.unwrap(), 0);
     assert_disposed(&here.0, &here.1, &durable, "disposal by another").await;
     assert_disposed(&here.0, &here.1, &below, "disposal of its parent by another").await;
@@ -116,7 +116,7 @@ async fn ephemeral_and_durable_scopes_share_the_limits() {
         assert_eq!(refused(&corkboard, &agent, durable.set("b", &1)).await, entries);
         assert_eq!(refused(&corkboard, &agent, ephemeral.set("b", &1)).await, entries);
         assert_eq!(refused(&corkboard, &agent, nested.set("b", &1)).await, entries);
-        // What a merge copies counts on both sides.
+        // Entries that a merge copies count in both scopes.
         ephemeral.remove("a").await.unwrap();
         ephemeral.set("c", &1).await.unwrap();
         assert_eq!(refused(&corkboard, &agent, ephemeral.merge_to_parent(true)).await, entries);

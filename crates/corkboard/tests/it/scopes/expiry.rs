@@ -1,4 +1,4 @@
-//! Entries that end at a time.
+//! Entries that expire.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{CHAINS, DAY, chain};
 use crate::common::{Home, agent_a, days, drain, on_every_store, start};
 
 #[tokio::test]
-async fn an_expired_entry_is_nowhere_to_be_seen_before_it_is_swept() {
+async fn an_expired_entry_is_invisible_before_it_is_swept() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         let at = start() + SignedDuration::from_hours(24);
@@ -64,7 +64,7 @@ async fn an_expired_entry_is_nowhere_to_be_seen_before_it_is_swept() {
         assert_eq!(memory.len().await.unwrap(), 1);
         assert_eq!(agent.snapshot().await.unwrap().entry_count(), 2);
         assert_eq!(scopes[0].len().await.unwrap(), 1);
-        // Nobody has swept: reading writes nothing.
+        // Nothing was swept, because reading writes nothing.
         assert_eq!(agent.rev().await.unwrap(), rev);
     })
     .await;
@@ -98,7 +98,7 @@ async fn writes_treat_an_expired_entry_as_gone() {
             }
             assert_eq!(scope.clear().await.unwrap(), 5);
 
-            // The expired count neither as cleared nor as disposed, and are not merged.
+            // Expired entries are not counted as cleared or disposed, and are not merged.
             expire().await;
             scope.set("stays", &1).await.unwrap();
             scope.set("goes", &1).metadata(days(1)).await.unwrap();
@@ -118,7 +118,7 @@ async fn writes_treat_an_expired_entry_as_gone() {
 }
 
 #[tokio::test]
-async fn an_expired_entry_shows_the_parents_again() {
+async fn an_expired_entry_reveals_the_parents_entry() {
     on_every_store(async |home: Home| {
         let (_board, _, memory) = agent_a(&home).await;
         for kinds in CHAINS {
@@ -136,7 +136,7 @@ async fn an_expired_entry_shows_the_parents_again() {
 }
 
 #[tokio::test]
-async fn a_tick_sweeps_what_has_expired_and_tells_it() {
+async fn a_tick_sweeps_expired_entries_and_reports_them() {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         let (ephemeral, durable) = (chain(&memory, "e").await.remove(0), chain(&memory, "d").await.remove(0));
@@ -165,7 +165,7 @@ async fn a_tick_sweeps_what_has_expired_and_tells_it() {
         let expected = [removed(None), removed(Some(&ephemeral)), removed(Some(&durable))];
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(expected.iter().all(|event| told.contains(event)), "{told:?}");
-        // One revision for all of it, by nobody but Corkboard.
+        // One revision for all entries, with Corkboard as its author.
         assert_eq!((agent.rev().await.unwrap(), other.rev().await.unwrap()), (rev + 1, rev_of_other));
         let mut watch = agent.watch(rev).await.unwrap();
         let corkboard::Watched::Revision { commit, .. } = watch.next().await.unwrap() else { panic!("no revision") };
@@ -201,7 +201,7 @@ async fn a_tick_sweeps_agents_that_were_never_loaded() {
 }
 
 #[tokio::test]
-async fn what_expires_with_its_scope_is_told_with_the_scopes_name() {
+async fn an_entry_that_expires_in_a_scope_is_reported_with_the_scopes_name() {
     on_every_store(async |home: Home| {
         let (corkboard, _, memory) = agent_a(&home).await;
         for kinds in ["e", "d"] {

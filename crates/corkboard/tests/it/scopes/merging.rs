@@ -1,4 +1,4 @@
-//! What a scope gives its parent.
+//! Merging a scope into its parent.
 
 use corkboard::{EntryMetadata, MemoryEvent, MemoryKind, Scope, WorkingMemory};
 use futures_util::FutureExt;
@@ -10,7 +10,7 @@ use crate::common::{Home, agent_a, days, drain, on_every_store, texts};
 #[tokio::test]
 async fn merging_copies_entries_to_the_parent_and_appends_each_note_once() {
     on_every_store(async |home: Home| {
-        // The last scope merges into the one before it.
+        // The last scope of the chain merges into the one before it.
         for kinds in ["e", "d", "ee", "de", "dd", "dde", "eee"] {
             for overwrite in [true, false] {
                 merges(&home, kinds, overwrite).await;
@@ -20,7 +20,7 @@ async fn merging_copies_entries_to_the_parent_and_appends_each_note_once() {
     .await;
 }
 
-/// The parent of the last scope in a chain, which may be the root.
+/// The parent of the last scope in a chain; can be the root.
 enum Parent<'a> {
     Root(&'a WorkingMemory),
     Scope(&'a Scope),
@@ -83,12 +83,12 @@ async fn merges(home: &Home, kinds: &str, overwrite: bool) {
     assert_eq!(merged, if overwrite { 2 } else { 1 }, "{case}");
     assert_eq!(parent.content().await, expected, "{case}");
     assert_eq!(parent.notes().await, ["parent's", "first", "second"], "{case}");
-    // The scope keeps what it has.
+    // The scope keeps its content.
     assert_eq!(child.len().await.unwrap(), 2, "{case}");
     assert_eq!(child.get_local::<String>("both").await.unwrap().unwrap(), "child", "{case}");
     assert_eq!(texts(&child.notes().await.unwrap()), ["first", "second"], "{case}");
 
-    // Again: the same entries, no note a second time. Without `overwrite` there is nothing left to do.
+    // A second merge copies the same entries, and no note again. Without `overwrite`, it changes nothing.
     let rev = agent.rev().await.unwrap();
     assert_eq!(child.merge_to_parent(overwrite).await.unwrap(), if overwrite { 2 } else { 0 }, "{case}");
     assert_eq!(parent.content().await, expected, "{case}");
@@ -97,7 +97,7 @@ async fn merges(home: &Home, kinds: &str, overwrite: bool) {
         assert_eq!(agent.rev().await.unwrap(), rev, "{case}");
     }
 
-    // What is new since then goes over the next time, and what the parent dropped does not come back.
+    // The next merge copies what is new since then. It does not restore what the parent removed.
     child.add_note("third").await.unwrap();
     child.remove("new").await.unwrap();
     child.set("newer", "child").await.unwrap();
@@ -105,7 +105,7 @@ async fn merges(home: &Home, kinds: &str, overwrite: bool) {
     assert_eq!(parent.notes().await, ["parent's", "first", "second", "third"], "{case}");
     assert_eq!(parent.content().await.len(), 4, "{case}");
 
-    // It went to the parent and no further.
+    // The merge changed the parent only.
     if let Parent::Scope(_) = parent {
         assert!(memory.is_empty().await.unwrap(), "{case}");
         assert!(memory.notes().await.unwrap().is_empty(), "{case}");
@@ -115,7 +115,7 @@ async fn merges(home: &Home, kinds: &str, overwrite: bool) {
 }
 
 #[tokio::test]
-async fn merging_keeps_what_is_known_about_an_entry() {
+async fn merging_keeps_an_entrys_metadata() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         for kinds in ["e", "d"] {
@@ -147,7 +147,7 @@ async fn merging_keeps_what_is_known_about_an_entry() {
 }
 
 #[tokio::test]
-async fn merging_is_told_as_writes_to_the_parent() {
+async fn merging_is_reported_as_writes_to_the_parent() {
     on_every_store(async |home: Home| {
         let (corkboard, _, memory) = agent_a(&home).await;
         memory.set("a", &1).await.unwrap();
@@ -169,7 +169,7 @@ async fn merging_is_told_as_writes_to_the_parent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn merges_that_run_at_the_same_time_append_each_note_once() {
+async fn concurrent_merges_append_each_note_once() {
     on_every_store(async |home: Home| {
         let (_board, _, memory) = agent_a(&home).await;
         for kinds in ["e", "d"] {
@@ -193,12 +193,12 @@ async fn merges_that_run_at_the_same_time_append_each_note_once() {
 }
 
 #[tokio::test]
-async fn a_merge_that_nobody_waits_for_still_appends_each_note_once() {
+async fn an_abandoned_merge_still_appends_each_note_once() {
     on_every_store(async |home: Home| {
         let (_board, _, memory) = agent_a(&home).await;
         let scope = memory.create_scope("task").await.unwrap();
         scope.add_note("once").await.unwrap();
-        // Begun, and dropped.
+        // Started, then dropped.
         assert!(scope.merge_to_parent(true).into_future().now_or_never().is_none());
         scope.merge_to_parent(true).await.unwrap();
         scope.merge_to_parent(true).await.unwrap();

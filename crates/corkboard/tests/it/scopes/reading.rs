@@ -1,4 +1,4 @@
-//! What a scope shows: its own, and what its parents have.
+//! What a scope shows: its own content, and that of its parents.
 
 use corkboard::{Durability, Error, Result, Scope, ScopeId};
 
@@ -48,7 +48,7 @@ async fn a_scope_hides_its_parents_value_and_shows_it_again_when_its_own_is_remo
                 let shown = innermost.get::<String>("k").await.unwrap().unwrap();
                 assert_eq!(shown, scope.name().as_str(), "{kinds}");
                 assert!(scope.remove("k").await.unwrap());
-                // Only the own value can be removed, and only once.
+                // Only the scope's own value can be removed, and only once.
                 assert!(!scope.remove("k").await.unwrap());
                 assert!(scope.contains("k").await.unwrap());
             }
@@ -95,13 +95,13 @@ async fn writes_stay_in_the_scope() {
             memory.set("text", "root").await.unwrap();
             let scopes = chain(&memory, kinds).await;
             let scope = scopes.last().unwrap();
-            // These change the own value, which is not there yet.
+            // These calls change the scope's own value, which does not exist yet.
             assert_eq!(scope.update("count", |own: Option<i32>| own.unwrap_or(0) + 1).await.unwrap(), 1, "{kinds}");
             scope.append("text", "own").await.unwrap();
             scope.append("text", "line").on_new_line().await.unwrap();
             assert_eq!(scope.get::<String>("text").await.unwrap().unwrap(), "own\nline");
-            // This one looks up first, and stores only what is nowhere.
-            let never = async || -> Result<i32> { panic!("there is a value") };
+            // This call looks in the parents first, and stores a value only if none exists.
+            let never = async || -> Result<i32> { panic!("the factory should not run: there is a value") };
             assert_eq!(scope.get_or_set("count", never).await.unwrap(), 1);
             assert_eq!(scope.get_or_set("made", async || Ok::<_, Error>(7)).await.unwrap(), 7);
             assert_eq!(scope.get_local::<i32>("made").await.unwrap(), Some(7));
@@ -119,11 +119,11 @@ async fn writes_stay_in_the_scope() {
 }
 
 #[tokio::test]
-async fn active_scopes_tell_what_each_scope_is() {
+async fn active_scopes_describe_each_scope() {
     on_every_store(async |home: Home| {
         let (_board, _, memory) = agent_a(&home).await;
         let scopes = chain(&memory, "dde").await;
-        // Two scopes may share a name; their ids differ.
+        // Two scopes can share a name; their IDs differ.
         let twin = memory.create_scope("e2").await.unwrap();
         home.clock.advance(DAY);
         scopes[1].set("a", &1).await.unwrap();

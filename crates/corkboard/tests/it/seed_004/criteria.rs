@@ -1,4 +1,4 @@
-//! §9: the acceptance criteria. How fast it is depends on the machine: the benchmarks tell.
+//! §9: the acceptance criteria. Speed depends on the machine, so the benchmarks measure it.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ async fn criterion_parent_fallback() {
         let (_board, _, memory) = agent_a(&home).await;
         let scopes = [memory.create_scope("task").await.unwrap(), memory.create_durable_scope("task").await.unwrap()];
         for (value, scope) in scopes.iter().enumerate() {
-            // What the parent gets after the scope was made shows too.
+            // The scope also shows what the parent gets later.
             memory.set("parent_key", &value).await.unwrap();
             assert_eq!(scope.get::<usize>("parent_key").await.unwrap(), Some(value));
             assert_eq!(scope.get_entry("parent_key").await.unwrap().unwrap().version, memory_version(&memory).await);
@@ -176,7 +176,7 @@ async fn criterion_memory_ten_thousand_entries_of_100_bytes_fit_the_default_limi
         assert_eq!(stats.storage_bytes_used, 10_000 * (100 + 9));
         assert!(stats.storage_percent_used < 2.0, "{}", stats.storage_percent_used);
         let (spaces, resident) = corkboard.resident();
-        assert_eq!(spaces, 2, "working memory, and long-term memory, which the counts include");
+        assert_eq!(spaces, 2, "the counts load working memory and long-term memory");
         assert!((10_000 * 109..100_000_000).contains(&resident), "{resident}");
         assert_eq!(memory.get::<String>("key-09999").await.unwrap().unwrap(), value);
     })

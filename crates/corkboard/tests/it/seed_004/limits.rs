@@ -1,4 +1,4 @@
-//! §8.3: nothing grows without a limit.
+//! §8.3: everything that can grow has a limit.
 
 use corkboard::{
     AgentMemory, CommandDocument, EntryMetadata, Error, LimitName, Limits, MemoryEvent, MemorySnapshot, Options,
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{key, replaced};
 use crate::common::{Home, agent_a, drain, limit, on_every_store, refused};
 
-/// A snapshot of the agent with so many entries, `key-00000` and on, in its root scope.
+/// A snapshot of the agent with `entries` entries in its root scope, from `key-00000` on.
 async fn snapshot_with(agent: &AgentMemory, entries: usize) -> MemorySnapshot {
     agent.working().set("sample", &0).await.unwrap();
     let mut snapshot = agent.snapshot().await.unwrap();
@@ -30,7 +30,7 @@ async fn limit_the_10001st_entry_is_refused() {
         let (corkboard, agent, memory) = agent_a(&home).await;
         agent.restore(snapshot_with(&agent, 9_999).await).await.unwrap();
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
-        // Entries count in all scopes together.
+        // The limit counts the entries of all scopes.
         scopes[0].set("the 10,000th", &0).await.unwrap();
         let full = limit(LimitName::EntriesPerAgent, 10_001, 10_000);
         let factory = async || Ok::<_, Error>(0);
@@ -46,7 +46,7 @@ async fn limit_the_10001st_entry_is_refused() {
         }
         assert_eq!(refused(&corkboard, &agent, scopes[0].merge_to_parent(true)).await, full);
 
-        // What is there may change, and what goes makes room.
+        // Existing entries can change, and a removed entry makes room.
         memory.set("key-00000", &1).await.unwrap();
         assert!(memory.remove("key-00000").await.unwrap());
         memory.set("one more", &0).await.unwrap();
@@ -84,7 +84,7 @@ async fn limit_commands_as_text_count_ephemeral_scopes_too() {
         command(create("d")).await.unwrap();
         let full = limit(LimitName::ScopesPerAgent, 3, 2);
         assert_eq!(refused(&corkboard, &agent, command(create("x"))).await, full);
-        // What goes makes room.
+        // A disposed scope makes room.
         scope.dispose().await.unwrap();
         command(append("four")).await.unwrap();
         command(create("x")).await.unwrap();
@@ -127,7 +127,7 @@ async fn limit_the_101st_scope_is_refused() {
         assert_eq!(refused(&corkboard, &agent, memory.create_scope("x")).await, full);
         drop(last);
         memory.create_durable_scope("and again").await.unwrap();
-        // Another agent has a hundred of its own.
+        // Another agent has a separate limit of a hundred.
         corkboard.agent("B").unwrap().working().create_scope("x").await.unwrap();
     })
     .await;
@@ -164,7 +164,7 @@ async fn limit_an_entry_over_1_mib_is_refused() {
         const MIB: usize = 1024 * 1024;
         let (corkboard, agent, memory) = agent_a(&home).await;
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
-        // The two quotes count: a value is as long as its JSON.
+        // The two quotes count, because the limit applies to a value's JSON.
         let (fits, too_long) = ("x".repeat(MIB - 2), "x".repeat(MIB - 1));
         let over = |used| limit(LimitName::EntryBytes, used, MIB as u64);
         let by_one = over(MIB as u64 + 1);
@@ -182,7 +182,7 @@ async fn limit_an_entry_over_1_mib_is_refused() {
 
         memory.set("k", &fits).await.unwrap();
         assert_eq!(refused(&corkboard, &agent, memory.append("k", "x")).await, by_one);
-        // Metadata counts too, and so do the escapes of a text.
+        // Metadata counts, too, and so do the escapes in a text.
         let tagged = EntryMetadata { tags: Some(vec!["tag".into()]), ..EntryMetadata::default() };
         assert_eq!(refused(&corkboard, &agent, memory.set("k", &fits).metadata(tagged)).await, over(MIB as u64 + 3));
         let escaped = "\n".repeat(MIB / 2);

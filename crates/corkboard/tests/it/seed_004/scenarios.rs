@@ -124,7 +124,7 @@ async fn scenario_full_working_memory_lifecycle() {
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.total_entries_working, stats.active_working_scopes), (106, 3));
         assert_eq!((stats.oldest_entry, stats.newest_entry), (Some(start()), Some(start())));
-        // Three nested scopes take three disposals, or one of the outermost.
+        // Three nested scopes need three disposals, or one of the outermost.
         assert_eq!(outer.dispose().await.unwrap(), 2);
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.total_entries_working, stats.active_working_scopes), (100, 0));
@@ -161,7 +161,7 @@ async fn scenario_concurrent_access() {
             let expected: u64 = task.parse::<u64>().unwrap() * 100 + turn.parse::<u64>().unwrap();
             assert_eq!(entry.value.parse::<u64>().unwrap(), expected);
         }
-        // Every write is one revision, and no two have the same.
+        // Every write is one revision, and all revisions differ.
         assert_eq!(agent.rev().await.unwrap(), 400);
         let mut versions: Vec<_> = entries.iter().map(|(_, entry)| entry.version).collect();
         versions.sort_unstable();
@@ -172,7 +172,7 @@ async fn scenario_concurrent_access() {
 }
 
 #[tokio::test]
-async fn an_entry_carries_all_that_is_said_about_it() {
+async fn an_entry_keeps_all_its_metadata() {
     on_every_store(async |home: Home| {
         let (_board, _, memory) = agent_a(&home).await;
         let metadata = EntryMetadata {
@@ -194,7 +194,7 @@ async fn an_entry_carries_all_that_is_said_about_it() {
         assert_eq!(entry.access.count(), 1);
         assert_eq!(entry.access.last(), Some(start()));
 
-        // Overwriting updates time and metadata (§4.2), and keeps the id.
+        // Overwriting updates the timestamp and the metadata (§4.2) and keeps the ID.
         home.clock.advance(std::time::Duration::from_secs(1));
         memory.set("editor", "helix").await.unwrap();
         let after = memory.get_entry("editor").await.unwrap().unwrap();

@@ -1,13 +1,13 @@
-//! What every version wrote stays as a fixture that must open.
+//! Fixtures of every format version, which must stay readable.
 //!
-//! `fixtures/snapshot-v<n>.<seal>.cork` is [`content`] in version `n` of a snapshot's bytes, and `snapshot-v1.json` is what
-//! it holds, as plain JSON. When [`SNAPSHOT_VERSION`] is raised, write the next ones:
+//! `fixtures/snapshot-v<n>.<seal>.cork` is [`content`] in version `n` of the byte format, and `snapshot-v1.json` is the
+//! same content as plain JSON. When you raise [`SNAPSHOT_VERSION`], write the next ones:
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard --all-features --test it snapshot_bytes
 //! ```
 //!
-//! That writes the files of the current version if they are missing. Files that exist are never written again.
+//! That writes the missing files of the current version. Existing files are never overwritten.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -38,7 +38,7 @@ fn json_is_read() {
     assert_eq!(open(&again, &Seal::Plain).unwrap(), content());
 }
 
-/// What the fixtures hold: an entry with everything that is optional and one without, below the root.
+/// The content of the fixtures: below the root, an entry with every optional field and one without any.
 fn content() -> MemorySnapshot {
     let mut snapshot = small();
     let mut scope = snapshot.memory.scopes[0].clone();

@@ -1,4 +1,4 @@
-//! Bytes that someone made to do harm. Their checksums are right: it proves nothing.
+//! Malicious bytes. Their checksums are correct, which proves nothing.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ pub(crate) fn with_checksum(content: &[u8]) -> Vec<u8> {
     [content, blake3::hash(content).as_bytes()].concat()
 }
 
-/// Bytes of version 1 that are not sealed.
+/// Unsealed bytes of version 1.
 fn plain(json_bytes: u64, body: &[u8]) -> Vec<u8> {
     with_checksum(&[MAGIC, &[1, 1, 0], &json_bytes.to_le_bytes(), body].concat())
 }
@@ -63,7 +63,7 @@ fn a_costly_passphrase_is_refused_before_it_costs_anything() {
 }
 
 #[test]
-fn what_says_that_it_is_too_large_is_refused() {
+fn a_snapshot_that_declares_too_large_a_size_is_refused() {
     let allowed = SnapshotForm::most_bytes(&Limits::default());
     for json_bytes in [u64::MAX, 1 << 40, allowed + 1] {
         let error = error_of(&plain(json_bytes, &deflated(b"{}")), &Seal::Plain);
@@ -71,7 +71,7 @@ fn what_says_that_it_is_too_large_is_refused() {
         assert!(matches!(&error, Error::Snapshot(found) if *found == expected), "{error:?}");
         assert_eq!((error.code(), error.kind()), ("snapshot_too_large", ErrorKind::Limit));
     }
-    // Also what is not compressed, and also what is sealed: its owner may have other limits.
+    // Uncompressed and sealed bytes are checked, too, because their author may have other limits.
     let limits = Limits {
         state_bytes: 10,
         entries_per_agent: 0,
@@ -94,25 +94,25 @@ fn what_says_that_it_is_too_large_is_refused() {
 }
 
 #[test]
-fn what_inflates_beyond_its_word_is_stopped() {
-    // A thousandfold: what says that it holds little would take up 8 MiB.
+fn inflating_stops_at_the_declared_size() {
+    // A thousandfold compression: bytes that declare a small size would inflate to 8 MiB.
     let bomb = deflated(&vec![b' '; 8 << 20]);
     assert!(bomb.len() < 1 << 14, "{}", bomb.len());
     for json_bytes in [0, 1, 100, (8 << 20) - 1] {
         let error = error_of(&plain(json_bytes, &bomb), &Seal::Plain);
-        // Not only found out afterwards.
+        // Inflating stops at the declared size, not after all 8 MiB.
         let expected = SnapshotError::Damaged("it holds more than its header says");
         assert!(matches!(&error, Error::Snapshot(found) if *found == expected), "{json_bytes}: {error:?}");
     }
-    // It says what it holds, and more than a small memory can be.
+    // An honest declaration of more than a small memory can hold.
     let limits = Limits { state_bytes: 1 << 18, entries_per_agent: 100, notes_per_agent: 100, ..Limits::default() };
     let limits = Limits { entries_per_core: 100, ..limits };
     let honest = plain(8 << 20, &bomb);
     let error = MemorySnapshot::from_bytes(&honest, &Seal::Plain, &limits).unwrap_err();
     assert_eq!(error.code(), "snapshot_too_large", "{error:?}");
-    // It holds what it says, and that is no snapshot.
+    // The declared size is correct, but the content is not a snapshot.
     assert_eq!(code_of(&honest), "not_a_snapshot");
-    // Behind a seal it is stopped as well.
+    // The same checks apply behind a seal.
     let sealed = |json_bytes: u64| {
         use chacha20poly1305::{AeadInOut, KeyInit};
         let header = [MAGIC, &[1, 1, 1], &json_bytes.to_le_bytes(), &[3; 24]].concat();
@@ -127,7 +127,7 @@ fn what_inflates_beyond_its_word_is_stopped() {
 }
 
 #[test]
-fn what_holds_something_else_than_it_says_is_damaged() {
+fn content_that_contradicts_its_header_is_damaged() {
     let json = serde_json::to_vec(&small()).unwrap();
     let (length, body) = (json.len() as u64, deflated(&json));
     for bytes in [
@@ -143,7 +143,7 @@ fn what_holds_something_else_than_it_says_is_damaged() {
 }
 
 #[test]
-fn what_is_unknown_in_a_header_is_told() {
+fn unknown_header_values_are_reported() {
     let length = 2_u64.to_le_bytes();
     let body = deflated(b"{}");
     let header = |version: u8, compression: u8, sealing: u8| {
@@ -160,7 +160,7 @@ fn what_is_unknown_in_a_header_is_told() {
             assert!(matches!(&error, Error::Snapshot(found) if *found == expected), "{error:?}");
         }
     }
-    // A header that ends too early, at every length.
+    // A header that is cut at every length.
     for seal in seals() {
         let whole = small().to_bytes(&seal).unwrap();
         let header_bytes = [19, 43, 71][usize::from(whole[10])];
@@ -173,7 +173,7 @@ fn what_is_unknown_in_a_header_is_told() {
 }
 
 #[test]
-fn json_as_deep_as_a_well_is_no_snapshot() {
+fn deeply_nested_json_is_not_a_snapshot() {
     for deep in ["[".repeat(1_000_000), "{\"a\":".repeat(1_000_000)] {
         let json = format!("{{\"format\":1,\"memory\":{deep}");
         assert_eq!(code_of(json.as_bytes()), "not_a_snapshot");
@@ -184,9 +184,9 @@ fn json_as_deep_as_a_well_is_no_snapshot() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// It is opened or it is not: it never panics, whatever it is.
+    /// Arbitrary bytes open or fail, but never panic.
     #[test]
-    fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..300), json_bytes in 0..400_u64, sealing in 0..2_u8) {
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), json_bytes in 0..400_u64, sealing in 0..2_u8) {
         let header = [MAGIC, &[1, 1, sealing], &json_bytes.to_le_bytes()].concat();
         let forms = [
             bytes.clone(),
@@ -204,15 +204,15 @@ proptest! {
         }
     }
 
-    /// Nor does what is nearly right.
+    /// Nor do bytes that are almost correct.
     #[test]
-    fn no_change_breaks_it(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5)) {
+    fn changed_bytes_never_panic(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5)) {
         static WHOLE: LazyLock<[(Vec<u8>, Seal); 3]> =
             LazyLock::new(|| seals().map(|seal| (small().to_bytes(&seal).unwrap(), seal)));
         for (bytes, seal) in &*WHOLE {
             let mut content = bytes[..bytes.len() - 32].to_vec();
             for (place, byte) in &places {
-                // What a passphrase costs stays as it is: so much is allowed that this would take long.
+                // Keep the passphrase's cost: the maximum cost would take too long here.
                 let place = place.index(content.len());
                 if !(19..31).contains(&place) {
                     content[place] = *byte;

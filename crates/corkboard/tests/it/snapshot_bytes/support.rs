@@ -1,4 +1,4 @@
-//! Snapshots to try things on, and what they are sealed with.
+//! Snapshots for tests, and the seals for them.
 
 use corkboard::{
     AgentMemory, Content, Corkboard, Error, Limits, MemorySnapshot, Note, Passphrase, PassphraseCost, Result, Seal,
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::common::{Home, agent_a};
 
-/// The least that argon2 does.
+/// The minimum cost that argon2 accepts.
 pub(crate) const CHEAP: PassphraseCost = PassphraseCost { memory_kib: 8, passes: 1, lanes: 1 };
 
 pub(crate) fn key() -> Seal {
@@ -21,7 +21,7 @@ pub(crate) fn passphrase() -> Seal {
     Seal::Passphrase(Passphrase::new("correct horse battery staple").cost(CHEAP))
 }
 
-/// One of every kind.
+/// One seal of every kind.
 pub(crate) fn seals() -> [Seal; 3] {
     [Seal::Plain, key(), passphrase()]
 }
@@ -34,7 +34,7 @@ pub(crate) fn error_of(bytes: &[u8], seal: &Seal) -> Error {
     open(bytes, seal).unwrap_err()
 }
 
-/// An agent that remembers something in two scopes.
+/// An agent with memory in two scopes.
 pub(crate) async fn a_snapshot(home: &Home) -> (Corkboard, AgentMemory, WorkingMemory) {
     let (corkboard, agent, memory) = agent_a(home).await;
     memory.set("user_name", "Ada \u{1F30D}").await.unwrap();
@@ -44,7 +44,7 @@ pub(crate) async fn a_snapshot(home: &Home) -> (Corkboard, AgentMemory, WorkingM
     (corkboard, agent, memory)
 }
 
-/// As little as a snapshot with one of each can be, always the same.
+/// The smallest snapshot with one item of each kind, always the same.
 pub(crate) fn small() -> MemorySnapshot {
     let nil = "00000000-0000-0000-0000-000000000000";
     let (time, id) = ("2026-02-04T12:00:00Z", "01941f29-7c00-7000-8000-000000000001");
@@ -57,7 +57,8 @@ pub(crate) fn small() -> MemorySnapshot {
     serde_json::from_value(snapshot).unwrap()
 }
 
-/// As much JSON as a memory within these limits can make: every byte that can be escaped is, everything optional is there.
+/// The largest JSON that a memory within these limits can produce: every byte that can be escaped is, and every
+/// optional field is set.
 pub(crate) fn largest(limits: &Limits) -> MemorySnapshot {
     let mut snapshot = small();
     let controls = |bytes: u64| "\u{1}".repeat(bytes as usize);
@@ -71,7 +72,7 @@ pub(crate) fn largest(limits: &Limits) -> MemorySnapshot {
     entry.importance = 0.123_456_79;
     entry.expires_at = Some("2026-02-04T12:00:00.123456789Z".parse().unwrap());
     entry.kind = corkboard::MemoryKind::Conversation;
-    // Bytes that are counted least for what they are written as: keys, tags, what is custom, numbers.
+    // Fields whose JSON is longest compared with their counted bytes: keys, tags, custom metadata, numbers.
     entry.value = Content::of(&0).unwrap();
     entry.tags = vec!["\"".into(); 5];
     let custom = json!({"": -1.234_567_890_123_456_7e-300, "\u{1}": [[], {"": false}, "\u{1}"], "x": null});
@@ -94,7 +95,7 @@ pub(crate) fn largest(limits: &Limits) -> MemorySnapshot {
     snapshot
 }
 
-/// As much JSON as a memory core within these limits can make.
+/// The largest JSON that a memory core within these limits can produce.
 fn largest_core(limits: &Limits) -> CoreImage {
     let time = "2026-02-04T12:00:00.123456789Z";
     let origin = json!({

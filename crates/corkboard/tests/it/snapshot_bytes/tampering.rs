@@ -9,7 +9,7 @@ use crate::common::{Home, fails_without_a_trace};
 const MAGIC_BYTES: usize = 8;
 const CHECKSUM_BYTES: usize = 32;
 
-/// The bytes with each bit flipped in turn, and where.
+/// The bytes with each bit flipped in turn, and the bit's position.
 fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..bytes.len() * 8).map(|bit| {
         let mut flipped = bytes.to_vec();
@@ -31,15 +31,15 @@ fn every_flipped_bit_is_found() {
                     assert_eq!((error.code(), error.kind()), ("snapshot_damaged", ErrorKind::Damaged));
                 }
             }
-            // Without a key it is found as well.
+            // It is found without the key, too.
             assert_eq!(error_of(&flipped, &Seal::Plain).code(), error.code(), "bit {bit}");
         }
     }
 }
 
-/// Whoever changes it on purpose can make the checksum good again.
+/// An attacker can recompute the checksum.
 #[test]
-fn behind_a_seal_no_change_goes_unseen() {
+fn every_change_behind_a_seal_is_found() {
     let [_, sealed @ ..] = seals();
     for seal in sealed {
         let bytes = small().to_bytes(&seal).unwrap();
@@ -49,7 +49,7 @@ fn behind_a_seal_no_change_goes_unseen() {
             let error = error_of(&with_checksum(&flipped), &seal);
             match error {
                 Error::Snapshot(SnapshotError::WrongKey { .. }) => unopened += 1,
-                // What is wrong with the header is said before a key is tried.
+                // Problems of the header are reported before the key is tried.
                 Error::Snapshot(_) | Error::NotASnapshot(_) if bit / 8 < 31 => {}
                 other => panic!("bit {bit}: {other:?}"),
             }
@@ -84,7 +84,7 @@ fn every_cut_of_json_is_found() {
 }
 
 #[tokio::test]
-async fn what_was_changed_restores_nothing() {
+async fn a_changed_snapshot_restores_nothing() {
     let home = Home::sqlite();
     let (corkboard, agent, memory) = a_snapshot(&home).await;
     for seal in seals() {

@@ -1,4 +1,4 @@
-//! §4.5: what subscribers are told.
+//! §4.5: the events that subscribers receive.
 
 use corkboard::{AgentId, AgentMemory, ClearOptions, Corkboard, Error, Key, Limits, MemoryEvent, Scope, WorkingMemory};
 
@@ -9,7 +9,7 @@ fn key(text: &str) -> Key {
     Key::new(text, &Limits::default()).unwrap()
 }
 
-/// What the events of a test have in common.
+/// The common fields of the events in a test.
 struct Told {
     agent_id: AgentId,
     scope: Option<Scope>,
@@ -45,7 +45,7 @@ impl Told {
     }
 }
 
-/// Runs a test with every subscriber's view of agent "A" on every store.
+/// Runs a test with a subscribed agent "A" on every store.
 async fn told(test: impl AsyncFn(Home, Corkboard, AgentMemory, WorkingMemory)) {
     on_every_store(async |home: Home| {
         let (corkboard, agent, memory) = agent_a(&home).await;
@@ -160,7 +160,7 @@ async fn event_expired() {
         memory.set("k", &1).metadata(days(1)).await.unwrap();
         home.clock.advance(DAY);
         let mut events = corkboard.subscribe();
-        // Whoever writes next sweeps first.
+        // The next write sweeps first.
         memory.set("other", &1).await.unwrap();
         let told = drain(&mut events);
         let expired = MemoryEvent::Removed {
@@ -192,7 +192,7 @@ async fn event_restored() {
 }
 
 #[tokio::test]
-async fn what_changes_no_entry_and_no_scope_tells_nothing() {
+async fn operations_that_change_no_entry_or_scope_send_no_event() {
     told(async |_home, corkboard, agent, memory| {
         memory.set("k", &1).await.unwrap();
         let scope = memory.create_scope("task").await.unwrap();
@@ -213,7 +213,7 @@ async fn what_changes_no_entry_and_no_scope_tells_nothing() {
 }
 
 #[tokio::test]
-async fn every_subscriber_hears_every_agent_of_its_corkboard_and_no_other() {
+async fn subscribers_get_the_events_of_all_agents_of_their_corkboard_only() {
     let home = Home::sqlite();
     let (here, there) = (home.open().await, home.open().await);
     let (mut first, mut second, mut elsewhere) = (here.subscribe(), here.subscribe(), there.subscribe());

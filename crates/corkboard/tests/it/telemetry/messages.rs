@@ -1,4 +1,4 @@
-//! §7.1: what is logged.
+//! §7.1: the log messages.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use super::{DAY, durable};
 use crate::common::{Home, agent_a, days, in_time};
 
-/// One line of a log: where it comes from, how loud it is, what it says, and its other fields.
+/// One log line: target, level, message and other fields.
 #[derive(Debug, Clone)]
 struct Line {
     target: &'static str,
@@ -31,7 +31,7 @@ impl Log {
         self.lines.lock().unwrap().clone()
     }
 
-    /// What was said about memories since the last call.
+    /// The messages about memories since the last call.
     fn take(&self) -> Vec<(Level, String)> {
         let lines = std::mem::take(&mut *self.lines.lock().unwrap());
         let of_memory = lines.into_iter().filter(|line| line.target.starts_with("corkboard::memory"));
@@ -59,7 +59,8 @@ impl Visit for Line {
     }
 }
 
-/// Runs a test on every store with a log that hears everything. All on one thread, whose log it is.
+/// Runs a test on every store with a log that records all levels. Everything runs on one thread, because the subscriber
+/// is set per thread.
 fn logged(test: impl AsyncFn(Home, Log)) {
     for home in [Home::memory(), Home::sqlite()] {
         let log = Log::default();
@@ -82,14 +83,14 @@ fn log_of_the_first_use_of_an_agent() {
         assert_eq!(log.take(), [(Level::INFO, "Working memory initialized for agent A".into())]);
         memory.get::<u8>("k").await.unwrap();
         assert_eq!(log.take(), []);
-        // Whether the first use is a read or a write.
+        // The first use can be a read or a write.
         corkboard.agent("team/b").unwrap().working().set("k", &1).await.unwrap();
         assert_eq!(log.take()[0], (Level::INFO, "Working memory initialized for agent team/b".into()));
     });
 }
 
 #[test]
-fn log_of_an_updated_notebook_names_what_came_and_went() {
+fn log_of_an_updated_notebook_names_added_and_removed_items() {
     logged(async |home, log| {
         let (_board, agent, _) = agent_a(&home).await;
         let notebook = agent.notebook("main").unwrap();
@@ -97,7 +98,7 @@ fn log_of_an_updated_notebook_names_what_came_and_went() {
                      VERBATIM_CONTEXT:\n  ADD:\n    - because so: private => private\n";
         notebook.apply(block).await.unwrap();
         notebook.apply("KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because private\n").await.unwrap();
-        // Nothing happens, nothing is said.
+        // An update without changes is not logged.
         notebook.apply("KEY_LEARNINGS:\n").await.unwrap();
         assert!(log.all().iter().all(|line| !line.message.contains("private") && !line.fields.contains("private")));
         let said: Vec<_> = log.take().into_iter().filter(|(_, line)| line.starts_with("Notebook")).collect();
@@ -122,7 +123,7 @@ fn log_of_every_operation_on_a_key() {
         memory.append("text", "b").await.unwrap();
         memory.update("text", |_: Option<String>| "c".into()).await.unwrap();
         memory.remove("text").await.unwrap();
-        // Nothing happens, nothing is said.
+        // An operation without effect is not logged.
         memory.remove("text").await.unwrap();
         home.clock.advance(DAY);
         corkboard.tick().await.unwrap();
@@ -156,7 +157,7 @@ fn log_of_a_lookup_in_a_scope() {
             scope.get_local::<u8>("of the root").await.unwrap();
             scope.contains("of nobody").await.unwrap();
             scope.get_entry("of the root").await.unwrap();
-            // The root's own lookups are not worth a line.
+            // Lookups in the root are not logged.
             memory.get::<u8>("of the root").await.unwrap();
             let line = |key: &str, found: bool| {
                 debug(format!("Working memory scope {} ({}) lookup for key {key}: {found}", scope.name(), scope.id()))
@@ -276,7 +277,7 @@ fn log_of_a_value_that_cannot_be_serialized() {
     });
 }
 
-/// Logs travel further than memories: they name keys, never what is under them.
+/// Logs are shared more widely than memories: they name keys, never values.
 #[test]
 fn no_value_and_no_note_is_ever_logged() {
     logged(async |home, log| {

@@ -1,4 +1,4 @@
-//! §7.2: what is measured.
+//! §7.2: the metrics.
 
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
@@ -26,13 +26,13 @@ struct Meter {
 }
 
 impl Meter {
-    /// How far every metric has moved since the last look.
+    /// The change of every metric since the last call.
     fn look(&self) -> BTreeMap<String, DebugValue> {
         let snapshot = self.snapshotter.snapshot().into_vec();
         snapshot.into_iter().map(|(key, _, _, value)| (key.key().name().to_owned(), value)).collect()
     }
 
-    /// How far one gauge has moved.
+    /// The change of one gauge.
     fn gauge(&self, name: &str) -> f64 {
         match self.look().get(name) {
             Some(DebugValue::Gauge(value)) => value.into_inner(),
@@ -40,7 +40,7 @@ impl Meter {
         }
     }
 
-    /// How far the gauges for entries and scopes have moved.
+    /// The change of the gauges for entries and scopes.
     fn gauges(&self) -> (f64, f64) {
         let moved = self.look();
         let gauge = |name| match moved.get(name) {
@@ -51,7 +51,7 @@ impl Meter {
         (gauge(ENTRIES), gauge(SCOPES))
     }
 
-    /// How many gets and sets were timed, and how many fallbacks counted.
+    /// The numbers of timed gets, timed sets and counted fallbacks.
     fn operations(&self) -> (usize, usize, u64) {
         let moved = self.look();
         let timed = |name| match moved.get(name) {
@@ -67,7 +67,8 @@ impl Meter {
     }
 }
 
-/// Runs a test on every store with a recorder of its own. All on one thread, whose recorder it is.
+/// Runs a test on every store with a separate recorder. Everything runs on one thread, because the recorder is set per
+/// thread.
 fn measured(test: impl AsyncFn(Home, Meter)) {
     for home in [Home::memory(), Home::sqlite()] {
         let recorder = DebuggingRecorder::new();
@@ -78,7 +79,7 @@ fn measured(test: impl AsyncFn(Home, Meter)) {
 }
 
 #[test]
-fn metrics_have_the_names_and_types_of_the_seed() {
+fn metrics_have_the_specified_names_and_types() {
     measured(async |home, meter| {
         let (_board, _, memory) = agent_a(&home).await;
         let scope = memory.create_scope("task").await.unwrap();
@@ -110,7 +111,7 @@ fn metrics_have_the_names_and_types_of_the_seed() {
 }
 
 #[test]
-fn metric_ready_tasks_follows_the_boards_that_are_loaded() {
+fn metric_ready_tasks_follows_the_loaded_boards() {
     measured(async |home, meter| {
         let corkboard = home.open().await;
         let ready = || meter.gauge(READY);
@@ -126,7 +127,7 @@ fn metric_ready_tasks_follows_the_boards_that_are_loaded() {
         assert_eq!((ready(), corkboard.expired_leases()), (0.0, 1));
         corkboard.tick().await.unwrap();
         assert_eq!((ready(), corkboard.expired_leases()), (1.0, 0));
-        // Another process that has loaded nothing counts nothing.
+        // A process that has loaded nothing counts nothing.
         if home.is_shared() {
             let other = home.open().await;
             assert_eq!((ready(), other.expired_leases()), (0.0, 0));
@@ -137,7 +138,7 @@ fn metric_ready_tasks_follows_the_boards_that_are_loaded() {
 }
 
 #[test]
-fn metric_queued_commands_counts_those_that_are_not_answered() {
+fn metric_queued_commands_counts_unanswered_commands() {
     measured(async |home, meter| {
         let (_board, _, memory) = agent_a(&home).await;
         memory.set("a", &1).await.unwrap();
@@ -159,7 +160,7 @@ fn metric_queued_commands_counts_those_that_are_not_answered() {
 }
 
 #[test]
-fn metric_entries_and_scopes_follow_what_is_there() {
+fn metric_entries_and_scopes_follow_the_memory() {
     measured(async |home, meter| {
         let (corkboard, agent, memory) = agent_a(&home).await;
         let other = corkboard.agent("B").unwrap().working();
@@ -187,7 +188,7 @@ fn metric_entries_and_scopes_follow_what_is_there() {
         assert_eq!(meter.gauges(), (0.0, 1.0));
         drop(dropped);
         assert_eq!(meter.gauges(), (0.0, -1.0));
-        // The root's two entries, and the durable scope with its one.
+        // The root's two entries, and the durable scope with its one entry.
         agent.restore(snapshot).await.unwrap();
         assert_eq!(meter.gauges(), (3.0, 1.0));
         corkboard.delete_agent("A").await.unwrap();
@@ -205,7 +206,7 @@ fn metric_latencies_are_recorded_for_every_get_and_set() {
         memory.set("a", &1).await.unwrap();
         memory.append("text", "x").await.unwrap();
         memory.update("a", |_: Option<u8>| 2).await.unwrap();
-        // A write that is refused took its time, too.
+        // A refused write is timed, too.
         assert!(memory.set("", &1).await.is_err());
         assert_eq!(meter.operations(), (0, 4, 0));
         memory.get::<u8>("a").await.unwrap();

@@ -1,4 +1,4 @@
-//! The layout: indentation, names, bullets, and what may be left out.
+//! The layout: indentation, names, bullets, and optional parts.
 
 use crate::notebook::read::read;
 
@@ -190,7 +190,7 @@ fn the_layout() {
 }
 
 #[test]
-fn what_may_be_left_out() {
+fn optional_parts() {
     check!(
         "sections",
             concat!(
@@ -383,7 +383,7 @@ fn names_and_bullets() {
         "
     );
     check!(
-        "a bullet that goes on",
+        "a bullet that continues on the next line",
             concat!(
                 "CURRENT_PROGRESS:\n",
                 "  In Progress:\n",

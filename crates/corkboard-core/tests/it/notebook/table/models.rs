@@ -1,4 +1,4 @@
-//! As different models really answer.
+//! Answers in the style of different models.
 
 use crate::notebook::read::read;
 
@@ -308,7 +308,7 @@ fn a_block_in_notebook_tags_is_read() {
         ("Here:\n<notebook name=\"main\">\n", "</notebook>\nDone."),
         ("<answer>\n<notebook>\n\n", "\n</notebook>\n</answer>\n"),
         ("<answer>\n", "</answer>"),
-        // The opening tag was put into the model's mouth.
+        // The opening tag was part of the prompt.
         ("", "</notebook>\n"),
         ("```xml\n<notebook>\n", "</notebook>\n```\n"),
     ] {
@@ -325,7 +325,7 @@ fn a_finished_task_has_nothing_in_progress() {
         let text = format!("CURRENT_PROGRESS:\n  Completed:\n    - all of it\n  {none}\n  Remaining: (none)\n");
         assert_eq!(read(&text), "Completed: all of it", "{text}");
     }
-    // What remains is to be begun, and "no change" does not say that it is finished.
+    // Remaining tasks must be started, and "no change" does not mean that the task is finished.
     let wrong = ["In Progress: (none)\n  Remaining:\n    - a", "In Progress:", "In Progress: (no change)"];
     for wrong in wrong {
         let text = format!("CURRENT_PROGRESS:\n  Completed:\n    - b\n  {wrong}\n");
@@ -369,10 +369,10 @@ fn nested_fences_are_read() {
         let text = format!("{open}{progress}{snippets}{close}");
         assert_eq!(read(&text), "In Progress: a\n+ VC l \"x\" <- r", "{text}");
     }
-    // Inside of it.
+    // Inside the block.
     let text = "````\nKEY_LEARNINGS:\n```\n  ADD:\n    - because r: t\n```\n  ARCHIVE:\n    - KL-1 because s\n````\n";
     assert_eq!(read(text), "+ KL t <- r\n- KL-1 <- s");
-    // From the line of the arrow on, inside of the one around the block.
+    // From the arrow's line on, inside the fence around the block.
     for code in ["```py\ndef f():\n    return 1\n```", "```py\n      def f():\n          return 1\n      ```"] {
         let text = format!(
             "```\nVERBATIM_CONTEXT:\n  ADD:\n    - because r: l => {code}\n    - because s: m => n\n```\nDone.\n"

@@ -1,9 +1,9 @@
-//! What is wrong, and where.
+//! Problems and their positions.
 
 use crate::notebook::read::read;
 
 #[test]
-fn what_is_wrong() {
+fn problems() {
     check!(
         "nothing at all",
             "",
@@ -271,7 +271,7 @@ fn an_id_in_front_of_a_new_item_is_an_error_that_says_ids_are_assigned_automatic
     }
     let snippet = read("VERBATIM_CONTEXT:\n  ADD:\n    - because r: VC-1: l => t\n");
     assert!(snippet.starts_with("ERROR line 3, column 18: IDs are assigned automatically"), "{snippet}");
-    // One that is only mentioned.
+    // An ID that is only mentioned.
     let mentioned = read("KEY_LEARNINGS:\n  ADD:\n    - because KL-2: KL-2 was wrong: it is 3\n");
     assert_eq!(mentioned, "+ KL KL-2 was wrong: it is 3 <- KL-2");
 }

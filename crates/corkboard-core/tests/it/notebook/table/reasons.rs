@@ -1,4 +1,4 @@
-//! Reasons, and what stands around the block.
+//! Reasons, and text around the block.
 
 use crate::notebook::read::read;
 
@@ -16,7 +16,7 @@ fn reasons() {
         "
     );
     check!(
-        "not one in quotes or brackets",
+        "a colon in quotes or brackets does not end it",
             concat!(
                 "KEY_LEARNINGS:\n",
                 "  ADD:\n",
@@ -27,7 +27,7 @@ fn reasons() {
         "#
     );
     check!(
-        "an apostrophe is no quote",
+        "an apostrophe does not open a quote",
             concat!(
                 "KEY_LEARNINGS:\n",
                 "  ADD:\n",
@@ -38,7 +38,7 @@ fn reasons() {
         "
     );
     check!(
-        "one left open",
+        "a quote that is not closed",
             concat!(
                 "KEY_LEARNINGS:\n",
                 "  ADD:\n",
@@ -49,7 +49,7 @@ fn reasons() {
         "
     );
     check!(
-        "one that cannot be written again",
+        "a reason that cannot be printed back",
             concat!(
                 "VERBATIM_CONTEXT:\n",
                 "  ADD:\n",

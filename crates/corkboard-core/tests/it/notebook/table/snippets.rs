@@ -1,4 +1,4 @@
-//! Snippets, however they are written.
+//! Snippets in every notation.
 
 use crate::notebook::read::read;
 
@@ -234,12 +234,12 @@ fn snippets() {
 #[test]
 fn a_snippet_that_begins_on_the_arrow_line_keeps_the_indentation_of_the_lines_below() {
     let cases = [
-        // Taken over as it was, not laid out.
+        // Not laid out: taken unchanged.
         ("    - because r: l => def f():\n    return 1\n", "def f():\n    return 1"),
         ("  - because r: l => def f():\n    return 1\n", "def f():\n    return 1"),
         ("    - because r: l => select a\n    from b\n", "select a\n    from b"),
         ("    - because r: l => def f():\n    if x:\n        y\nz\n", "def f():\n    if x:\n        y\nz"),
-        // Laid out: the indentation up to the bullet's text is the layout's.
+        // Laid out: the indentation up to the bullet's text is layout.
         ("    - because r: l => def f():\n          return 1\n", "def f():\n    return 1"),
         ("\t\t- because r: l => def f():\n\t\t\t\treturn 1\n", "def f():\n\treturn 1"),
         ("    - because r: l => fn a() {\n        b\n      }\n", "fn a() {\n  b\n}"),
@@ -248,7 +248,7 @@ fn a_snippet_that_begins_on_the_arrow_line_keeps_the_indentation_of_the_lines_be
     ];
     for (bullet, expected) in cases {
         let text = format!("VERBATIM_CONTEXT:\n  ADD:\n{bullet}    - because s: m => n\n");
-        // The next bullet stands where the first one does.
+        // The next bullet has the same indentation as the first.
         let text = if bullet.starts_with("  -") { text.replace("\n    - because s", "\n  - because s") } else { text };
         let expected = format!("+ VC l {expected:?} <- r\n+ VC m \"n\" <- s");
         assert_eq!(read(&text), expected, "{text}");
