@@ -1,4 +1,4 @@
-//! Sending a command and waiting for its answer.
+//! Send a command and wait for its answer.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,8 @@ use crate::{Error, Result, ids};
 
 pub(crate) enum RequestSource<S: Space> {
     Request(Request<S::Command>),
-    /// A request made from the state it is decided against; asked again if that state was overtaken.
+    /// A closure that creates the request from the state it is decided on. It runs again if another commit overtakes
+    /// that state.
     Computed(Compute<S>),
 }
 
@@ -30,7 +31,8 @@ impl<S: Space> RequestSource<S> {
         matches!(self, Self::Request(_))
     }
 
-    /// The request, made from the state if it has to be. A caller's panic is his own error, nobody else's.
+    /// Returns the request, computing it from the state if necessary. If the caller's closure panics, only that caller
+    /// gets the error.
     pub(crate) fn request(&mut self, state: &S, now: Timestamp) -> Result<Cow<'_, Request<S::Command>>> {
         match self {
             Self::Request(request) => Ok(Cow::Borrowed(request)),
@@ -44,22 +46,22 @@ impl<S: Space> RequestSource<S> {
 type Compute<S> = Box<dyn FnMut(&S, Timestamp) -> Result<Request<<S as Space>::Command>> + Send>;
 
 pub(crate) struct Proposal<S: Space> {
-    /// The id that its revision will have, however often it is tried: by it a lost answer is found.
+    /// The ID of its revision, unchanged over all attempts. It identifies the commit if an answer is lost.
     pub(super) commit: CommitId,
     pub(super) first_id: Uuid,
     pub(super) actor: AuthenticatedActor,
     pub(super) outside: Usage,
     pub(super) asked: RequestSource<S>,
-    /// None once it is answered.
+    /// `None` once it is answered.
     pub(super) answer: Option<oneshot::Sender<Result<Answer<S::Reply>>>>,
-    /// What the caller is told if the last attempt landed.
+    /// The reply for the caller if the last attempt landed.
     pub(super) reply: Option<S::Reply>,
-    /// Counts it. None once it is answered.
+    /// Counts the waiting command. `None` once it is answered.
     pub(super) queued: Option<QueuedCommand>,
 }
 
 impl<S: Space> Proposal<S> {
-    /// Tells the caller. One who has stopped waiting is no error.
+    /// Answers the caller. A caller that has stopped waiting is not an error.
     pub(super) fn answer(&mut self, answer: Result<Answer<S::Reply>>) {
         self.queued = None;
         if let Some(caller) = self.answer.take() {
@@ -68,35 +70,35 @@ impl<S: Space> Proposal<S> {
     }
 }
 
-/// What a caller is told.
+/// The answer to a command.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer<R> {
     pub(crate) reply: R,
-    /// The revision that the answer speaks of.
+    /// The revision that the answer refers to.
     pub(crate) rev: u64,
-    /// That revision's id, if it was made for this.
+    /// The ID of that revision, if this command created it.
     pub(crate) commit: Option<CommitId>,
-    /// The idempotency key under which the answer was remembered, if it was given before.
+    /// The idempotency key, if this is the stored answer of an earlier request.
     pub(crate) replayed: Option<Box<str>>,
     pub(crate) warnings: Vec<LimitWarning>,
 }
 
 impl<R> Answer<R> {
-    /// One for which no log has anything new.
+    /// An answer that added nothing to the log.
     pub(crate) fn unlogged(reply: R, rev: u64) -> Self {
         Self { reply, rev, commit: None, replayed: None, warnings: Vec::new() }
     }
 }
 
-/// A command that was sent: its answer, when awaited.
+/// Future that resolves to the answer of a sent command.
 pub(crate) struct PendingAnswer<R> {
-    /// The queue's work, if the caller leads it.
+    /// The queue's work, if this caller is the leader.
     led: Option<Leader>,
     answered: oneshot::Receiver<Result<Answer<R>>>,
 }
 
 impl<S: Space> Engine<S> {
-    /// Sends a command. It runs to its end, even if nobody waits for the answer.
+    /// Sends a command. It runs to completion even if nobody waits for the answer.
     pub(crate) fn ask(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
@@ -109,7 +111,7 @@ impl<S: Space> Engine<S> {
             let (engine, slot) = (self.clone(), slot.clone());
             self.spawn(async move {
                 let answered = engine.ask_remote(&remote, &slot, Actor::clone(&actor), asked).await;
-                // Whoever asked may have gone.
+                // The caller may have stopped waiting.
                 let _ = answer.send(answered);
             });
             return PendingAnswer { led: None, answered };
@@ -139,7 +141,7 @@ impl<R> PendingAnswer<R> {
         if let Some(leading) = &mut self.led
             && Pin::new(leading).poll(context).is_pending()
         {
-            // Who leads gives himself his answer. To be woken for it as well would be to be woken twice.
+            // The leader answers itself. Polling the receiver too would wake it twice.
             return match self.answered.try_recv() {
                 Err(TryRecvError::Empty) => Poll::Pending,
                 Err(TryRecvError::Closed) => Poll::Ready(lost()),

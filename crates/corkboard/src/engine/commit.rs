@@ -1,4 +1,4 @@
-//! Commands become revisions: decided in order, appended together, each answered.
+//! Turns commands into revisions: decides them in order, appends them together, answers each caller.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,12 +13,12 @@ use crate::backoff::Backoff;
 use crate::store::{Append, Appended, StoreError};
 use crate::{Error, Result};
 
-/// Between two attempts to find out whether an append landed.
+/// Delay between attempts to find out whether an append landed.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(500));
 
-/// What is left of a batch that was answered. To let go of it takes as long as it took to make, so that is done while the
-/// next batch is on its way to the disk, not while its callers wait for their turn.
-#[expect(dead_code, reason = "it is only let go")]
+/// The remains of an answered batch. Dropping them takes as long as creating them did. This happens while the next
+/// batch is being written, so callers do not wait for it.
+#[expect(dead_code, reason = "held only to be dropped later")]
 pub(super) struct SpentBatch<S: Space> {
     batch: Vec<Box<Proposal<S>>>,
     commits: Vec<IdentifiedCommit<S>>,
@@ -44,7 +44,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Empties the batch by answering it, or fails for what is left in it.
+    /// Empties the batch by answering its proposals, or fails for those that remain in it.
     async fn try_commit(
         &self,
         slot: &Slot<S>,
@@ -53,12 +53,12 @@ impl<S: Space> Engine<S> {
     ) -> Result<()> {
         let started = Instant::now();
         if slot.unflushed.lock().is_full() {
-            // Acknowledging more than can be written would only make the loss larger.
+            // Acknowledging more than can be written would only increase the possible loss.
             self.flush_slot(slot, slot.flushing.lock().await).await?;
         }
         let mut state = self.loaded_for_commit(slot).await?;
-        // What was sent and never answered. While the log is where it was, that may yet land: so the very same is sent again,
-        // and whichever attempt lands, its callers are told the truth.
+        // A batch that was sent and never answered. It may still land while the log's head is unchanged, so the same
+        // batch is sent again. Its callers then get the right answer, whichever attempt lands.
         let mut unsure: Option<DecidedBatch<S>> = None;
         let mut backoff = BACKOFF;
         while !batch.is_empty() {
@@ -74,7 +74,7 @@ impl<S: Space> Engine<S> {
                 return Err(error);
             }
             if decided.commits.is_empty() {
-                // "No" and "nothing to do" are answers about the present. Make sure that it is the present.
+                // A refusal or "nothing to do" must be decided on the current state, so check the head.
                 if self.is_sole() || self.store.head(&slot.id).await? == state.head {
                     drop(answer(batch, decided.answers));
                     return Ok(());
@@ -94,7 +94,7 @@ impl<S: Space> Engine<S> {
             if appended == Ok(Appended::Committed) {
                 *spent = self.committed(slot, batch, decided, state);
                 slot.current_at.fetch_max(asked_at, Ordering::Relaxed);
-                // After the new state is published: a reader finds it here or there.
+                // After publishing: a reader finds the new state in one place or the other.
                 *slot.in_flight.lock() = None;
                 return Ok(());
             }
@@ -108,12 +108,12 @@ impl<S: Space> Engine<S> {
                     }
                     continue;
                 }
-                Ok(_) => "it may have been written".into(),
+                Ok(_) => "the append may have been written".into(),
                 Err(StoreError::OutcomeUnknown(message)) => message,
                 Err(error) if !sent_before => return Err(error.into()),
                 Err(error) => error.to_string(),
             };
-            // This attempt or one before it may have landed, or may yet.
+            // This attempt or an earlier one may have landed, or may still land.
             if waited > self.options.busy_timeout {
                 return Err(lost_answer(&message));
             }
@@ -127,7 +127,7 @@ impl<S: Space> Engine<S> {
         Ok(())
     }
 
-    /// Appends, or ends the append that took the first records while the last were being decided.
+    /// Appends the batch, or finishes the append that already received its first records.
     async fn send(
         &self,
         decided: &mut DecidedBatch<S>,
@@ -136,12 +136,12 @@ impl<S: Space> Engine<S> {
     ) -> std::result::Result<Appended, StoreError> {
         let Some(appending) = decided.appending.take() else { return self.store.append(append).await };
         let finished = appending.finish(append);
-        // While the disk works.
+        // Drop the previous batch while the disk is busy.
         spent.clear();
         finished.await
     }
 
-    /// A state to decide against. It may be behind: then the append conflicts.
+    /// Returns a state to decide on. If it is outdated, the append conflicts.
     async fn loaded_for_commit(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
         match slot.peek() {
             Some(state) => Ok(state),
@@ -149,7 +149,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Makes the new state the current one, and answers the batch that led to it.
+    /// Publishes the new state and answers the batch that led to it.
     fn committed(
         &self,
         slot: &Slot<S>,
@@ -164,7 +164,7 @@ impl<S: Space> Engine<S> {
         SpentBatch { batch: answer(batch, decided.answers), commits: decided.commits, state: Some(before) }
     }
 
-    /// Someone else was first: catch up, so that the batch can be decided again.
+    /// Another process committed first: catches up, so that the batch can be decided again.
     async fn overtaken(
         &self,
         slot: &Slot<S>,
@@ -180,8 +180,8 @@ impl<S: Space> Engine<S> {
         Ok(caught_up.state)
     }
 
-    /// The answer to an append was lost: look in the log for our own commit ids before anything is decided again. A store
-    /// that is away may come back, so it is looked for as long as a busy one is waited for.
+    /// The answer to an append was lost: looks for this batch's commit IDs in the log before anything is decided again.
+    /// Retries while the store is unavailable, for up to `busy_timeout`.
     async fn look_for(
         &self,
         slot: &Slot<S>,
@@ -202,10 +202,10 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Answers those in the batch whose revisions are in the log.
+    /// Answers the proposals whose revisions are in the log.
     fn settle(&self, slot: &Slot<S>, batch: &mut Vec<Box<Proposal<S>>>, caught_up: &CaughtUp<S>) -> Result<()> {
         let Some(landed) = &caught_up.commits else {
-            return Err(lost_answer("the log was replaced meanwhile"));
+            return Err(lost_answer("the log was replaced in the meantime"));
         };
         for (id, rev, commit) in landed as &[LandedCommit<S>] {
             let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
@@ -225,7 +225,7 @@ impl<S: Space> Engine<S> {
     }
 }
 
-/// Refuses the commands whose token ended while they waited.
+/// Refuses the commands whose token was revoked or expired while they waited.
 async fn refuse_ended<S: Space>(batch: &mut Vec<Box<Proposal<S>>>) {
     let mut index = 0;
     while let Some(proposal) = batch.get_mut(index) {
@@ -239,7 +239,7 @@ async fn refuse_ended<S: Space>(batch: &mut Vec<Box<Proposal<S>>>) {
     }
 }
 
-/// Answers a batch. What is left of it is returned.
+/// Answers a batch and returns it, so that the caller decides when to drop it.
 fn answer<S: Space>(
     batch: &mut Vec<Box<Proposal<S>>>,
     answers: Vec<Result<Answer<S::Reply>>>,
@@ -250,7 +250,7 @@ fn answer<S: Space>(
     std::mem::take(batch)
 }
 
-/// The same error for one more caller.
+/// Copies an error for another caller.
 pub(crate) fn again(error: &Error) -> Error {
     match error {
         Error::Store(error) => Error::Store(error.clone()),

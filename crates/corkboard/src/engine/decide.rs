@@ -1,4 +1,5 @@
-//! A batch of commands, decided in order on a state. What is decided first is on its way to the store while the rest is not.
+//! Decides a batch of commands in order on a state. The first records go to the store while later ones are being
+//! decided.
 
 use std::sync::Arc;
 
@@ -14,12 +15,12 @@ use crate::replay::replayed_key;
 use crate::store::{Append, Appending, Record, Store};
 use crate::{Error, Result};
 
-/// So many records are sent ahead at a time while a batch is decided.
+/// Send decided records ahead when more than this many have accumulated.
 const AHEAD: usize = 8;
 
 pub(super) type IdentifiedCommit<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
 
-/// A whole batch, decided against one state.
+/// A batch, decided on one state.
 pub(super) struct DecidedBatch<S: Space> {
     pub(super) answers: Vec<Result<Answer<S::Reply>>>,
     records: Vec<Record>,
@@ -27,15 +28,16 @@ pub(super) struct DecidedBatch<S: Space> {
     pub(super) events: u64,
     pub(super) bytes: u64,
     pub(super) state: Arc<Revisioned<S>>,
-    /// The append that takes the first records while the last are being decided.
+    /// The append that receives the first records while later ones are still being decided.
     pub(super) appending: Option<Box<dyn Appending>>,
-    /// What the batch began with, or led to so far; and how many of its revisions that includes.
+    /// The last known valid state (the initial one, or one rebuilt by [`Engine::sound`]), and how many of the batch's
+    /// revisions it includes.
     sound: (Arc<Revisioned<S>>, usize),
     pub(super) broken: Option<Error>,
 }
 
 impl<S: Space> DecidedBatch<S> {
-    /// Gives the store what was decided so far, but for the last record: what goes with that is known at the end.
+    /// Sends the records decided so far to the store, except the last one: its metadata is only known at the end.
     fn send_ahead(&mut self, store: &dyn Store, space: &SpaceId, expected: Head) {
         if self.appending.is_none() {
             self.appending = store.begin_append(space, expected);
@@ -45,7 +47,7 @@ impl<S: Space> DecidedBatch<S> {
         }
     }
 
-    /// What is still to be appended. Asked again, it is the whole batch, the very same.
+    /// Returns the records that are still to be appended. A repeated call returns the whole batch, unchanged.
     pub(super) fn append(&mut self, space: &SpaceId, expected: Head) -> Result<Append> {
         let summary = self.state.state.summary(self.state.last_at).into_bytes();
         Ok(Append {
@@ -74,7 +76,7 @@ fn malformed(error: FormatError) -> Error {
 }
 
 impl<S: Space> Engine<S> {
-    /// Decides a whole batch, each command on the result of the one before.
+    /// Decides a batch, each command on the result of the previous one.
     pub(super) fn decide_batch(
         &self,
         slot: &Slot<S>,
@@ -92,7 +94,7 @@ impl<S: Space> Engine<S> {
             sound: (state.clone(), 0),
             broken: None,
         };
-        // What a caller computes may take its time, and an append that is begun may keep others waiting.
+        // A caller's closure may run long, and an append in progress may block others.
         let sends_ahead = self.options.save.is_on_change() && batch.iter().all(|proposal| proposal.asked.is_made());
         let mut new = Revisioned::clone(state);
         for proposal in batch {
@@ -118,7 +120,7 @@ impl<S: Space> Engine<S> {
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
         context.outside = proposal.outside;
         context.space = Some(&slot.id);
-        // In place: only what the batch's first change touches is copied.
+        // Changes the state in place; only the parts that the batch touches first are copied.
         let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
             Ok(RequestOutcome::Unchanged { reply, rev }) => {
                 let replayed = replayed_key(state, &request, &context);
@@ -153,12 +155,12 @@ impl<S: Space> Engine<S> {
         Ok(Answer { reply, rev, commit: Some(proposal.commit), replayed: None, warnings })
     }
 
-    /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.
+    /// Rebuilds the state from before a command that failed halfway, by re-applying the earlier commits of the batch.
     fn sound(&self, decided: &mut DecidedBatch<S>) -> Revisioned<S> {
         let (before, included) = &decided.sound;
         let mut state = Revisioned::clone(before);
         for (id, commit) in decided.commits.iter().skip(*included) {
-            // What was decided fits; if it did not, the batch would be worth nothing.
+            // A decided commit always applies. If it does not, the whole batch is invalid.
             if let Err(error) = state.apply(commit, *id, &self.options.limits) {
                 decided.broken = Some(malformed(error));
             }

@@ -1,4 +1,4 @@
-//! States leave memory, least recently used first, when all together take more than the budget.
+//! Evicts the least recently used states when all states together exceed the memory budget.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,30 +8,30 @@ use parking_lot::Mutex;
 
 use super::{Engine, Slot};
 
-/// About what an entry takes besides its own bytes.
+/// Approximate memory overhead of an entry, besides its content.
 const PER_ENTRY: u64 = 400;
-/// About what a loaded space takes before it holds anything.
+/// Approximate memory overhead of a loaded space.
 const PER_SPACE: u64 = 2048;
 
 pub(super) fn weight(usage: Usage) -> i64 {
     i64::try_from(PER_SPACE + usage.bytes + usage.entries * PER_ENTRY).unwrap_or(i64::MAX)
 }
 
-/// What the engines of one Corkboard may hold in memory together.
+/// Memory budget that the engines of one Corkboard share.
 pub(crate) struct Budget {
     bytes: u64,
-    /// About how many bytes the loaded states and their indexes take.
+    /// Approximate size of the loaded states and their indexes.
     pub(super) resident_bytes: Arc<AtomicI64>,
-    /// Counts uses, to know what was least recently used.
+    /// Use counter that determines which space was least recently used.
     pub(super) uses: AtomicU64,
     engines: Mutex<Vec<Weak<dyn Evicts>>>,
 }
 
 pub(super) trait Evicts: Send + Sync {
-    /// The loaded spaces: when each was last used, and how to evict it.
+    /// Returns when each loaded space was last used, and a function that evicts it.
     fn evictable(self: Arc<Self>) -> Vec<(u64, Evict)>;
 
-    /// Drops what no handle refers to and no state fills.
+    /// Drops the slots that are not in use.
     fn forget_unused(&self);
 }
 
@@ -52,7 +52,7 @@ impl Budget {
         u64::try_from(self.resident_bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    /// Evicts until a tenth is free, if more than the budget is used.
+    /// If the budget is exceeded, evicts until a tenth of it is free.
     fn keep(&self) {
         self.uses.fetch_add(1, Ordering::Relaxed);
         if self.resident_bytes() <= self.bytes {
@@ -76,12 +76,12 @@ impl<S: Space> Engine<S> {
         self.slots.lock().values().filter(|slot| slot.state.load().is_some()).count()
     }
 
-    /// The states in memory, current or not.
+    /// The states in memory; they may be outdated.
     pub(crate) fn loaded_states(&self) -> Vec<Arc<Revisioned<S>>> {
         self.slots.lock().values().filter_map(|slot| slot.peek()).collect()
     }
 
-    /// Sees to it that all engines together stay within the budget.
+    /// Evicts spaces if all engines together exceed the budget.
     pub(super) fn keep_budget(&self) {
         self.budget.keep();
     }

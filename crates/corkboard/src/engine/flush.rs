@@ -1,4 +1,4 @@
-//! `save_interval`: acknowledged first, written soon.
+//! `save_interval`: acknowledge first, write shortly after.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,10 @@ use super::{Engine, Slot, joined};
 use crate::store::{Append, Appended, Record, StoreError};
 use crate::{Error, Result};
 
-/// How often a flush goes on after it found out how far an earlier one got.
+/// How many times a flush continues after finding out how much an earlier one wrote.
 const FLUSHES: usize = 4;
 
-/// Revisions that were acknowledged and are not yet in the store.
+/// Revisions that were acknowledged but are not yet in the store.
 #[derive(Debug, Default)]
 pub(crate) struct Unflushed {
     records: Vec<Record>,
@@ -25,7 +25,7 @@ pub(crate) struct Unflushed {
 }
 
 impl Unflushed {
-    /// So much waits at most; then it is written at once.
+    /// Above this size, the next commit flushes first.
     const BYTES: usize = 4 * 1024 * 1024;
 
     pub(super) fn is_empty(&self) -> bool {
@@ -41,7 +41,7 @@ impl Unflushed {
         self.before.map(|expected| Append { space, expected, records, next_due: self.next_due, summary })
     }
 
-    /// Forgets what is in the log up to this head. False if that head is none of ours.
+    /// Drops the records up to this head. Returns false if this process did not write that head.
     fn is_written_up_to(&mut self, head: Head) -> bool {
         if self.before == Some(head) {
             return true;
@@ -66,14 +66,14 @@ impl Unflushed {
 }
 
 impl<S: Space> Engine<S> {
-    /// Writes what was acknowledged in this space and is not yet in the store.
+    /// Writes the acknowledged revisions of this space that are not yet in the store.
     pub(crate) async fn flush_now(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<()> {
-        // What is being written is still there.
+        // Records stay in `unflushed` until their write has succeeded.
         if slot.unflushed.lock().is_empty() {
             return Ok(());
         }
         let (engine, slot) = (self.clone(), slot.clone());
-        // In a task: a caller who begins to write and is then not polled must not hold up the others.
+        // Runs in a task: a caller that starts the write and is then not polled must not block others.
         joined(self.spawn(async move {
             let one_at_a_time = engine.lock_beside_leader(&slot, &slot.flushing).await;
             engine.flush_slot(&slot, one_at_a_time).await
@@ -81,7 +81,7 @@ impl<S: Space> Engine<S> {
         .await
     }
 
-    /// Writes all that was acknowledged and not yet written. What fails is kept and tried again.
+    /// Writes all acknowledged revisions that are not yet in the store. Keeps those that fail, for the next attempt.
     pub(crate) async fn flush(&self) -> Result<()> {
         let slots: Vec<Arc<Slot<S>>> =
             self.slots.lock().values().filter(|slot| !slot.unflushed.lock().is_empty()).cloned().collect();
@@ -89,7 +89,7 @@ impl<S: Space> Engine<S> {
         for slot in slots {
             let one_at_a_time = self.lock_beside_leader(&slot, &slot.flushing).await;
             if let Err(error) = self.flush_slot(&slot, one_at_a_time).await {
-                tracing::error!(space = %slot.id, %error, "what was acknowledged could not be written yet");
+                tracing::error!(space = %slot.id, %error, "failed to write acknowledged revisions; will retry");
                 result = Err(error);
             }
         }
@@ -102,7 +102,7 @@ impl<S: Space> Engine<S> {
             let head = append.new_head();
             let now = match self.store.append(append).await {
                 Ok(Appended::Committed) => head,
-                // An earlier flush whose answer never came may have got so far.
+                // An earlier flush whose answer was lost may have written up to this head.
                 Ok(Appended::Conflict { head }) => head,
                 Err(StoreError::OutcomeUnknown(message)) => {
                     self.store.head(&slot.id).await.map_err(|_| StoreError::OutcomeUnknown(message))?
@@ -112,17 +112,17 @@ impl<S: Space> Engine<S> {
             if !slot.unflushed.lock().is_written_up_to(now) {
                 return Err(Error::Damaged {
                     space: slot.id.to_string(),
-                    message: format!("someone else wrote revision {} to a store that was ours alone", now.rev),
+                    message: format!("another process wrote revision {} to a store in exclusive use", now.rev),
                 });
             }
         }
         if slot.unflushed.lock().is_empty() {
             return Ok(());
         }
-        Err(StoreError::Unavailable("it is not known how much was written".into()).into())
+        Err(StoreError::Unavailable("cannot determine how much was written".into()).into())
     }
 
-    /// Waits for every queue to empty, writes what is not yet written, and refuses what comes after.
+    /// Refuses new commands, waits until every queue is empty, and writes what is not yet in the store.
     pub(crate) async fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
         self.closing.notify_waiters();

@@ -1,4 +1,4 @@
-//! Following a space's log: every record, in order, none twice, none missing.
+//! Follow a space's log: each record exactly once, in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::backoff::Backoff;
 use crate::store::{Cursor, Record};
 use crate::{Error, Result};
 
-/// Between two attempts to read a log.
+/// Delay between attempts to read a log.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(5), Duration::from_secs(1));
 
-/// What whoever follows a log is told.
+/// An item that a log follower receives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed {
     /// A revision, as the store keeps it.
     Record(Record),
-    /// Nothing new: everything up to here was told.
+    /// No new records; the follower has received everything up to `rev`.
     Bookmark {
-        /// The place to resume from.
+        /// The revision to resume from.
         rev: u64,
     },
 }
 
-/// A reader of a space's log: what was, then what comes. It holds a cursor and at most a page.
+/// Reads a space's log: first the existing records, then new ones. Holds a cursor and at most one page.
 pub(crate) struct Follow<S: Space> {
     engine: Arc<Engine<S>>,
     slot: Arc<Slot<S>>,
@@ -42,7 +42,8 @@ pub(crate) struct Follow<S: Space> {
 }
 
 impl<S: Space> Engine<S> {
-    /// Follows from the last revision that the caller has seen; 0 stands for the beginning, none for what comes from now on.
+    /// Follows the log after `from_rev`, the last revision that the caller has seen. 0 means from the beginning, `None`
+    /// means only new revisions.
     pub(crate) async fn follow(self: &Arc<Self>, slot: Arc<Slot<S>>, from_rev: Option<u64>) -> Result<Follow<S>> {
         self.check_usable()?;
         let changes = self.store.changes(&slot.id);
@@ -52,14 +53,14 @@ impl<S: Space> Engine<S> {
         };
         let (engine, page, told_at) = (self.clone(), VecDeque::new(), Instant::now());
         let mut follow = Follow { engine, slot, cursor, changes, page, live: false, backoff: BACKOFF, told_at };
-        // An impossible cursor is refused now, not at the first revision.
+        // Refuse an invalid cursor now, not when the first revision arrives.
         follow.read_page().await?;
         Ok(follow)
     }
 }
 
 impl<S: Space> Follow<S> {
-    /// The next record, or a bookmark if there is none for a while. Dropping the future loses nothing.
+    /// Returns the next record, or a bookmark if none arrives for `bookmark_interval`. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Result<Followed> {
         loop {
             if let Some(record) = self.page.pop_front() {
@@ -77,7 +78,8 @@ impl<S: Space> Follow<S> {
                 return Err(Error::Lagged { resume_from: self.cursor.rev });
             }
             if self.read_page().await? == Read::Away {
-                // The wake-up is used up, and what it was for may be there: until that is known, there is nothing to be told.
+                // This attempt consumed the wake-up, but its revision may already be in the store. Until a read
+                // succeeds, send no bookmark.
                 tokio::select! {
                     () = self.backoff.sleep() => continue,
                     () = closing => return Err(Error::Closed),
@@ -113,7 +115,7 @@ impl<S: Space> Follow<S> {
     async fn read_page(&mut self) -> Result<Read> {
         let page = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
             Err(error) if error.is_retryable() => {
-                tracing::debug!(space = %self.slot.id, %error, "the store is away or busy; the watcher waits");
+                tracing::debug!(space = %self.slot.id, %error, "store unavailable or busy; the watcher retries");
                 return Ok(Read::Away);
             }
             other => other?,
@@ -124,12 +126,12 @@ impl<S: Space> Follow<S> {
     }
 }
 
-/// What became of a look at the log.
+/// Result of an attempt to read the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
-    /// What there is, perhaps nothing.
+    /// The read succeeded; the page may be empty.
     Page,
-    /// The store is away or busy.
+    /// The store is unavailable or busy.
     Away,
 }
 

@@ -1,4 +1,4 @@
-//! Forgetting for good: out of the state by a command, out of the log and the snapshot by rewriting them.
+//! Permanent forgetting: a command removes something from the state, then a rewrite removes it from log and snapshot.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::store::{Appended, Cursor, Record, Rewrite, Snapshot, StoreError};
 use crate::{Error, Result};
 
 impl<S: Space> Engine<S> {
-    /// Goes through the log without changing it, so that `forget` learns all that there is to look for. What cannot be
-    /// read is found out now, before anything is changed.
+    /// Reads the log without changing it, so that `forget` collects everything to search for. A log that cannot be read
+    /// fails here, before anything is changed.
     pub(crate) async fn survey(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<()> {
         self.redacted(slot, forget, u64::MAX).await.map(|_| ())
     }
 
-    /// Takes something, which was removed from the state by the revision `removed`, out of the log and the snapshot. What
-    /// was written since is new, and stays. Returns how many revisions changed. In the end nothing is left of it in the
-    /// store's files.
+    /// Removes something from the log and the snapshot, after revision `removed` removed it from the state. Later
+    /// revisions are not changed. Returns how many revisions changed. Afterwards the store's files contain no trace of
+    /// it.
     pub(crate) async fn forget(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
@@ -28,15 +28,15 @@ impl<S: Space> Engine<S> {
             return Err(Error::Closed);
         }
         let (engine, slot) = (self.clone(), slot.clone());
-        // In a task: a caller who stops waiting must not leave the space's queue without a leader.
+        // Runs in a task: a caller that stops waiting must not leave the space's queue without a leader.
         joined(self.spawn(async move {
-            // A snapshot that this process writes meanwhile could be of a state that still has it.
+            // A concurrent snapshot by this process could contain a state from before the removal.
             let alone = engine.lead_alone(&slot).await;
             let rewritten = engine.rewrite_without(&slot, &mut forget, removed).await;
             slot.index.discard();
             alone.hand_over(&engine, &slot);
             let rewritten = rewritten?;
-            // In any case: an earlier attempt may have come this far and no further.
+            // Always scrub: an earlier attempt may have rewritten the log and failed before this.
             engine.store.scrub().await?;
             Ok(rewritten)
         }))
@@ -51,7 +51,7 @@ impl<S: Space> Engine<S> {
                 Some(held) => self.catch_up(slot, &held, Collect::Nothing).await?.state,
                 None => self.load(slot).await?,
             };
-            // What came to be since the survey must be known before the first revision is looked at.
+            // First collect what was added since the survey; it must be known before redacting the first revision.
             self.redacted(slot, forget, removed).await?;
             let (head, records) = self.redacted(slot, forget, removed).await?;
             if head != state.head {
@@ -59,18 +59,18 @@ impl<S: Space> Engine<S> {
             }
             let loaded = self.store.load(&slot.id).await?;
             if loaded.head == loaded.born {
-                // Never written, or deleted and not written since: there is nothing to rewrite.
+                // Never written, or deleted and not written since: nothing to rewrite.
                 return Ok(0);
             }
             let changed = records.len() as u64;
             let body = state.encode().map_err(|error| Error::format(&slot.id, error))?;
-            // Even where there was none: an older one that another process is about to write cannot take its place.
+            // Write a snapshot even if there was none, so that another process cannot store an older one.
             let snapshot = Some(Snapshot { head, body });
             let rewrite = Rewrite { space: slot.id.clone(), expected: head, records, snapshot };
             match self.store.rewrite(rewrite).await? {
                 Appended::Committed => return Ok(changed),
                 Appended::Conflict { head: found } if found == head => {
-                    let message = "its log cannot be rewritten, though nobody wrote to it".into();
+                    let message = "its log cannot be rewritten, although its head did not change".into();
                     return Err(Error::Damaged { space: slot.id.to_string(), message });
                 }
                 Appended::Conflict { .. } => {}
@@ -78,7 +78,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// The revisions up to `until` that change, as they shall be, and the head of the log they are part of.
+    /// Returns the redacted versions of the revisions up to `until` that change, and the log's head.
     async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget, until: u64) -> Result<(Head, Vec<Record>)> {
         let mut cursor = Cursor { rev: self.store.load(&slot.id).await?.born.rev, commit: None };
         let mut changed = Vec::new();
@@ -97,7 +97,7 @@ impl<S: Space> Engine<S> {
                     continue;
                 }
                 let mut commit = self.decode(&slot.id, &record)?;
-                // Not `any`: every event must be gone through.
+                // Not `any`: every event must be visited.
                 let found = commit.events.iter_mut().filter_map(|event| S::redact(event, forget).then_some(())).count();
                 if found > 0 {
                     let body = commit.encode().map_err(|error| Error::format(&slot.id, error))?;

@@ -1,4 +1,4 @@
-//! Going back over a log: the state at every revision that is held.
+//! Replay a log: the state at every retained revision.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{Engine, PAGE, Slot};
 use crate::store::{Cursor, StoreError};
 use crate::{Error, Result};
 
-/// One revision, and the states around it.
+/// One revision, and the states before and after it.
 pub(crate) struct HistoryStep<'a, S: Space> {
     pub(crate) rev: u64,
     pub(crate) commit: &'a Commit<S::Event, S::Reply>,
@@ -18,9 +18,9 @@ pub(crate) struct HistoryStep<'a, S: Space> {
 }
 
 impl<S: Space> Engine<S> {
-    /// Goes through the log: from its beginning, or from the newest snapshot if what was before `from` is not asked for or,
-    /// by retention, no longer held. `look` sees every revision after that. Returns the space as it was where that begins,
-    /// and the last revision seen.
+    /// Replays the log and passes every revision to `look`. Starts at the newest snapshot if `from` is not before it or
+    /// if retention dropped the earlier revisions, otherwise at the beginning. Returns the space as it was at the
+    /// start, and the last revision seen.
     pub(crate) async fn retrace(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,

@@ -1,7 +1,8 @@
-//! Who works off a space's queue.
+//! Leads a space's queue: one caller or task at a time commits what waits in it.
 //!
-//! The caller who finds it without a leader leads it inside his own future, which spares two thread changes per write. He
-//! may stop being polled at any moment, so the work lies in the slot: whoever comes to depend on it hands it to a task.
+//! A caller that finds the queue without a leader leads it inside its own future, which saves two thread switches per
+//! write. That future may stop being polled at any time. The work therefore lives in the slot, where anyone who depends
+//! on it can hand it to a task.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,25 +18,25 @@ use super::{Engine, Slot};
 
 const BATCH: usize = 256;
 
-/// How often it is made sure, while waiting for a leader, that his work goes on.
+/// How often a caller that waits for the leader checks that the work is still being driven.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Where a caller's own work lies: whoever comes to depend on it finds it here.
+/// The work that a caller drives itself, if any. Others that depend on it find it here.
 #[derive(Default)]
 pub(super) struct Inline(Mutex<Option<Arc<WorkHandle>>>);
 
-/// The work of one leader. It is never polled under a lock: what it runs is partly the callers' code.
+/// The work of one leader. It is never polled under a lock, because it partly runs callers' code.
 struct WorkHandle(Mutex<PendingWork>);
 
 struct PendingWork {
-    /// None while it is polled, and once it is done or a task's.
+    /// `None` while it is being polled, and once it is done or belongs to a task.
     work: Option<Work>,
     polling: bool,
-    /// Someone came to depend on it while it was polled.
+    /// Another caller needs this work to continue, and asked while it was being polled.
     wanted: bool,
-    /// Whoever polled it last: told when it becomes a task's.
+    /// Waker of the leader that last polled it; woken when a task takes the work over.
     leader: Option<Waker>,
 }
 
@@ -44,7 +45,7 @@ impl WorkHandle {
         Self(Mutex::new(PendingWork { work: Some(work), polling: false, wanted: false, leader: None }))
     }
 
-    /// Leaves the work to a task; if it is being polled, as soon as that is over.
+    /// Moves the work to a task. If it is being polled, this happens right after the poll.
     fn hand_to_task(&self, runtime: &tokio::runtime::Handle) {
         let (work, leader) = {
             let mut held = self.0.lock();
@@ -57,7 +58,7 @@ impl WorkHandle {
         }
     }
 
-    /// Polls the work here. Ready if it is done, or no longer ours to do.
+    /// Polls the work. Ready if it is done, or if a task has taken it over.
     fn poll(&self, context: &mut Context<'_>, runtime: &tokio::runtime::Handle) -> Poll<()> {
         let mut work = {
             let mut held = self.0.lock();
@@ -81,17 +82,17 @@ impl WorkHandle {
     }
 }
 
-/// A caller's hold on the work that he does himself. Dropping it leaves the work to a task.
+/// A caller's hold on the work that it drives itself. Dropping it moves the work to a task.
 pub(super) struct Leader {
     handle: Arc<WorkHandle>,
     runtime: tokio::runtime::Handle,
 }
 
 impl<S: Space> Engine<S> {
-    /// Puts a command into the queue. If nobody leads the queue, the caller does.
+    /// Adds a command to the queue. If the queue has no leader, the caller becomes the leader.
     pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, mut proposal: Box<Proposal<S>>) -> Option<Leader> {
         let mut queue = slot.queue.lock();
-        // Under the queue's lock: after closing, nothing enters.
+        // Checked under the queue's lock, so nothing enters the queue after closing.
         if let Err(error) = self.check_usable() {
             drop(queue);
             proposal.answer(Err(error));
@@ -101,21 +102,21 @@ impl<S: Space> Engine<S> {
         let leads = !queue.led;
         queue.led = true;
         drop(queue);
-        // A leader who has a follower, or who is only tidying up, is no longer alone.
+        // The current leader may stop being polled. Others now depend on its work, so a task takes it over.
         self.hand_to_task(slot);
         if !leads {
             return None;
         }
         let handle = Arc::new(WorkHandle::new(Box::pin(lead(self.clone(), slot.clone()))));
         *slot.inline.0.lock() = Some(handle.clone());
-        // Who came before the work lay there could not hand it to a task, and depends on it.
+        // A command that arrived before the work was stored in the slot could not hand it to a task.
         if slot.queue.lock().waiting.len() > 1 {
             handle.hand_to_task(&self.runtime);
         }
         Some(Leader { handle, runtime: self.runtime.clone() })
     }
 
-    /// Takes a lock that the queue's work may hold, and sees to it that the work goes on meanwhile.
+    /// Acquires a lock that the queue's work may hold, and keeps that work running while waiting.
     pub(super) async fn lock_beside_leader<'a>(
         &self,
         slot: &Slot<S>,
@@ -123,15 +124,15 @@ impl<S: Space> Engine<S> {
     ) -> tokio::sync::MutexGuard<'a, ()> {
         loop {
             self.hand_to_task(slot);
-            // A leader may have begun in between: then look again.
+            // A new leader may have started in between: check again.
             if let Ok(guard) = tokio::time::timeout(LOOK_AGAIN, lock.lock()).await {
                 return guard;
             }
         }
     }
 
-    /// Sees to it that the queue's work goes on even if the caller who does it is not polled again. Whoever is about to
-    /// wait for it calls this first.
+    /// Makes the queue's work continue even if the caller that drives it is not polled again. Call this before waiting
+    /// for that work.
     pub(super) fn hand_to_task(&self, slot: &Slot<S>) {
         let handle = slot.inline.0.lock().clone();
         if let Some(handle) = handle {
@@ -152,7 +153,8 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Waits for the queue to be without a leader, and leads it: nothing is committed here until it is handed over.
+    /// Waits until the queue has no leader, then leads it. This process commits nothing to the space until the
+    /// leadership is handed over.
     pub(super) async fn lead_alone(&self, slot: &Arc<Slot<S>>) -> Leadership<S> {
         loop {
             self.hand_to_task(slot);
@@ -182,8 +184,8 @@ impl Drop for Leader {
     }
 }
 
-/// Works off a space's queue and ends. The leadership begins with the call, not with the first poll: if a runtime that is
-/// ending drops the work unpolled, the queue must not wait for it.
+/// Commits everything in a space's queue, then ends. The leadership begins with the call, not with the first poll: if a
+/// runtime that is shutting down drops the work unpolled, the queue must not wait for it.
 fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Output = ()> + Send {
     let mut leadership = Leadership { slot: slot.clone(), held: true };
     async move {
@@ -210,7 +212,7 @@ fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Out
     }
 }
 
-/// Lets those who were just answered run: they may have more to say, and it can be committed together.
+/// Lets the callers that were just answered run: they may send more commands, which can be committed together.
 async fn gather<S: Space>(slot: &Slot<S>, answered: usize) {
     let mut waiting = 0;
     loop {
@@ -223,7 +225,7 @@ async fn gather<S: Space>(slot: &Slot<S>, answered: usize) {
     }
 }
 
-/// Whoever leads must say when he stops, even by a panic; else the queue would wait for ever.
+/// Releases the leadership on drop, even after a panic; otherwise the queue would wait forever.
 pub(super) struct Leadership<S: Space> {
     slot: Arc<Slot<S>>,
     held: bool,
@@ -235,7 +237,7 @@ impl<S: Space> Leadership<S> {
         self.held = false;
     }
 
-    /// Leaves the queue to a task, which works off what came meanwhile.
+    /// Hands the queue to a task, which commits the commands that arrived in the meantime.
     pub(super) fn hand_over(mut self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>) {
         self.held = false;
         engine.runtime.spawn(lead(engine.clone(), slot.clone()));
@@ -250,7 +252,7 @@ impl<S: Space> Drop for Leadership<S> {
                 queue.led = false;
                 std::mem::take(&mut queue.waiting)
             };
-            // Their callers hear that the task ended.
+            // Dropping the proposals tells their callers that the committing task ended.
             drop(left);
         }
     }

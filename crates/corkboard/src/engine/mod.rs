@@ -1,7 +1,7 @@
-//! The engine: spaces in memory, in step with their logs in a store.
+//! The engine: keeps spaces in memory and up to date with their logs in a store.
 //!
-//! A loaded space is an immutable value that readers share. Commands wait in the space's queue; while there are any, one
-//! task decides them in order and appends them together. There is no task and no channel for an idle space.
+//! A loaded space is an immutable value that readers share. Commands wait in the space's queue. While there are any,
+//! one leader decides them in order and appends them together. An idle space has no task and no channel.
 
 mod ask;
 mod commit;
@@ -55,11 +55,11 @@ pub(crate) struct Engine<S: Space> {
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
     slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
-    /// What this engine and others of the same Corkboard may hold in memory.
+    /// Memory budget shared with the other engines of the same Corkboard.
     budget: Arc<Budget>,
     began: Instant,
     closed: AtomicBool,
-    /// Told when it closes: watchers wait for it.
+    /// Notified when the engine closes, to end watchers.
     closing: tokio::sync::Notify,
 }
 
@@ -89,7 +89,7 @@ impl<S: Space> Engine<S> {
         engine
     }
 
-    /// The place of a space in this process. Nothing is loaded yet.
+    /// Returns the slot of a space, without loading the space.
     pub(crate) fn slot(&self, space: &SpaceId) -> Arc<Slot<S>> {
         let mut slots = self.slots.lock();
         if let Some(slot) = slots.get(space) {
@@ -103,7 +103,7 @@ impl<S: Space> Engine<S> {
         slot
     }
 
-    /// The space's current state. On a store that others write to too, its head is asked for first.
+    /// Returns the space's current state. If other processes can write to the store, checks the log's head first.
     pub(crate) async fn current(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
         if let Some(held) = slot.state.load_full()
             && self.check_usable().is_ok()
@@ -115,7 +115,7 @@ impl<S: Space> Engine<S> {
         self.as_stored(slot).await
     }
 
-    /// The same by the store's word, however lately it was asked.
+    /// Like [`Self::current`], but always asks a shared store, even if a cached state would be recent enough.
     pub(crate) async fn as_stored(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
         self.check_usable()?;
         self.touch(slot);
@@ -129,7 +129,8 @@ impl<S: Space> Engine<S> {
                 slot.current_at.fetch_max(asked_at, Ordering::Relaxed);
                 return Ok(held);
             }
-            // Our own append may have landed, its answer still on its way or just arrived: what it made is known.
+            // The newer head may be from this process's own append, whose answer is still on its way or just arrived.
+            // Its state is known.
             let in_flight = slot.in_flight.lock().clone();
             let published = slot.state.load_full();
             if let Some(landed) = in_flight.into_iter().chain(published).find(|state| state.head == head) {
@@ -137,7 +138,7 @@ impl<S: Space> Engine<S> {
                 return Ok(landed);
             }
         }
-        // In a task: a caller who begins to load and is then not polled must not hold up the others.
+        // Runs in a task: a caller that starts loading and is then not polled must not block others.
         let (engine, slot) = (self.clone(), slot.clone());
         joined(self.runtime.spawn(async move {
             let one_at_a_time = engine.lock_beside_leader(&slot, &slot.loading).await;
@@ -146,7 +147,7 @@ impl<S: Space> Engine<S> {
         .await
     }
 
-    /// The state in memory if it may be read without asking the store.
+    /// Returns the state in memory if it can be read without asking the store.
     pub(crate) fn current_in_memory(&self, slot: &Slot<S>) -> Option<arc_swap::Guard<Option<Arc<Revisioned<S>>>>> {
         if self.check_usable().is_err() || !self.is_good_enough(slot) {
             return None;
@@ -159,7 +160,7 @@ impl<S: Space> Engine<S> {
         None
     }
 
-    /// Whether the state in memory is current, or as nearly so as the options ask for.
+    /// Whether the state in memory is current, or recent enough for the configured consistency.
     fn is_good_enough(&self, slot: &Slot<S>) -> bool {
         if self.is_sole() {
             return true;
@@ -173,12 +174,12 @@ impl<S: Space> Engine<S> {
         self.ownership == Ownership::Sole
     }
 
-    /// Milliseconds since the engine began, and never 0.
+    /// Milliseconds since the engine started; never 0.
     fn clock(&self) -> u64 {
         self.began.elapsed().as_millis() as u64 + 1
     }
 
-    /// Loads the state, or brings it up to the log's head.
+    /// Loads the state, or applies the revisions that it lacks.
     async fn refresh(&self, slot: &Slot<S>, _one_at_a_time: MutexGuard<'_, ()>) -> Result<Arc<Revisioned<S>>> {
         match slot.state.load_full() {
             Some(held) if self.ownership == Ownership::Sole => Ok(held),
@@ -192,7 +193,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Refuses if the engine is closed, or holds agents' memories and those are disabled.
+    /// Fails if the engine is closed, or if it holds agents' memories and those are disabled.
     pub(crate) fn check_usable(&self) -> Result<()> {
         if self.is_closed() {
             return Err(Error::Closed);
@@ -207,9 +208,10 @@ impl<S: Space> Engine<S> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Reads the newest snapshot and the log after it.
+    /// Loads the newest snapshot and replays the log after it.
     async fn load(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
-        // Between two reads someone may delete or trim: then the second read finds no continuation, and both are repeated.
+        // Another process may delete or trim between the two reads. The second read then finds no continuation, and
+        // both are repeated.
         for _ in 0..16 {
             let asked_at = self.clock();
             let loaded = self.store.load(&slot.id).await?;
@@ -217,7 +219,7 @@ impl<S: Space> Engine<S> {
                 Some(snapshot) => (Revisioned::decode(&snapshot.body).map_err(|e| Error::format(&slot.id, e))?, true),
                 None => (Revisioned { head: loaded.born, ..Revisioned::default() }, false),
             };
-            // Of a space that a server hands over, and of one that is empty, this is all there is.
+            // The snapshot is already current (as a server sends it), or the space is empty: nothing to replay.
             let replayed = match state.head == loaded.head {
                 true => Ok(Replayed { state: Arc::new(state), events: 0, bytes: 0, commits: Vec::new(), asked_at }),
                 false => self.replay(slot, &state, Collect::Nothing).await,
@@ -227,7 +229,7 @@ impl<S: Space> Engine<S> {
                     slot.log.reset(replayed.events, replayed.bytes);
                     tracing::debug!(space = %slot.id, rev = replayed.state.head.rev, from_snapshot, "space loaded");
                     self.publish(slot, &replayed.state, Publish::Replace);
-                    // If the space is ahead of the clock, time passes there from now on.
+                    // Starts the space's clock, in case its last event is ahead of the real time.
                     self.now(slot, &replayed.state);
                     slot.current_at.fetch_max(replayed.asked_at, Ordering::Relaxed);
                     return Ok(replayed.state);
@@ -236,20 +238,23 @@ impl<S: Space> Engine<S> {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::Damaged { space: slot.id.to_string(), message: "its snapshot and its log do not meet".into() })
+        Err(Error::Damaged {
+            space: slot.id.to_string(),
+            message: "there is a gap between its snapshot and its log".into(),
+        })
     }
 
-    /// Brings the state in memory up to the log's head.
+    /// Applies the revisions that the state in memory lacks.
     async fn catch_up(&self, slot: &Slot<S>, held: &Arc<Revisioned<S>>, collect: Collect) -> Result<CaughtUp<S>> {
         match self.replay(slot, held, collect).await {
             Ok(replayed) => {
                 slot.log.add(replayed.events, replayed.bytes);
                 self.publish(slot, &replayed.state, Publish::IfNewer);
-                // After the state is there: who reads the one without the other reads what is older.
+                // After publishing: a reader that sees this time must also see the new state.
                 slot.current_at.fetch_max(replayed.asked_at, Ordering::Relaxed);
                 Ok(CaughtUp { state: replayed.state, commits: Some(replayed.commits) })
             }
-            // Deleted, trimmed beyond us, or another history altogether: what we held is void.
+            // The space was deleted, trimmed past the held revision, or replaced: the held state is invalid.
             Err(Error::Store(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. })) => {
                 Ok(CaughtUp { state: self.load(slot).await?, commits: None })
             }
@@ -314,23 +319,23 @@ impl<S: Space> Engine<S> {
     }
 
     fn touch(&self, slot: &Slot<S>) {
-        // Approximate on purpose: a read must not contend with others for a counter.
+        // Approximate on purpose: reads must not contend for a counter.
         slot.used_at.store(self.budget.uses.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// The time: by the store's clock if it has one, so that all who share it agree.
+    /// The current time: from the store's clock if it has one, so that all processes that share the store agree.
     pub(crate) fn time(&self) -> Timestamp {
         let clock = &self.options.clock;
         let stores = if clock.yields_to_store() { self.store.now() } else { None };
         stores.unwrap_or_else(|| clock.now())
     }
 
-    /// The time in a space: never before its last event, and never standing still.
+    /// The current time in a space: never before its last event, and never standing still.
     pub(crate) fn now(&self, slot: &Slot<S>, state: &Revisioned<S>) -> Timestamp {
         slot.clock.now(self.time(), state.last_at, &*self.options.clock)
     }
 
-    /// The time in a space, as far as this process knows the space.
+    /// The current time in a space, judged by the state in memory.
     pub(crate) fn now_in(&self, slot: &Slot<S>) -> Timestamp {
         slot.state.load().as_ref().map_or_else(|| self.time(), |state| self.now(slot, state))
     }
@@ -340,7 +345,7 @@ impl<S: Space> Engine<S> {
         self.slots.lock().values().filter(|slot| slot.clock.is_ahead()).cloned().collect()
     }
 
-    /// By how much which space is ahead of the clock, as far as this process knows.
+    /// The spaces whose time is ahead of the clock, and by how much, as far as this process knows.
     pub(crate) fn leads(&self) -> impl Iterator<Item = (SpaceId, Duration)> {
         let time = self.time();
         let lead = move |slot: Arc<Slot<S>>| Some((slot.id.clone(), slot.clock.lead(time, &*self.options.clock)?));
@@ -352,12 +357,12 @@ impl<S: Space> Engine<S> {
         self.delete_if(slot, |_| true).await
     }
 
-    /// Deletes a space as it is at that head. If it is at another by now, nothing happens.
+    /// Deletes a space if its head is `head`. Otherwise does nothing.
     pub(crate) async fn delete_at(self: &Arc<Self>, slot: &Arc<Slot<S>>, head: Head) -> Result<bool> {
         self.delete_if(slot, move |found| found == head).await
     }
 
-    /// Deletes a space that is at that revision. If it is at another, that is a conflict.
+    /// Deletes a space if it is at revision `rev`. Otherwise fails with a conflict.
     pub(crate) async fn delete_at_rev(self: &Arc<Self>, slot: &Arc<Slot<S>>, rev: u64) -> Result<bool> {
         if self.delete_if(slot, move |found| found.rev == rev).await? {
             return Ok(true);
@@ -377,9 +382,9 @@ impl<S: Space> Engine<S> {
             return Err(Error::Closed);
         }
         let (engine, slot) = (self.clone(), slot.clone());
-        // In a task: a caller who stops waiting must not leave the space's queue without a leader.
+        // Runs in a task: a caller that stops waiting must not leave the space's queue without a leader.
         joined(self.spawn(async move {
-            // What this process writes comes before or after, not in between.
+            // Nothing that this process writes comes between loading and deleting.
             let alone = engine.lead_alone(&slot).await;
             let deleted = engine.try_delete(&slot, is_meant).await;
             alone.hand_over(&engine, &slot);
@@ -390,7 +395,7 @@ impl<S: Space> Engine<S> {
 
     async fn try_delete(&self, slot: &Slot<S>, is_meant: impl Fn(Head) -> bool) -> Result<bool> {
         self.flush_slot(slot, self.lock_beside_leader(slot, &slot.flushing).await).await?;
-        // A load that began before must not publish after.
+        // A load that started before the deletion must not publish its state afterwards.
         let _no_load = slot.loading.lock().await;
         loop {
             let loaded = self.store.load(&slot.id).await?;
@@ -408,7 +413,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Writes a snapshot if enough has happened since the last one, and drops what retention lets go.
+    /// Writes a snapshot if the log has grown enough since the last one, and trims the log according to the retention.
     pub(super) async fn snapshot_if_due(&self, slot: &Slot<S>) {
         if !slot.log.is_over(self.options.snapshots) || slot.snapshotting.swap(true, Ordering::AcqRel) {
             return;
@@ -416,14 +421,14 @@ impl<S: Space> Engine<S> {
         if let Some(state) = slot.state.load_full()
             && let Err(error) = self.snapshot(slot, state).await
         {
-            tracing::warn!(space = %slot.id, %error, "no snapshot could be written; the log has everything");
+            tracing::warn!(space = %slot.id, %error, "failed to write a snapshot; the log is complete");
         }
         slot.snapshotting.store(false, Ordering::Release);
     }
 
-    /// Drops old revisions, after a snapshot that covers them. Returns the oldest revision held.
+    /// Writes a snapshot, then drops old revisions that it covers. Returns the oldest revision left.
     pub(crate) async fn trim(self: &Arc<Self>, slot: &Arc<Slot<S>>, trim: Trim) -> Result<u64> {
-        // RemoteEngine, the one who decides sees to the snapshot.
+        // With a remote engine, the server writes the snapshot.
         if self.remote.is_none() {
             let state = self.current(slot).await?;
             self.snapshot(slot, state).await?;
@@ -432,7 +437,7 @@ impl<S: Space> Engine<S> {
     }
 
     async fn snapshot(&self, slot: &Slot<S>, state: Arc<Revisioned<S>>) -> Result<()> {
-        // A snapshot must not run ahead of its log.
+        // A snapshot must not be ahead of its log.
         self.flush_slot(slot, slot.flushing.lock().await).await?;
         let (events, bytes) = slot.log.so_far();
         let head = state.head;
@@ -448,7 +453,7 @@ impl<S: Space> Engine<S> {
             Retention::Revisions(kept) => Trim { up_to: head.rev.saturating_sub(kept), older_than: None },
             Retention::Age(age) => match last_at.checked_sub(age) {
                 Ok(time) => Trim { up_to: head.rev, older_than: Some(time) },
-                // Longer than time itself: nothing is that old.
+                // The age exceeds the range of timestamps: nothing is that old.
                 Err(_) => return Ok(()),
             },
         };
@@ -457,12 +462,12 @@ impl<S: Space> Engine<S> {
     }
 }
 
-/// What a task of ours gave. If it ended without a word, so has the runtime, or it has a bug.
+/// Returns the result of a task. If the task ended without one, it panicked or the runtime is shutting down.
 pub(crate) async fn joined<T>(task: tokio::task::JoinHandle<Result<T>>) -> Result<T> {
     task.await.unwrap_or_else(|error| Err(StoreError::OutcomeUnknown(format!("a task ended early: {error}")).into()))
 }
 
-/// Which state wins.
+/// When a published state replaces the current one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Publish {
     IfNewer,
@@ -480,7 +485,7 @@ struct Replayed<S: Space> {
     events: u64,
     bytes: u64,
     commits: Vec<LandedCommit<S>>,
-    /// When it was begun to ask for the log.
+    /// When the read of the log started, on the engine's clock.
     asked_at: u64,
 }
 
@@ -488,6 +493,6 @@ type LandedCommit<S> = (CommitId, u64, Commit<<S as Space>::Event, <S as Space>:
 
 struct CaughtUp<S: Space> {
     state: Arc<Revisioned<S>>,
-    /// What was read on the way; nothing if the state had to be loaded whole.
+    /// The revisions read; `None` if the state had to be loaded completely.
     commits: Option<Vec<LandedCommit<S>>>,
 }

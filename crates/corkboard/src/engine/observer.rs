@@ -1,4 +1,4 @@
-//! What is logged and counted of the spaces that this process uses.
+//! Logs and metrics of the spaces that this process uses.
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::board::BoardState;
@@ -8,16 +8,17 @@ use serde::Serialize;
 
 use crate::memory::{AgentListener, count_resident};
 
-/// Logs and counts what this process does to the spaces of one engine. Texts stay out: logs travel further than memories.
+/// Logs and counts what this process does to the spaces of one engine. It never logs content, because logs are often
+/// sent elsewhere.
 pub(crate) struct Observer<S: Space> {
-    /// Logs what the specification words, and notifies subscribers. Only agents' memories have one.
+    /// Writes the log messages that the specification fixes, and notifies subscribers. Only agents' memories have one.
     listener: Option<Box<dyn Listener<S>>>,
     count_resident: Option<CountResident<S>>,
-    /// Commands that wait to be committed.
+    /// Number of commands that wait to be committed.
     queued: Gauge,
 }
 
-/// Moves gauges when the state that a process holds of a space is replaced by another. No state: it is not loaded.
+/// Updates gauges when a loaded state is replaced. `None`: not loaded.
 type CountResident<S> = Box<dyn Fn(Option<&S>, Option<&S>) + Send + Sync>;
 
 /// A command that waits to be committed, counted until it is answered.
@@ -32,7 +33,8 @@ impl Drop for QueuedCommand {
 /// Receives what happens to the spaces of one engine.
 pub(crate) trait Listener<S: Space>: Send + Sync + 'static {
     fn loaded(&self, space: &SpaceId);
-    /// This process committed revisions that led from one state to the other. Others' revisions may lie between them.
+    /// This process committed revisions that led from `before` to `after`. Other processes' revisions may lie between
+    /// them.
     fn committed(&self, space: &SpaceId, commits: &[&Commit<S::Event, S::Reply>], before: &S, after: &S);
     fn has_subscribers(&self) -> bool;
 }
@@ -69,7 +71,8 @@ impl<S: Space> Observer<S> {
         }
     }
 
-    /// Whether a commit would reach a log or a subscriber. If so, what a server commits for this process has to be read.
+    /// Whether a log or a subscriber would receive a commit. If so, this process must read back what a server commits
+    /// for it.
     pub(super) fn is_heard(&self) -> bool {
         tracing::enabled!(tracing::Level::DEBUG) || self.listener.as_ref().is_some_and(|it| it.has_subscribers())
     }
@@ -104,7 +107,7 @@ impl From<AgentListener> for Observer<AgentState> {
     }
 }
 
-/// The event's name and the ID of what it is about.
+/// The event's name and the ID of its subject.
 fn summary(event: &impl Serialize) -> String {
     let value = serde_json::to_value(event).unwrap_or_default();
     let Some((name, body)) = value.as_object().and_then(|object| object.iter().next()) else {

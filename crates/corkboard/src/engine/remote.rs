@@ -1,4 +1,4 @@
-//! Commands that are not decided in this process, but by a server that keeps the store.
+//! Commands that a server decides, not this process.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,11 +14,11 @@ use crate::log::{AnswerDocument, CommandDocument};
 use crate::store::{Cursor, StoreError};
 use crate::{Error, Forgotten, Result};
 
-/// How often a command is made anew because somebody else was first.
+/// How many times to recompute a command after losing to a concurrent change.
 const ATTEMPTS: usize = 64;
 
 pub(crate) trait RemoteEngine: Send + Sync + 'static {
-    /// Sends a [`CommandDocument`] as JSON. What has a name may be sent again.
+    /// Sends a [`CommandDocument`] as JSON. A command with an idempotency key (`has_name`) may be sent again.
     fn ask(
         &self,
         space: SpaceId,
@@ -27,7 +27,7 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
         has_name: bool,
     ) -> BoxFuture<'_, Result<AnswerDocument>>;
 
-    /// Has something forgotten for good, if the memory is at that revision.
+    /// Permanently forgets something, if the memory is at revision `if_rev`.
     fn forget(
         &self,
         agent: AgentId,
@@ -36,7 +36,8 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
         if_rev: Option<u64>,
     ) -> BoxFuture<'_, Result<Forgotten>>;
 
-    /// Has everything of an agent deleted, if its memory is at that revision. Returns whether there was something.
+    /// Deletes everything of an agent, if its memory is at revision `if_rev`. Returns whether there was anything to
+    /// delete.
     fn delete_agent(
         &self,
         agent: AgentId,
@@ -50,7 +51,7 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deletion {
     WithLog,
-    /// And out of the store's files, tables and keys.
+    /// Also erase the content from the store's files, tables and keys.
     ForGood,
 }
 
@@ -83,10 +84,10 @@ impl<S: Space> Engine<S> {
             let senseless = |error: serde_json::Error| Error::Command { message: error.to_string() };
             let json = serde_json::to_vec(&document).map_err(senseless)?;
             let answer = remote.ask(slot.id.clone(), actor.clone(), json, has_name).await;
-            // What is held here is older than the answer: the next read asks.
+            // The state in memory is older than the answer, so the next read must ask the server.
             slot.current_at.store(0, Ordering::Relaxed);
             match (answer, created_at) {
-                // What the command was made from was overtaken.
+                // The state that the command was computed from is outdated: compute it again.
                 (Err(Error::Refused(Refusal::RevConflict { .. })), Some(_)) if if_rev.is_none() => {}
                 (answer, _) => {
                     let AnswerDocument { reply, rev, commit, warnings } = answer?;
@@ -96,21 +97,21 @@ impl<S: Space> Engine<S> {
                         && self.observer.is_heard()
                         && let Err(error) = self.tell_of(slot, rev, commit).await
                     {
-                        tracing::debug!(space = %slot.id, rev, %error, "what was done could not be read");
+                        tracing::debug!(space = %slot.id, rev, %error, "failed to read the committed revision");
                     }
                     return Ok(Answer { reply, rev, commit, replayed: None, warnings });
                 }
             }
         }
-        Err(StoreError::Unavailable("others were first, again and again".into()).into())
+        Err(StoreError::Unavailable("gave up after repeated conflicts with concurrent changes".into()).into())
     }
 
-    /// Tells the observer of a revision that was made elsewhere for this process.
+    /// Notifies the observer of a revision that the server committed for this process.
     async fn tell_of(self: &Arc<Self>, slot: &Arc<Slot<S>>, rev: u64, commit: CommitId) -> Result<()> {
         let current = self.current(slot).await?;
         let before = Cursor { rev: rev.saturating_sub(1), commit: None };
         let page = self.store.read_after(&slot.id, before, 1).await?;
-        // Whoever deleted it meanwhile took it out of the log.
+        // If the space was deleted in the meantime, the revision is no longer in the log.
         let Some(record) = page.records.iter().find(|record| record.commit == commit) else { return Ok(()) };
         let commit = self.decode(&slot.id, record)?;
         self.observer.committed(&slot.id, &[&commit], &current.state, &current.state);

@@ -1,4 +1,4 @@
-//! A space's search index: made at the first search, brought into step at every other, dropped when the state is.
+//! A space's search index: built at the first search, updated before each later one, dropped with the state.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::{Engine, Slot, joined};
 use crate::Result;
 use crate::search::{Change, Index, Searchable};
 
-/// States with more text than this are indexed and searched outside of the async workers.
+/// States with more text than this are indexed and searched on blocking threads.
 const LARGE: u64 = 128 * 1024;
 
-/// Where a slot keeps the index over its state. What documents a space has is not the slot's business.
+/// Holds the index of a slot's state. Type-erased, so a slot need not know the space's document type.
 #[derive(Default)]
 pub(super) struct IndexPlace(Mutex<Option<Arc<dyn Any + Send + Sync>>>);
 
@@ -25,14 +25,14 @@ impl IndexPlace {
         self.0.lock().is_some()
     }
 
-    /// Drops the index. A search that is under way finishes on it.
+    /// Drops the index. A running search finishes with it.
     pub(super) fn discard(&self) {
         let discarded = self.0.lock().take();
-        // It may be large: nobody shall wait for the lock meanwhile.
+        // Dropping a large index takes time, so do it after releasing the lock.
         drop(discarded);
     }
 
-    /// Drops the index if most of what it was made of has gone: it would keep all of that in memory.
+    /// Drops the index if most of the indexed text is gone, because the index would keep it in memory.
     pub(super) fn outlived(&self, before: Usage, after: Usage) {
         if after.bytes < before.bytes / 2 {
             self.discard();
@@ -50,9 +50,9 @@ impl IndexPlace {
     }
 }
 
-/// An index, and the state that it is an index of.
+/// An index, and the state it was built from.
 pub(crate) struct SpaceIndex<S: Searchable> {
-    /// None: nothing is indexed yet.
+    /// `None`: nothing is indexed yet.
     of: Option<Arc<Revisioned<S>>>,
     index: Index<S::DocumentId>,
     counted: Counted,
@@ -63,9 +63,9 @@ impl<S: Searchable> SpaceIndex<S> {
         self.of.as_ref().is_some_and(|of| of.head == state.head)
     }
 
-    /// Brings it into step with a state, older or newer.
+    /// Updates the index to a state, older or newer.
     fn follow(&mut self, state: Arc<Revisioned<S>>) {
-        // Until it is done it is an index of nothing: should this be cut short, it is made anew.
+        // `of` stays empty until the update is complete: if it panics, the next search rebuilds the index.
         let before = self.of.take();
         if before.is_none() {
             self.index = Index::default();
@@ -80,7 +80,7 @@ impl<S: Searchable> SpaceIndex<S> {
     }
 }
 
-/// Bytes that count against the memory budget for as long as they are used.
+/// Bytes that count against the memory budget until this value is dropped.
 struct Counted {
     total: Arc<AtomicI64>,
     bytes: i64,
@@ -101,7 +101,7 @@ impl Drop for Counted {
 }
 
 impl<S: Searchable> Engine<S> {
-    /// Hands the current state and an index that is in step with it to `search`. Neither readers nor writers wait for it.
+    /// Runs `search` on the current state and an up-to-date index. Neither readers nor writers wait for it.
     pub(crate) async fn search<R: Send + 'static>(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
@@ -132,7 +132,7 @@ impl<S: Searchable> Engine<S> {
         found
     }
 
-    /// Does what may take a while where it holds nobody up. Who stops waiting leaves it to be finished for the next.
+    /// Runs work on large states on a blocking thread. If the caller stops waiting, the work still completes.
     async fn work<R: Send + 'static>(&self, size: u64, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
         if size > LARGE { joined(self.runtime.spawn_blocking(move || Ok(work()))).await } else { Ok(work()) }
     }

@@ -1,4 +1,4 @@
-//! A space's place in this process: its state if it is loaded, and the commands that wait for it.
+//! Everything this process holds of a space: its state if loaded, and the commands that wait in its queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,33 +16,33 @@ use crate::options::SnapshotPolicy;
 
 pub(crate) struct Slot<S: Space> {
     pub(crate) id: SpaceId,
-    /// The state that readers see. None: not loaded, or evicted.
+    /// The state that readers see. `None`: not loaded, or evicted.
     pub(super) state: ArcSwapOption<Revisioned<S>>,
-    /// The state that an append on its way will make current. Every append writes it twice and few readers ask for it, so it
-    /// lies behind a lock that is held for a moment: swapping would ask all threads what they hold.
+    /// The state that becomes current when the append in flight succeeds. Every append writes it twice and few readers
+    /// need it, so a briefly held lock is cheaper than an `ArcSwap`, whose writes inspect all threads.
     pub(super) in_flight: Mutex<Option<Arc<Revisioned<S>>>>,
-    /// Held while the state is read from the store, so that it is read once.
+    /// Held while loading the state from the store, so that it is loaded only once.
     pub(super) loading: tokio::sync::Mutex<()>,
-    /// Held while the state is replaced, so that it only moves forward.
+    /// Held while replacing the state, so that it only moves forward.
     pub(super) publishing: Mutex<()>,
     pub(super) queue: Mutex<Queue<S>>,
     pub(super) inline: Inline,
-    /// What was acknowledged and not yet written (`save_interval`).
+    /// Acknowledged revisions that are not yet in the store (`save_interval`).
     pub(super) unflushed: Mutex<Unflushed>,
     pub(super) flushing: tokio::sync::Mutex<()>,
     pub(super) snapshotting: AtomicBool,
     pub(super) used_at: AtomicU64,
-    /// When the state was last known to be current, in milliseconds since the engine began. 0: never.
+    /// When the state was last known to be current, in milliseconds since the engine started. 0: never.
     pub(super) current_at: AtomicU64,
     pub(super) log: LogGrowth,
     pub(super) usage: LastUsage,
     pub(super) index: IndexPlace,
     pub(super) clock: SpaceClock,
-    /// Told when another state is the one that readers see.
+    /// Notified when readers get a new state.
     pub(super) published: Arc<tokio::sync::Notify>,
 }
 
-/// Commands that wait, and whether someone works on them.
+/// Waiting commands, and whether the queue has a leader.
 pub(super) struct Queue<S: Space> {
     pub(super) waiting: Vec<Box<Proposal<S>>>,
     pub(super) led: bool,
@@ -71,24 +71,25 @@ impl<S: Space> Slot<S> {
         }
     }
 
-    /// Whether a handle refers to it, a state fills it, or its time runs ahead of the clock and must not run backwards.
+    /// Whether a handle refers to the slot, it holds a state or unflushed writes, or its clock is ahead of real time
+    /// (dropping it could make the space's time run backwards).
     pub(super) fn is_in_use(self: &Arc<Self>) -> bool {
         let is_filled = self.state.load().is_some() || !self.unflushed.lock().is_empty();
         Arc::strong_count(self) > 1 || is_filled || self.clock.is_ahead()
     }
 
-    /// How much the space used when it was last seen; known even while it is evicted.
+    /// The space's usage when it was last loaded; available even after eviction.
     pub(crate) fn last_usage(&self) -> Usage {
         self.usage.load()
     }
 
-    /// The state in memory, current or not.
+    /// The state in memory; it may be outdated.
     pub(crate) fn peek(&self) -> Option<Arc<Revisioned<S>>> {
         self.state.load_full()
     }
 }
 
-/// How much log there is since the last snapshot.
+/// Size of the log since the last snapshot.
 #[derive(Debug, Default)]
 pub(super) struct LogGrowth {
     events: AtomicU64,
@@ -107,7 +108,7 @@ impl LogGrowth {
     }
 
     pub(super) fn subtract(&self, events: u64, bytes: u64) {
-        // The space may have been loaded anew meanwhile, with less.
+        // The space may have been reloaded in the meantime, which resets the counters to smaller values.
         let subtract = |from: &AtomicU64, amount: u64| {
             let _ = from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| Some(now.saturating_sub(amount)));
         };

@@ -1,4 +1,4 @@
-//! Waiting for a space to change, whoever changes it.
+//! Wait for a space to change, in this or another process.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::{Engine, Slot};
 use crate::{Error, Result};
 
-/// Tells when a space may have changed: by this process, whether that is written yet or not, or by another one.
+/// Reports that a space may have changed: by this process (written or not yet) or by another one.
 pub(crate) struct Changes<S: Space> {
     engine: Arc<Engine<S>>,
     slot: Arc<Slot<S>>,
@@ -28,14 +28,14 @@ impl<S: Space> Engine<S> {
 }
 
 impl<S: Space> Changes<S> {
-    /// What happens from now on is not missed by the next wait. Call it before looking at the state.
+    /// Starts observing: the next `wait` reports every change from now on. Call it before reading the state.
     pub(crate) fn mark(&mut self) {
         self.published.set(self.slot.published.clone().notified_owned());
         self.published.as_mut().enable();
         self.stored.borrow_and_update();
     }
 
-    /// Waits until the space may have changed since the mark, or until that time.
+    /// Waits until the space may have changed since [`Self::mark`], or until the deadline.
     pub(crate) async fn wait(&mut self, until: Instant) -> Result<()> {
         let closing = self.engine.closing.notified();
         if self.engine.is_closed() {

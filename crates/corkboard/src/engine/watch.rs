@@ -1,4 +1,4 @@
-//! Watching a space: every revision, in order, none twice, none missing.
+//! Watch a space: each revision exactly once, in order.
 
 use std::sync::Arc;
 
@@ -8,40 +8,41 @@ use super::follow::{Follow, Followed};
 use super::{Engine, Slot};
 use crate::Result;
 
-/// What a watcher is told.
+/// An item that a watcher receives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Watched<E, R> {
-    /// A revision, whole.
+    /// A complete revision.
     Revision {
-        /// Its number: the place to resume from.
+        /// Its number, from which a watcher can resume.
         rev: u64,
-        /// Its id.
+        /// Its ID.
         commit_id: CommitId,
-        /// When, by whom, and what happened.
+        /// When it was made, by whom, and what changed.
         commit: Commit<E, R>,
     },
-    /// Nothing new: the watcher has seen everything up to here.
+    /// No new revisions; the watcher has seen everything up to `rev`.
     Bookmark {
-        /// The place to resume from.
+        /// The revision to resume from.
         rev: u64,
     },
 }
 
-/// A reader of a space's log: what was, then what comes. It holds a cursor and at most a page
-/// ([`Page::BYTES`](crate::store::Page::BYTES)), so it may be as slow as it likes with history; once it is live, falling too far behind ends it with [`Error::Lagged`](crate::Error::Lagged).
+/// Reads a space's log: first the existing revisions, then new ones. It holds a cursor and at most one page
+/// ([`Page::BYTES`](crate::store::Page::BYTES)). While reading history it may be arbitrarily slow. Once live, falling
+/// too far behind ends it with [`Error::Lagged`](crate::Error::Lagged).
 pub struct Watch<S: Space> {
     follow: Follow<S>,
 }
 
 impl<S: Space> Engine<S> {
-    /// Watches from the last revision that the caller has seen; 0 stands for the beginning.
+    /// Watches the revisions after `from_rev`, the last one that the caller has seen. 0 means from the beginning.
     pub(crate) async fn watch(self: &Arc<Self>, slot: Arc<Slot<S>>, from_rev: u64) -> Result<Watch<S>> {
         Ok(Watch { follow: self.follow(slot, Some(from_rev)).await? })
     }
 }
 
 impl<S: Space> Watch<S> {
-    /// The next revision, or a bookmark if there is none for a while. Dropping the future loses nothing.
+    /// Returns the next revision, or a bookmark if there is none for a while. Cancel-safe.
     pub async fn next(&mut self) -> Result<Watched<S::Event, S::Reply>> {
         match self.follow.next().await? {
             Followed::Bookmark { rev } => Ok(Watched::Bookmark { rev }),
