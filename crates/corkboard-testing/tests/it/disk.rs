@@ -94,7 +94,7 @@ async fn a_failed_fsync_of_the_database_ends_a_store_of_sqlite_and_loses_nothing
     let output = worker(folder.path(), "sqlite", FAILING_CHECKPOINT);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success(), "{text}");
-    assert!(text.lines().last().unwrap().starts_with("error: the store has ended: disk I/O error"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("error: the store has stopped: disk I/O error"), "{text}");
     check_kept(folder.path(), "sqlite", &text).await;
 }
 
@@ -109,7 +109,7 @@ async fn what_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
     // The second attempt does not ask the disk again: it might say that all is well.
     let errors: Vec<&str> = text.lines().collect();
     assert_eq!(errors.len(), 2, "{text}");
-    assert!(errors.iter().all(|error| error.starts_with("error: the store has ended: fsync of ")), "{text}");
+    assert!(errors.iter().all(|error| error.starts_with("error: the store has stopped: fsync of ")), "{text}");
     let corkboard = Corkboard::open(&url(folder.path(), "file")).await.unwrap();
     assert_eq!(corkboard.agent("a").unwrap().working().notes().await.unwrap().len(), 3);
 }
@@ -192,8 +192,8 @@ async fn check(folder: &Path, store: &str, output: &Output) {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success(), "{text}");
     // The write that met the failure may be on disk or not; none is tried on that file again.
-    assert!(text.contains("error: the outcome is unknown: the store has ended"), "{text}");
-    assert!(text.lines().last().unwrap().starts_with("error: the store has ended"), "{text}");
+    assert!(text.contains("error: the outcome is unknown: the store has stopped"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("error: the store has stopped"), "{text}");
     check_kept(folder, store, &text).await;
 }
 

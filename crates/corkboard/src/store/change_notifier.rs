@@ -1,4 +1,4 @@
-//! Wake-ups: who listens to which space or to all of them, and the newest revision each was told of.
+//! Wake-ups: subscribers to one space or to all spaces, and the newest revision each was notified of.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,29 @@ use corkboard_core::SpaceId;
 use parking_lot::Mutex;
 use tokio::sync::{broadcast, watch};
 
-/// The listeners of a store. Stores call [`ChangeNotifier::notify`] for every commit they learn of, their own or another's.
+/// The subscribers of a store. Stores call [`ChangeNotifier::notify`] for every commit they learn of, their own or
+/// another process's.
 #[derive(Debug, Default)]
 pub struct ChangeNotifier {
     spaces: Mutex<HashMap<SpaceId, watch::Sender<u64>>>,
     all: Mutex<Option<All>>,
 }
 
-/// Whoever listens to all spaces.
+/// Subscribers to all spaces.
 #[derive(Debug)]
 struct All {
     moved: broadcast::Sender<(SpaceId, u64)>,
-    /// What they were told of already: a store that looks at everything says nothing twice.
+    /// Newest revision reported per space, so that a store that polls all spaces reports nothing twice.
     told: HashMap<SpaceId, u64>,
 }
 
 impl ChangeNotifier {
-    /// From so many spaces on, those without listeners are looked for.
+    /// With this many spaces, subscribing first removes those without subscribers.
     const PRUNE: usize = 64;
-    /// So far may a listener to all spaces be behind before it is told that it lagged.
+    /// How many changes a subscriber to all spaces may fall behind before it gets a lag error.
     pub const ROOM: usize = 1024;
 
-    /// Listens to a space.
+    /// Subscribes to a space.
     pub fn subscribe(&self, space: &SpaceId) -> watch::Receiver<u64> {
         let mut spaces = self.spaces.lock();
         if spaces.len() >= Self::PRUNE {
@@ -36,14 +37,14 @@ impl ChangeNotifier {
         spaces.entry(space.clone()).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
-    /// Listens to all spaces.
+    /// Subscribes to all spaces.
     pub fn subscribe_all(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         let mut all = self.all.lock();
         let all = all.get_or_insert_with(|| All { moved: broadcast::Sender::new(Self::ROOM), told: HashMap::new() });
         all.moved.subscribe()
     }
 
-    /// Tells the space's listeners of a revision, and those who listen to all.
+    /// Notifies the subscribers of the space, and of all spaces, of a revision.
     pub fn notify(&self, space: &SpaceId, rev: u64) {
         if let Some(sender) = self.spaces.lock().get(space) {
             sender.send_if_modified(|known| {
@@ -59,20 +60,20 @@ impl ChangeNotifier {
             Some(told) => *told = rev,
             None => drop(all.told.insert(space.clone(), rev)),
         }
-        // Only the last who listened can have gone.
+        // Sending fails only if the last subscriber is gone.
         if all.moved.send((space.clone(), rev)).is_err() {
             *held = None;
         }
     }
 
-    /// The spaces that someone listens to. Those that nobody listens to any more are forgotten.
+    /// The spaces with subscribers. Drops those without.
     pub fn subscribed_spaces(&self) -> Vec<SpaceId> {
         let mut spaces = self.spaces.lock();
         spaces.retain(|_, sender| sender.receiver_count() > 0);
         spaces.keys().cloned().collect()
     }
 
-    /// Whether someone listens to all spaces. If nobody does any more, what they were told of is forgotten.
+    /// Whether there are subscribers to all spaces. If not, drops their state.
     pub fn has_global_subscribers(&self) -> bool {
         let mut all = self.all.lock();
         if all.as_ref().is_some_and(|all| all.moved.receiver_count() == 0) {
@@ -81,7 +82,7 @@ impl ChangeNotifier {
         all.is_some()
     }
 
-    /// How many listen, to one space or to all.
+    /// Number of subscribers, to one space or to all.
     pub fn subscriber_count(&self) -> usize {
         let all = self.all.lock().as_ref().map_or(0, |all| all.moved.receiver_count());
         all + self.spaces.lock().values().map(watch::Sender::receiver_count).sum::<usize>()
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_listens_to_all_is_told_once_of_each_revision() {
+    fn global_subscribers_get_each_revision_once() {
         let notifier = ChangeNotifier::default();
         notifier.notify(&space("before"), 1);
         let mut moved = notifier.subscribe_all();
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_slow_is_told_so() {
+    fn slow_subscribers_get_a_lag_error() {
         let notifier = ChangeNotifier::default();
         let mut moved = notifier.subscribe_all();
         for rev in 1..=ChangeNotifier::ROOM as u64 + 5 {
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_is_forgotten() {
+    fn dropped_subscribers_are_removed() {
         let notifier = ChangeNotifier::default();
         let (one, all) = (notifier.subscribe(&space("one")), notifier.subscribe_all());
         assert_eq!((notifier.subscriber_count(), notifier.has_global_subscribers()), (2, true));
@@ -133,6 +134,6 @@ mod tests {
         notifier.notify(&space("one"), 1);
         let mut again = notifier.subscribe_all();
         notifier.notify(&space("one"), 1);
-        assert_eq!(again.try_recv(), Ok((space("one"), 1)), "what the one before was told of counts no more");
+        assert_eq!(again.try_recv(), Ok((space("one"), 1)), "revisions reported to an earlier subscriber do not count");
     }
 }

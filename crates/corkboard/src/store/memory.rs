@@ -1,4 +1,4 @@
-//! `memory:`: logs in process memory. It is the strictest of the stores: it checks what the others take on trust.
+//! `memory:`: logs in process memory. The strictest store: it checks input that the others trust.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,7 +13,7 @@ use super::{
     Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
 
-/// Keeps logs in memory, for as long as it lives.
+/// Keeps logs in memory until it is dropped.
 #[derive(Debug)]
 pub struct MemoryStore {
     ownership: Ownership,
@@ -53,7 +53,7 @@ impl MemoryStore {
         Self { ownership: Ownership::Shared, ..Self::new() }
     }
 
-    /// How many listen to its spaces.
+    /// Number of subscribers to its spaces.
     pub fn listeners(&self) -> usize {
         self.notifier.subscriber_count()
     }
@@ -82,7 +82,7 @@ impl Store for MemoryStore {
             kind: "memory",
             location: "process memory".into(),
             ownership: self.ownership,
-            details: vec![("durability", "none: gone when the process ends".into())],
+            details: vec![("durability", "none: lost when the process ends".into())],
             warnings: vec!["everything is lost when the process ends".into()],
         }
     }
@@ -125,7 +125,7 @@ impl Store for MemoryStore {
         ready(self.with(space, |log| {
             let at_cursor = cursor.rev.checked_sub(log.oldest()).and_then(|index| log.records.get(index as usize));
             cursor.check(log.head, log.born, log.oldest(), || Ok(at_cursor.map(|record| record.commit)))?;
-            // Revisions have no gaps, so the next one's place is known.
+            // Revisions have no gaps, so the index of the next one can be computed.
             let next = (cursor.rev + 1 - log.oldest()) as usize;
             Page::fill(log.records.iter().skip(next).take(limit).cloned().map(Ok), log.head)
         }))

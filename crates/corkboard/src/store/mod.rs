@@ -1,4 +1,4 @@
-//! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
+//! Stores keep logs. A store knows nothing of the domain: it keeps bytes by space and revision.
 
 mod change_notifier;
 mod file;
@@ -40,51 +40,51 @@ use crate::options::Retention;
 
 pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// What a store's method gives.
+/// The future that a store's method returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// A keeper of logs. Every implementation passes the same conformance suite (crate `corkboard-testing`).
+/// Keeps logs. Every implementation passes the same conformance suite (crate `corkboard-testing`).
 ///
-/// The revisions of a space are numbered without gaps. They go on where they were when a space is deleted and created
-/// again, so that no revision ever names two things.
+/// The revisions of a space are numbered without gaps. Numbering continues when a space is deleted and created again,
+/// so a revision number never names two things.
 pub trait Store: Send + Sync + 'static {
-    /// What kind of store this is, and who shares it.
+    /// The kind of store, and who shares it.
     fn info(&self) -> StoreInfo;
 
-    /// Appends all records of [`Append`] if the log's head is still the expected one: all or nothing.
+    /// Appends all records of [`Append`] if the log's head is still the expected one, all or nothing.
     ///
-    /// `Ok(Appended::Committed)` means durable. [`StoreError::OutcomeUnknown`] means that it may or may not have been
-    /// written; with every other error nothing was.
+    /// `Ok(Appended::Committed)` means durable. [`StoreError::OutcomeUnknown`] means that the records may or may not
+    /// have been written; after any other error, nothing was written.
     fn append(&self, append: Append) -> StoreFuture<'_, Appended>;
 
-    /// Begins an append whose records are still being made, so that the first are written while the last are not there yet.
-    /// None: the store wants them all at once, by [`Store::append`].
+    /// Begins an append before all of its records are known, so that the first are written while the last are still
+    /// being created. `None`: the store only supports [`Store::append`].
     fn begin_append(&self, _space: &SpaceId, _expected: Head) -> Option<Box<dyn Appending>> {
         None
     }
 
-    /// The log's present head; [`Head::EMPTY`] where nothing was ever written. This is the check that makes a read
+    /// The current head of the log; [`Head::EMPTY`] if nothing was ever written. Reads call this to check that they are
     /// current, so it must be cheap.
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head>;
 
     /// The newest snapshot of a space, and where its log begins and ends.
     fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded>;
 
-    /// Records after the cursor, oldest first, and where the log ended when they were read: at least one record if there is
-    /// one, and no more than about [`Page::BYTES`] and `limit` of them.
+    /// Records after the cursor, oldest first, and the head of the log at that time. Returns at least one record if
+    /// there is one, and at most `limit` records or about [`Page::BYTES`].
     ///
-    /// Fails with [`StoreError::Compacted`] when the next record is held no longer, [`StoreError::Diverged`] when the
-    /// cursor's commit is not part of this log, and [`StoreError::Future`] when the cursor is beyond its head.
+    /// Fails with [`StoreError::Compacted`] if the next record was dropped, [`StoreError::Diverged`] if the cursor's
+    /// commit is not part of this log, and [`StoreError::Future`] if the cursor is beyond the head.
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page>;
 
-    /// Keeps a snapshot, replacing an older one. A newer one stays.
+    /// Stores a snapshot, replacing an older one. Does nothing if the store has a newer one.
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()>;
 
-    /// Drops old records that a snapshot covers, never the last one, which is the head. Returns the oldest revision held
-    /// afterwards.
+    /// Drops old records that a snapshot covers, but never the last record, which is the head. Returns the oldest
+    /// revision left.
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64>;
 
-    /// Spaces of one kind in the order of their ids, after the given one.
+    /// Spaces of one kind, ordered by ID, starting after `after`.
     fn list<'a>(
         &'a self,
         kind: SpaceKind,
@@ -95,76 +95,75 @@ pub trait Store: Send + Sync + 'static {
     /// Spaces of one kind in which something expires at or before `now`, most overdue first.
     fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>>;
 
-    /// Removes a space's log and snapshot, if its head is still the expected one. A tombstone keeps the head, so that
-    /// the next life of the space goes on counting, and a cache of the former life is found out.
+    /// Removes a space's log and snapshot, if its head is still the expected one. A tombstone keeps the head: revision
+    /// numbers continue if the space is created again, and outdated caches are detected.
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended>;
 
-    /// Begins a log as a copy of another store's: anywhere, not only at its first revision. The space must never have been
-    /// here, or it is a conflict. What follows is appended.
+    /// Begins a log as a copy of another store's log, at any revision. Conflicts if the space ever existed here. Later
+    /// records are appended.
     fn import(&self, import: Import) -> StoreFuture<'_, Appended>;
 
-    /// Puts other bodies in the place of those of some revisions, and another snapshot in the place of the one held, if any,
-    /// if the log's head is still the expected one: all or nothing. Revisions and commit ids stay, so that no reader notices.
+    /// Replaces the bodies of some revisions, and the snapshot if one is given, if the log's head is still the expected
+    /// one; all or nothing. Revisions and commit IDs stay the same, so readers notice nothing.
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended>;
 
-    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted, trimmed or rewritten. It
-    /// may take long, and does not hold up readers and writers. PostgreSQL keeps old bytes in the free space of its files
-    /// until it reuses that.
+    /// Removes all traces of deleted, trimmed and rewritten content from the store's files, tables and keys. This may
+    /// take long, but does not block readers and writers. PostgreSQL keeps old bytes in the free space of its files
+    /// until it reuses that space.
     fn scrub(&self) -> StoreFuture<'_, ()>;
 
-    /// Tells when the space may have new revisions, whoever wrote them. The value is the newest revision known.
+    /// Notifies when the space may have new revisions, from any process. The value is the newest known revision.
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64>;
 
-    /// Tells which spaces may have new revisions, whoever wrote them, and the newest of each that is known. Whatever is
-    /// committed from now on is told, at once as a rule and within seconds at worst; that another process deleted a space
-    /// may be told when it is written again. Of several revisions the newest may be told alone, and spaces that did not move
-    /// may be told of as well. A receiver that lags is told so, and has to look at everything.
+    /// Notifies which spaces may have new revisions, from any process, and the newest known revision of each. Every
+    /// later commit is reported, usually at once and within seconds at worst. A deletion by another process may only be
+    /// reported when the space is written again. Of several revisions only the newest may be reported, and unchanged
+    /// spaces may be reported too. A receiver that falls behind gets a lag error and must check all spaces.
     fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)>;
 
-    /// The time by the clock that all who share the store go by, if it has one. It is asked for with every command, so it
-    /// must not wait.
+    /// The time of the clock that all users of the store share, if it has one. Called for every command, so it must not
+    /// block.
     fn now(&self) -> Option<Timestamp> {
         None
     }
 
-    /// How much of the old log is kept unless the options say so.
+    /// The retention to use if the options do not set one.
     fn default_retention(&self) -> Retention {
         Retention::Everything
     }
 
-    /// Looks for damage. An empty list is good news.
+    /// Checks for damage and returns a description of each problem found.
     fn check(&self) -> StoreFuture<'_, Vec<String>>;
 
-    /// Finishes what was begun and lets go of files and connections. A store on disk answers [`StoreError::Closed`]
-    /// from then on.
+    /// Finishes pending work and closes files and connections. Afterwards, a store on disk returns
+    /// [`StoreError::Closed`].
     fn close(&self) -> StoreFuture<'_, ()>;
 }
 
-/// An append whose records come a few at a time. Dropped before it is finished, it never was. While it is open others may have
-/// to wait, so whoever opens one makes its records without waiting for anything.
+/// An append that receives its records in several steps. Dropping it before [`Appending::finish`] writes nothing. An
+/// open append may block other writers, so create its records without waiting for anything.
 pub trait Appending: Send {
-    /// Takes the next records, in order.
+    /// Adds the next records, in order.
     fn add(&mut self, records: Vec<Record>);
 
-    /// Takes the last records, at least one, and what is kept beside the log. The answer is that of [`Store::append`] with all
-    /// the records at once.
+    /// Adds the last records, at least one, and the data kept beside the log. Returns what [`Store::append`] would
+    /// return for all the records at once.
     fn finish(self: Box<Self>, last: Append) -> StoreFuture<'static, Appended>;
 }
 
-/// What a store says of itself.
+/// Description of a store.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoreInfo {
-    /// The URL's scheme.
+    /// The scheme of its URL.
     pub kind: &'static str,
-    /// Where it is, for people.
+    /// Its location, in readable form.
     pub location: String,
-    /// Who else may write.
+    /// Who may write to it.
     pub ownership: Ownership,
-    /// Facts for people: versions and settings.
+    /// Versions and settings, in readable form.
     pub details: Vec<(&'static str, String)>,
-    /// What may be lost with these settings, and whether other users can open the store, a sentence each. Nobody should have
-    /// to look for them.
+    /// What these settings can lose, and whether other users can open the store; one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -173,31 +172,31 @@ pub struct StoreInfo {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
-    /// This process alone: what it holds in memory is current.
+    /// Only this process, so its in-memory state is always current.
     Sole,
-    /// Others too: a read asks for the head first.
+    /// Other processes too, so reads check the head first.
     Shared,
 }
 
-/// One revision as a store keeps it.
+/// One revision as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its place in the log.
+    /// Its revision number.
     pub rev: u64,
-    /// Its random id.
+    /// Its random ID.
     pub commit: CommitId,
-    /// When it was decided; only [`Trim`] asks.
+    /// When it was decided; used only by [`Trim`].
     pub at: Timestamp,
-    /// What happened.
+    /// The encoded commit.
     pub body: Vec<u8>,
 }
 
 impl Record {
-    /// What a row, a stream entry or a line of a store holds of a body at most. A longer one is stored in parts, and comes
-    /// back whole.
+    /// The maximum part of a body in one row, stream entry or line of a store. A longer body is stored in several parts
+    /// and read back as one.
     pub const PART_BYTES: usize = 1024 * 1024;
 
-    /// The body in parts: at least one, all full but the last.
+    /// The body in parts: at least one, and all but the last are full.
     #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
     pub(crate) fn parts(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let count = self.body.len().div_ceil(Self::PART_BYTES).max(1);
@@ -208,20 +207,20 @@ impl Record {
     }
 }
 
-/// A part of a log.
+/// Consecutive records of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The records, oldest first.
     pub records: Vec<Record>,
-    /// Where the log ended when they were read.
+    /// The head of the log when they were read.
     pub head: Head,
 }
 
 impl Page {
-    /// What a page holds at most, except that it always holds one record if there is one.
+    /// A page ends with the record that reaches this size, so it holds at least one record if there is one.
     pub const BYTES: usize = 1024 * 1024;
 
-    /// Takes records until the page is full.
+    /// Collects records until the page is full.
     pub(crate) fn fill<E>(records: impl Iterator<Item = Result<Record, E>>, head: Head) -> Result<Self, E> {
         let mut page = Self { records: Vec::new(), head };
         let mut bytes = 0;
@@ -237,23 +236,23 @@ impl Page {
     }
 }
 
-/// Records to append, and what is kept beside the log.
+/// Records to append, and data to keep beside the log.
 #[derive(Debug, Clone)]
 pub struct Append {
-    /// Which log.
+    /// The space to append to.
     pub space: SpaceId,
-    /// Where the log must be.
+    /// The head that the log must have.
     pub expected: Head,
     /// The records, in order, the first one being `expected.rev + 1`.
     pub records: Vec<Record>,
     /// When something in the space expires next.
     pub next_due: Option<Timestamp>,
-    /// A few facts for lists, at most [`Append::SUMMARY_BYTES`].
+    /// Summary for lists, at most [`Append::SUMMARY_BYTES`] long.
     pub summary: Vec<u8>,
 }
 
 impl Append {
-    /// The most that a summary may take.
+    /// Maximum size of a summary.
     pub const SUMMARY_BYTES: usize = 4096;
 
     /// The head of the log after this append.
@@ -265,18 +264,18 @@ impl Append {
 /// The beginning of a copied log.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// Which log.
+    /// The space to create.
     pub space: SpaceId,
-    /// Where this life of the space began.
+    /// The head that the space was created or last deleted at.
     pub born: Head,
-    /// The snapshot, if records before the first one here are held no longer, or in any case. One that is ahead of these
-    /// records is written later, when the log has come to it.
+    /// The snapshot; required if earlier records are missing here. If the snapshot is ahead of these records, write it
+    /// later, when the log has reached it.
     pub snapshot: Option<Snapshot>,
-    /// The oldest records, in order. None: the space was deleted, and `born` is its tombstone.
+    /// The oldest records, in order. Empty if the space was deleted; `born` is then its tombstone.
     pub records: Vec<Record>,
     /// When something in the space expires next.
     pub next_due: Option<Timestamp>,
-    /// As in [`Append`].
+    /// See [`Append::summary`].
     pub summary: Vec<u8>,
 }
 
@@ -286,42 +285,43 @@ impl Import {
     }
 }
 
-/// Other bodies for revisions that are there.
+/// New bodies for existing revisions.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
-    /// Which log.
+    /// The space to rewrite.
     pub space: SpaceId,
-    /// Where the log must be.
+    /// The head that the log must have.
     pub expected: Head,
-    /// The revisions as they shall be. Those that are held no longer are passed over.
+    /// The new versions of the revisions. Revisions that are no longer stored are ignored.
     pub records: Vec<Record>,
-    /// Takes the place of the snapshot, or is the first.
+    /// Replaces the snapshot, or becomes the first one.
     pub snapshot: Option<Snapshot>,
 }
 
-/// How a conditional write ended.
+/// Result of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
-    /// It is durable.
+    /// The write is durable.
     Committed,
-    /// Someone else was first. Nothing was written.
+    /// Another writer was first. Nothing was written.
     Conflict {
-        /// Where the log is now.
+        /// The current head of the log.
         head: Head,
     },
 }
 
-/// A position in a log, and the commit that must be there if the reader knows it.
+/// A position in a log, and the commit expected there, if the reader knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     /// The last revision seen.
     pub rev: u64,
-    /// Its commit id, if known.
+    /// Its commit ID, if known.
     pub commit: Option<CommitId>,
 }
 
 impl Cursor {
-    /// Fails if this log cannot be read after the cursor. `commit_at` finds the commit at the cursor, if it is held.
+    /// Fails if this log cannot be read after the cursor. `commit_at` looks up the commit at the cursor, if it is
+    /// stored.
     pub(crate) fn check(
         self,
         head: Head,
@@ -351,101 +351,101 @@ impl From<Head> for Cursor {
     }
 }
 
-/// What [`Store::load`] finds.
+/// Result of [`Store::load`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
     /// The head of the log.
     pub head: Head,
-    /// Where this life of the space began: [`Head::EMPTY`], or the tombstone of the one before.
+    /// The head that the space was created at: [`Head::EMPTY`], or the tombstone of its last deletion.
     pub born: Head,
     /// The newest snapshot.
     pub snapshot: Option<Snapshot>,
 }
 
-/// A state at one revision, as bytes.
+/// An encoded state at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The revision it shows.
+    /// The revision of the state.
     pub head: Head,
-    /// The state.
+    /// The encoded state.
     pub body: Vec<u8>,
 }
 
-/// Which records may go: those up to a revision that were also decided before a time.
+/// Which records to drop: those up to a revision that were also decided before a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trim {
-    /// The newest revision that may go. The store holds it to the snapshot's.
+    /// The newest revision to drop; the store limits it to the snapshot's.
     pub up_to: u64,
-    /// Only what was decided before this time may go.
+    /// Drop only revisions decided before this time.
     pub older_than: Option<Timestamp>,
 }
 
-/// A line of [`Store::list`].
+/// An item of [`Store::list`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSpace {
-    /// Which space.
+    /// The space.
     pub space: SpaceId,
-    /// Where its log is.
+    /// The head of its log.
     pub head: Head,
     /// When something in it expires next.
     pub next_due: Option<Timestamp>,
-    /// The summary of its last append.
+    /// The summary from its last append.
     pub summary: Vec<u8>,
 }
 
-/// What can go wrong in a store.
+/// An error of a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum StoreError {
-    /// Others held the store for too long. Nothing was written.
+    /// Other processes blocked the store for too long. Nothing was written.
     #[error("the store was busy for {} s", waited.as_secs())]
     Busy { waited: Duration },
-    /// Another process owns the store.
+    /// Another process is using the store.
     #[error("the store is locked by {holder}")]
     Locked { holder: String },
-    /// It cannot be reached or written right now. Nothing was written.
+    /// The store cannot be reached or written right now. Nothing was written.
     #[error("the store is not available: {0}")]
     Unavailable(String),
     /// The disk or the database is full. Nothing was written.
-    #[error("there is no space left to write; nothing was written: {0}")]
+    #[error("no space left; nothing was written: {0}")]
     NoSpace(String),
-    /// The server that keeps it cannot be asked. Nothing was written.
+    /// The server that keeps the store cannot be reached. Nothing was written.
     #[error("the server at {server} is not available: {trouble}")]
     NoServer { server: String, trouble: ConnectError },
     /// The answer was lost: the write may or may not have happened.
     #[error("the outcome is unknown: {0}")]
     OutcomeUnknown(String),
-    /// The store has ended, because going on could lose data (a failed fsync). Open it anew.
-    #[error("the store has ended: {0}")]
+    /// The store has stopped, because continuing could lose data (for example after a failed fsync). Open it again.
+    #[error("the store has stopped: {0}")]
     Failed(String),
-    /// What is stored cannot be right.
+    /// Stored data is invalid.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
     /// The store's own format is newer than this Corkboard.
     #[error("the store is in format {found}; this Corkboard knows formats up to {known}")]
     NewerFormat { found: u32, known: u32 },
-    /// The records asked for are held no longer.
-    #[error("revisions before {oldest} are no longer held")]
+    /// The requested records were dropped.
+    #[error("revisions before {oldest} are no longer available")]
     Compacted { oldest: u64 },
-    /// The log is not the one that the cursor came from.
-    #[error("the log is another one than the cursor's: the space was restored or replaced")]
+    /// The cursor belongs to a different log.
+    #[error("the cursor belongs to a different log: the space was restored or replaced")]
     Diverged,
     /// The cursor is beyond the log's end.
-    #[error("revision {asked} lies in the future; the log is at {head}")]
+    #[error("revision {asked} does not exist yet; the log ends at {head}")]
     Future { asked: u64, head: u64 },
-    /// No such store, or a URL that makes no sense.
+    /// The store does not exist, or its URL is invalid.
     #[error("cannot open {url:?}: {reason}")]
     Url { url: String, reason: String },
-    /// There is no store, and none is to be created ([`Creation`](crate::Creation)).
+    /// There is no store, and [`Creation`](crate::Creation) forbids creating one.
     #[error("there is no store at {}", path.display())]
     Missing { path: std::path::PathBuf },
-    /// There is no folder for a new store ([`Creation`](crate::Creation)).
+    /// The parent folder of a new store does not exist, and [`Creation`](crate::Creation) forbids creating it.
     #[error("cannot create a store: the folder {} does not exist", folder.display())]
     NoFolder { folder: std::path::PathBuf },
-    /// A URL that names no server, or one that the token must not go to.
-    #[error("{url:?} is no server to talk to: {reason}")]
+    /// The server URL is invalid, or the token must not be sent there.
+    #[error("invalid server URL {url:?}: {reason}")]
     ServerUrl { url: String, reason: String },
-    /// A server that keeps it said no: to the token, to what it opens, to how often is asked.
+    /// The server answered with an error, for example about the token, permissions or a rate limit.
     #[error("{}", .0.detail)]
     Answered(Box<crate::Problem>),
     /// The store was closed.
@@ -453,20 +453,20 @@ pub enum StoreError {
     Closed,
 }
 
-/// Why a server cannot be asked.
+/// Why a server cannot be reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// It is not there, or does not answer: that may pass.
+    /// It is unreachable or does not respond; this may be temporary.
     #[error("{0}")]
     Away(String),
-    /// Its certificate does not prove who it is.
+    /// Its certificate is not valid for this server.
     #[error("{0}")]
     Certificate(String),
-    /// It was asked by https, and does not encrypt.
+    /// The URL says https, but the server does not use TLS.
     #[error("it does not speak TLS")]
     NotEncrypted,
-    /// It was asked by http, and what it answers is something else.
-    #[error("what answers there does not speak HTTP")]
+    /// The URL says http, but the server speaks another protocol.
+    #[error("the server does not speak HTTP")]
     NotHttp,
 }
 
@@ -477,7 +477,7 @@ impl StoreError {
         away || matches!(self, Self::Busy { .. } | Self::Unavailable(_) | Self::NoSpace(_))
     }
 
-    /// As one of the problems of [`Store::check`]. That the store is damaged goes without saying there.
+    /// Converts the error to a problem of [`Store::check`], without the prefix that says the store is damaged.
     pub(crate) fn into_problem(self) -> String {
         match self {
             Self::Corrupt(problem) => problem,

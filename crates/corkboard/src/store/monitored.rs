@@ -1,4 +1,4 @@
-//! What all stores share: whether the last write succeeded, and one scrub at a time.
+//! A wrapper for all stores: tracks whether the last write succeeded, and runs one scrub at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,16 +17,16 @@ use super::{
 };
 use crate::options::Retention;
 
-/// How often a failing store is tried at most.
+/// Minimum interval between test writes to a failing store.
 const PROBE: Duration = Duration::from_secs(1);
-/// The space that is written to when a failing store is tried. It is of no kind that anybody lists.
+/// The space used for test writes. Its kind is never listed.
 const PROBED: &str = "store/probe";
 
-/// A store that remembers how the last write went, and scrubs for all who ask at the same time at once.
+/// A store that tracks the result of the last write, and merges concurrent scrubs.
 pub(crate) struct MonitoredStore {
     inner: Arc<dyn Store>,
     writes: Arc<Writes>,
-    /// When a failing store was last tried.
+    /// When a failing store was last tested.
     probed: tokio::sync::Mutex<Option<Instant>>,
     scrubs: Scrubs,
 }
@@ -36,12 +36,12 @@ impl MonitoredStore {
         Self { inner, writes: Arc::default(), probed: Default::default(), scrubs: Scrubs::default() }
     }
 
-    /// Whether the last write succeeded. If it failed, a small write is tried, at most once a second.
+    /// Fails if the last write failed. In that case, first tries a small test write, at most once per [`PROBE`].
     pub(crate) async fn check_writes(&self) -> Result<(), StoreError> {
         if self.writes.failure().is_none() {
             return Ok(());
         }
-        // Whoever asks while it is tried is told what was known before.
+        // Callers that arrive during a test write get the previous result.
         if let Ok(mut probed) = self.probed.try_lock()
             && probed.is_none_or(|probed| probed.elapsed() >= PROBE)
         {
@@ -52,7 +52,7 @@ impl MonitoredStore {
         self.writes.failure().map_or(Ok(()), Err)
     }
 
-    /// A durable write that changes nothing that anybody reads: a deleted space is deleted once more.
+    /// A durable write that changes nothing visible: deletes an already deleted space again.
     async fn probe(&self) -> Result<Appended, StoreError> {
         let space = SpaceId::from_stored(PROBED);
         let head = self.inner.head(&space).await?;
@@ -60,7 +60,7 @@ impl MonitoredStore {
     }
 }
 
-/// How the last write went.
+/// Result of the last write.
 #[derive(Default)]
 struct Writes {
     failure: Mutex<Option<StoreError>>,
@@ -74,7 +74,7 @@ impl Writes {
     fn note(&self, written: &Result<Appended, StoreError>) {
         match written {
             Ok(Appended::Committed) => self.set(None),
-            // It says nothing about whether the store can write.
+            // A conflict does not show whether the store can write.
             Ok(Appended::Conflict { .. }) => {}
             Err(
                 error @ (StoreError::Busy { .. }
@@ -87,7 +87,7 @@ impl Writes {
                 counter!("corkboard.store.write_failures_total").increment(1);
                 self.set(Some(error));
             }
-            // One space is damaged, or the caller was wrong.
+            // The error concerns one space or the caller, not the store.
             Err(_) => {}
         }
     }
@@ -96,20 +96,20 @@ impl Writes {
         let mut failure = self.failure.lock();
         match (failure.is_some(), new) {
             (false, None) => return,
-            (false, Some(error)) => tracing::warn!(%error, "the store cannot be written"),
+            (false, Some(error)) => tracing::warn!(%error, "the store is not writable"),
             (true, Some(_)) => {}
-            (true, None) => tracing::info!("the store can be written again"),
+            (true, None) => tracing::info!("the store is writable again"),
         }
         gauge!("corkboard.store.writable").set(if new.is_none() { 1.0 } else { 0.0 });
         *failure = new.cloned();
     }
 }
 
-/// Scrubs one at a time. All who ask while one is under way share the next.
+/// Runs one scrub at a time. All callers that arrive during a scrub share the next one.
 #[derive(Default)]
 struct Scrubs {
     begun: AtomicU64,
-    /// The number of the last one that succeeded.
+    /// The number of the last successful scrub.
     done: tokio::sync::Mutex<u64>,
 }
 
@@ -118,7 +118,7 @@ impl Scrubs {
         let before = self.begun.load(Ordering::SeqCst);
         let mut done = self.done.lock().await;
         if *done > before {
-            // It began after this one was asked for.
+            // That scrub started after this call.
             return Ok(());
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
@@ -253,9 +253,9 @@ mod tests {
 
     use super::*;
 
-    /// The first scrub began before the others asked, so one more serves them all.
+    /// The first scrub starts before the other calls, so one more run serves them all.
     #[tokio::test]
-    async fn scrubs_that_are_asked_for_at_the_same_time_are_one() {
+    async fn concurrent_scrubs_share_one_run() {
         let (scrubs, begun) = (Arc::new(Scrubs::default()), Arc::new(AtomicU64::new(0)));
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let scrub = || {
@@ -274,7 +274,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let others: Vec<_> = (0..10).map(|_| scrub()).collect();
-        // They are on one thread: all of them have asked before the gate opens.
+        // All tasks share one thread, so all of them have called `run` before the gate opens.
         tokio::task::yield_now().await;
         gate.add_permits(1);
         first.await.unwrap().unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_scrub_that_fails_serves_nobody_else() {
+    async fn a_failed_scrub_is_not_shared() {
         let scrubs = Scrubs::default();
         let failed = Err(StoreError::Unavailable("no".into()));
         let (first, second) =

@@ -1,18 +1,18 @@
-//! A server's URL. It may hold a password, which is never shown.
+//! A server's URL. It may contain a password, which is never displayed.
 
 use std::fmt;
 
-/// The URL of a server. Shown, be it for people or for debugging, it has no password.
+/// The URL of a server. `Display` and `Debug` omit the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl(String);
 
 impl ServerUrl {
-    /// Takes a URL as it is.
+    /// Wraps a URL without checking it.
     pub fn new(url: &str) -> Self {
         Self(url.into())
     }
 
-    /// The whole URL, password included: for connecting, not for showing.
+    /// The complete URL including the password: for connecting, never for display.
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn expose(&self) -> &str {
         &self.0
@@ -31,8 +31,8 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// The URL without what may be a password: what follows the user's name up to the last `@`, even where a careless URL has
-/// other signs in it, and parameters that are one or hold a URL.
+/// Removes possible passwords from a URL: everything from the end of the user name up to the last `@`, even if an
+/// invalid URL has other characters there, and parameters that are or may contain a password.
 pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
     let (user, rest) = match rest.rsplit_once('@') {

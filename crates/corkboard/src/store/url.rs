@@ -1,4 +1,4 @@
-//! A URL chooses the store, here and nowhere else.
+//! Selects and opens a store by its URL.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::server_url::without_password;
 use super::{FileStore, MemoryStore, Ownership, ServerUrl, Store, StoreError};
 use crate::{Creation, Options};
 
-/// A store's address.
+/// The URL of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreUrl {
     /// `memory:`: nothing on disk.
@@ -23,7 +23,7 @@ pub enum StoreUrl {
     Postgres(ServerUrl),
 }
 
-const KINDS: &str = "a store is memory:, file:PATH, sqlite:PATH, redis://… or postgres://…";
+const KINDS: &str = "expected memory:, file:PATH, sqlite:PATH, redis://… or postgres://…";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -48,7 +48,7 @@ impl FromStr for StoreUrl {
 }
 
 impl StoreUrl {
-    /// The file or folder that the store lies in, if it is one that can be looked for.
+    /// The file or folder of the store, if it has one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Memory | Self::Redis(_) | Self::Postgres(_) => None,
@@ -71,12 +71,12 @@ impl StoreUrl {
         }
     }
 
-    /// Whether there is something to open. An empty folder is not a store yet.
+    /// Whether there is a store to open. An empty folder is not a store yet.
     fn exists(&self) -> bool {
         match self {
             Self::File(path) => match std::fs::read_dir(path) {
                 Ok(mut inside) => inside.next().is_some(),
-                // What else is wrong with it, opening it says.
+                // Opening the store reports any other error.
                 Err(error) => error.kind() != std::io::ErrorKind::NotFound,
             },
             Self::Sqlite(path) => path.try_exists().unwrap_or(true),
@@ -85,10 +85,10 @@ impl StoreUrl {
     }
 }
 
-/// Opens a store by its URL, as [`Corkboard::open_with`](crate::Corkboard::open_with) does, for those who work on logs and
-/// not on what they mean.
+/// Opens a store by its URL, as [`Corkboard::open_with`](crate::Corkboard::open_with) does, for programs that work on
+/// raw logs.
 pub async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreError> {
-    // Acknowledging before writing is safe only where nobody else writes.
+    // Acknowledging before writing is safe only if no other process writes.
     let ownership = if options.save.is_on_change() { Ownership::Shared } else { Ownership::Sole };
     let store = StoreUrl::from_str(url)?;
     store.check(options.creation)?;
@@ -103,7 +103,7 @@ pub async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreE
         #[cfg(not(feature = "sqlite"))]
         StoreUrl::Sqlite(_) => Err(without_feature(url, "sqlite")),
         StoreUrl::Redis(url) | StoreUrl::Postgres(url) if ownership == Ownership::Sole => {
-            let reason = "it is shared, and save_interval is for a store of one process alone".into();
+            let reason = "save_interval needs a store that only one process uses, and this store is shared".into();
             Err(StoreError::Url { url: url.to_string(), reason })
         }
         #[cfg(feature = "redis")]

@@ -1,4 +1,4 @@
-//! A thread that performs write jobs and answers each of them. The file and the SQLite store write with it.
+//! A thread that performs write jobs and answers each of them. The file and the SQLite store use it.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +12,7 @@ use super::{Append, Appended, ChangeNotifier, Import, Result, Rewrite, Snapshot,
 /// The most jobs in one batch: enough to share an fsync, few enough to answer soon.
 pub(super) const BATCH: usize = 512;
 
-/// A write to perform. `O` is what only one store does.
+/// A write to perform. `O` is a job type that only one store has.
 pub(super) enum WriteJob<O> {
     Append(Append),
     Delete { space: SpaceId, expected: Head, tombstone: CommitId },
@@ -58,14 +58,16 @@ impl WriteOutcome {
     fn appended(self) -> Result<Appended> {
         match self {
             Self::Appended(appended) => Ok(appended),
-            Self::Trimmed(_) | Self::Done => Err(StoreError::Failed("the writing thread mixed up its answers".into())),
+            Self::Trimmed(_) | Self::Done => {
+                Err(StoreError::Failed("wrong type of answer from the writer thread".into()))
+            }
         }
     }
 }
 
 pub(super) struct WriteFailure {
     pub(super) error: StoreError,
-    /// Whether the next opening may find it written.
+    /// Whether the data may have been written after all, and be there when the store is next opened.
     pub(super) in_doubt: bool,
 }
 
@@ -89,13 +91,14 @@ impl From<StoreError> for WriteFailure {
     }
 }
 
-/// A job and the caller who waits for its outcome.
+/// A job, and the sender for its outcome.
 pub(super) struct QueuedJob<O> {
     pub(super) job: WriteJob<O>,
     pub(super) answer: oneshot::Sender<Result<WriteOutcome>>,
 }
 
-/// The error that ended a store. Nothing is read or written after it: a disk that failed once may wrongly report success.
+/// The error that stopped a store. Nothing is read or written after it: a disk that failed once may wrongly report
+/// success.
 pub(super) struct FatalError {
     store: &'static str,
     is_fatal: fn(&StoreError) -> bool,
@@ -111,19 +114,19 @@ impl FatalError {
         self.error.lock().clone().map_or(Ok(()), Err)
     }
 
-    /// Ends the store if this error is fatal. Returns whether it is.
+    /// Stops the store if this error is fatal. Returns whether it is.
     pub(super) fn record(&self, error: &StoreError) -> bool {
         let is_fatal = (self.is_fatal)(error);
         let mut first = self.error.lock();
         if is_fatal && first.is_none() {
-            tracing::error!(%error, "the {} store has ended", self.store);
+            tracing::error!(%error, "the {} store has stopped", self.store);
             *first = Some(error.clone());
         }
         is_fatal
     }
 }
 
-/// The queue of the writing thread.
+/// The queue of the writer thread.
 pub(super) struct WriterThread<O> {
     jobs: Mutex<Option<Sender<QueuedJob<O>>>>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
@@ -131,7 +134,7 @@ pub(super) struct WriterThread<O> {
 }
 
 impl<O: OwnJob> WriterThread<O> {
-    /// Starts the thread. `write` gets the first job of a batch, and takes from the queue what it writes together with it.
+    /// Starts the thread. `write` receives the first job of a batch and takes further jobs of the batch from the queue.
     pub(super) fn start(
         name: &str,
         fatal: Arc<FatalError>,
@@ -145,11 +148,11 @@ impl<O: OwnJob> WriterThread<O> {
                     write(first, &jobs);
                 }
             })
-            .map_err(|error| StoreError::Unavailable(format!("cannot start the writing thread: {error}")))?;
+            .map_err(|error| StoreError::Unavailable(format!("cannot start the writer thread: {error}")))?;
         Ok(Self { jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)), fatal })
     }
 
-    /// Performs a job that appends under a condition.
+    /// Performs a job with a conditional write.
     pub(super) fn append(&self, job: WriteJob<O>) -> StoreFuture<'_, Appended> {
         Box::pin(async move { answered(self.send(job)?).await?.appended() })
     }
@@ -169,7 +172,7 @@ impl<O: OwnJob> WriterThread<O> {
         Box::pin(async move { answered(self.send(job)?).await.map(|_| ()) })
     }
 
-    /// Queues a job and returns where its outcome will arrive.
+    /// Queues a job and returns the receiver for its outcome.
     pub(super) fn send(&self, job: WriteJob<O>) -> Result<oneshot::Receiver<Result<WriteOutcome>>> {
         self.fatal.check()?;
         let (answer, outcome) = oneshot::channel();
@@ -178,7 +181,7 @@ impl<O: OwnJob> WriterThread<O> {
         Ok(outcome)
     }
 
-    /// Waits until the thread has written what is queued, and has ended.
+    /// Waits until the thread has written all queued jobs and ended.
     pub(super) async fn close(&self) {
         drop(self.jobs.lock().take());
         let thread = self.thread.lock().take();
@@ -189,7 +192,7 @@ impl<O: OwnJob> WriterThread<O> {
 }
 
 async fn answered(outcome: oneshot::Receiver<Result<WriteOutcome>>) -> Result<WriteOutcome> {
-    let gone = || StoreError::OutcomeUnknown("the writing thread ended before it answered".into());
+    let gone = || StoreError::OutcomeUnknown("the writer thread ended before it answered".into());
     outcome.await.map_err(|_| gone())?
 }
 

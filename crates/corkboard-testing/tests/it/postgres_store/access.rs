@@ -68,7 +68,7 @@ async fn sslmode_checks_what_it_says() {
     let refused = opening(&format!("{}?sslmode=require", server.url())).await.err();
     assert!(matches!(refused, Some(StoreError::Unavailable(_))), "a server without TLS: {refused:?}");
     let tls = |store: &PostgresStore| store.info().details.iter().find(|(name, _)| *name == "tls").unwrap().1.clone();
-    assert_eq!(tls(&opening(&server.url()).await.unwrap()), "off: the server has none");
+    assert_eq!(tls(&opening(&server.url()).await.unwrap()), "off: the server has no TLS");
     encrypt(&server, folder.path(), "server").await;
     let root = |name: &str| folder.path().join(name).display().to_string();
     let (root, stranger, own) = (root("root.crt"), root("stranger.crt"), root("own.crt"));
@@ -167,7 +167,7 @@ async fn a_user_who_may_not_create_works_on_tables_that_are_there() {
     owner.batch_execute(&format!("CREATE ROLE {role} LOGIN")).await.unwrap();
     let limited = schema.url().replace("cork@", &format!("{role}@"));
     let refused = opening(&limited).await.err().unwrap();
-    assert!(matches!(&refused, StoreError::Url { reason, .. } if reason.contains("may not make them")), "{refused}");
+    assert!(matches!(&refused, StoreError::Url { reason, .. } if reason.contains("may not create them")), "{refused}");
     assert_eq!(Error::from(refused).kind(), ErrorKind::Invalid);
     drop(patient(&schema.url()).await);
     let grants = format!(

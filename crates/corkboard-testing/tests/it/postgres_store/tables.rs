@@ -172,14 +172,14 @@ async fn a_stricter_default_isolation_changes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damage_is_found() {
     let damages = [
-        ("DELETE FROM {}.events WHERE rev = 2", "do not make a log"),
-        ("DELETE FROM {}.events WHERE rev = 4", "do not make a log"),
-        ("DELETE FROM {}.events", "its log is gone"),
+        ("DELETE FROM {}.events WHERE rev = 2", "are not a complete log"),
+        ("DELETE FROM {}.events WHERE rev = 4", "are not a complete log"),
+        ("DELETE FROM {}.events", "its log is missing"),
         ("UPDATE {}.events SET commit_id = gen_random_uuid() WHERE rev = 4", "its head is not its last record"),
-        ("DELETE FROM {}.events WHERE rev = 3 AND part = 1", "revision 3 lacks parts"),
+        ("DELETE FROM {}.events WHERE rev = 3 AND part = 1", "revision 3 has missing parts"),
         ("DELETE FROM {}.spaces", "without a name"),
         ("INSERT INTO {}.snapshots SELECT id, 9, commit_id, '' FROM {}.spaces", "its snapshot shows revision 9"),
-        ("INSERT INTO {}.due SELECT id, 'agent', 5 FROM {}.spaces", "when it is due"),
+        ("INSERT INTO {}.due SELECT id, 'agent', 5 FROM {}.spaces", "due dates differ"),
     ];
     for (damage, found) in damages {
         let schema = PostgresSchema::on_shared_server();

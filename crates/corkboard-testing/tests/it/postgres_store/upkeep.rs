@@ -55,7 +55,7 @@ async fn scrubbing_leaves_nothing_of_what_was_deleted_but_in_free_space() {
     client.batch_execute("CREATE TABLE moves_time (); DROP TABLE moves_time").await.unwrap();
     store.delete(&space("kept"), last, commit()).await.unwrap();
     let seen = store.scrub().await;
-    assert!(matches!(&seen, Err(StoreError::Unavailable(reason)) if reason.contains("still seen")), "{seen:?}");
+    assert!(matches!(&seen, Err(StoreError::Unavailable(reason)) if reason.contains("still needs")), "{seen:?}");
     reader.rollback().await.unwrap();
     store.scrub().await.unwrap();
     client.batch_execute("ANALYZE").await.unwrap();

@@ -96,7 +96,10 @@ async fn a_check_puts_missing_hints_back_and_finds_damage() {
     assert_eq!(store.check().await, Ok(vec![]));
     redis::<()>(&server, &["DEL", SPACES, DUES]);
     let problems = store.check().await.unwrap();
-    assert!(problems.len() == 2 && problems.iter().all(|problem| problem.contains("put back")), "{problems:?}");
+    assert!(
+        problems.len() == 2 && problems.iter().all(|problem| problem.contains("this was repaired")),
+        "{problems:?}"
+    );
     assert_eq!(store.check().await, Ok(vec![]));
     assert_eq!(store.list(SpaceKind::Agent, None, 10).await.unwrap().len(), 1);
     assert_eq!(store.due(SpaceKind::Agent, time(50), 10).await.unwrap(), [space("a")]);
@@ -111,7 +114,7 @@ async fn a_check_puts_missing_hints_back_and_finds_damage() {
     redis::<()>(&server, &["XDEL", log, "5-0"]);
     redis::<()>(&server, &["DEL", "cork:{agent/a}:snapshot"]);
     let problems = store.check().await.unwrap();
-    assert!(problems.iter().any(|problem| problem.contains("ends at 4, its head says 5")), "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.contains("ends at 4, but its head is at 5")), "{problems:?}");
     redis::<()>(&server, &["DEL", "cork:{agent/a}:head"]);
     let problems = store.check().await.unwrap();
     assert!(problems.len() == 1 && problems[0].contains("no head"), "{problems:?}");

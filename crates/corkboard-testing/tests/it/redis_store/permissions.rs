@@ -165,7 +165,7 @@ async fn passwords_are_checked_and_never_shown() {
     for (url, expected) in [
         (url.replace("geheim", "geheimnis"), "does not accept the user or the password"),
         (url.replace("ada", "bob"), "does not accept the user or the password"),
-        (without, "wants a password"),
+        (without, "requires a password"),
     ] {
         let (error, log) = logged(async || refused(&url).await).await;
         assert!(error.to_string().contains(expected), "{error}");

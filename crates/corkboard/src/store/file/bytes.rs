@@ -1,4 +1,4 @@
-//! Bytes inside JSON: as what they are, where they are JSON themselves, and byte for byte the same when read back.
+//! Encodes bytes inside JSON in the most readable form, so that reading returns exactly the same bytes.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use serde_json::value::RawValue;
 
 use crate::store::Record;
 
-/// How bytes stand in a line: as one of three fields.
+/// Bytes in a line of the log, as one of three fields.
 #[derive(Debug, Default)]
 pub(super) struct ReadableBytes<'a> {
-    /// They are one line of JSON, as everything that Corkboard writes.
+    /// The bytes are one line of JSON, as is everything that Corkboard writes.
     pub(super) json: Option<&'a RawValue>,
-    /// They are text.
+    /// The bytes are text.
     pub(super) text: Option<Cow<'a, str>>,
-    /// They are neither.
+    /// The bytes are neither.
     pub(super) hex: Option<Cow<'a, str>>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> ReadableBytes<'a> {
         }
     }
 
-    /// In parts, at least one, none of which takes more than [`Record::PART_BYTES`] in its line.
+    /// Splits bytes into parts, at least one, each of which takes at most [`Record::PART_BYTES`] in its line.
     pub(super) fn parts(bytes: &'a [u8]) -> Vec<Self> {
         if bytes.len() <= Record::PART_BYTES
             && let Some(json) = as_json(bytes)
@@ -52,7 +52,7 @@ impl<'a> ReadableBytes<'a> {
         Self { hex: Some(Cow::Owned(digits.collect())), ..Self::default() }
     }
 
-    /// The bytes again; nothing if no field is there.
+    /// Decodes the bytes; `None` if no field is set.
     pub(super) fn bytes(&self) -> Result<Option<Cow<'_, [u8]>>, String> {
         if let Some(json) = self.json {
             return Ok(Some(Cow::Borrowed(json.get().as_bytes())));
@@ -65,18 +65,18 @@ impl<'a> ReadableBytes<'a> {
         let (pairs, odd) = hex.as_bytes().as_chunks::<2>();
         let bytes: Option<Vec<u8>> = pairs.iter().map(|pair| byte(pair)).collect();
         let bytes = bytes.filter(|_| odd.is_empty());
-        bytes.map(|bytes| Some(Cow::Owned(bytes))).ok_or_else(|| "hexadecimal digits are missing or wrong".into())
+        bytes.map(|bytes| Some(Cow::Owned(bytes))).ok_or_else(|| "invalid hexadecimal digits".into())
     }
 }
 
-/// The bytes as one JSON value that fills them wholly and has no line break between its tokens.
+/// Returns the bytes as a JSON value, if they are exactly one value without line breaks.
 fn as_json(bytes: &[u8]) -> Option<&RawValue> {
     let json: &RawValue = serde_json::from_slice(bytes).ok()?;
     let whole = json.get().len() == bytes.len() && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
     whole.then_some(json)
 }
 
-/// Cuts a text so that each part, escaped, is short enough.
+/// Splits a text into parts that are short enough even when escaped.
 fn text_parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut rest, mut length, mut index) = (text, 0, 0);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_is_too_long_and_none_is_lost() {
+    fn parts_are_short_enough_and_complete() {
         let length = Record::PART_BYTES;
         let quotes = "\"\u{1}é\\".repeat(length / 4);
         let json = format!("\"{}\"", "x".repeat(length - 2));

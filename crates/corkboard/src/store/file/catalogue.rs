@@ -1,4 +1,4 @@
-//! The few facts of every space that lists and the ticker ask for, always in memory.
+//! The data of every space that lists and the ticker need, always in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -17,14 +17,14 @@ use super::names::{self, FolderName};
 use super::space::{self, OpenedLog, SpaceFiles};
 use crate::store::{ListedSpace, Record, StoreError};
 
-/// What is read of the end of a log at first: the last line, nearly always.
+/// How much of a log's end to read first; almost always enough for the last line.
 const TAIL: u64 = 4096;
 
 /// All spaces of a store.
 #[derive(Default)]
 pub(super) struct Catalogue {
     facts: Mutex<CatalogueFacts>,
-    /// Folders of logs that nobody can tell the space of: its name is too long for a folder, and the log is damaged.
+    /// Folders of logs whose space is unknown: the name is too long for a folder, and the log is damaged.
     nameless: Vec<PathBuf>,
 }
 
@@ -34,18 +34,19 @@ struct CatalogueFacts {
     due: BTreeSet<(Timestamp, SpaceId)>,
 }
 
-/// With its files and its place in the map, some 400 bytes.
+/// Takes about 400 bytes, including its files and its place in the map.
 struct CatalogueEntry {
     files: Arc<SpaceFiles>,
     head: Head,
-    /// Whether there is anything since it was born.
+    /// Whether the space has revisions since it was created.
     lives: bool,
     ending: AppendEnd,
 }
 
 impl Catalogue {
-    /// Looks at every space: one look into its folder and one read of the last 4 KiB of its log, however long that is; some
-    /// 50 microseconds each if the disk's cache has it. Only a log whose end is not as it should be is read whole.
+    /// Examines every space: checks its folder and reads the last 4 KiB of its log, whatever the log's length. This
+    /// takes about 50 microseconds per space if the disk cache has the data. A log is only read completely if its end
+    /// is not valid.
     pub(super) fn read(root: &Path) -> Result<Self, StoreError> {
         let mut catalogue = Self::default();
         for (kind, path) in folders(root)? {
@@ -70,7 +71,7 @@ impl Catalogue {
     fn add(&self, space: SpaceId, folder: PathBuf) -> Result<(), StoreError> {
         let log = folder.join(LOG);
         if [LOG, SNAPSHOT, HEAD].iter().all(|name| is_missing(&folder.join(name))) {
-            // Made for a log that was never begun.
+            // The folder was created for a log that was never written.
             for name in [NEXT_SNAPSHOT, TORN] {
                 disk::remove(&folder.join(name))?;
             }
@@ -85,15 +86,15 @@ impl Catalogue {
             Ok(Some(LastLine::Header { born })) if is_settled && is_missing(&files.file(SNAPSHOT)) => {
                 self.set(&files, born, false, AppendEnd::default());
             }
-            // Torn, damaged, interrupted, or unreadable: a closer look tells.
+            // Torn, damaged, interrupted or unreadable: open it to find out.
             _ => match space::open(files.folder(), files.space()) {
                 Ok(OpenedLog { index, ending }) => {
                     let (head, lives) = (index.head, index.head != index.header.born);
                     self.set(&files, head, lives, ending);
                 }
-                // It is listed, so that nobody thinks it was deleted. Whoever uses it is told.
+                // List the space, so that it does not seem deleted. Using it returns the error.
                 Err(error @ (StoreError::Corrupt(_) | StoreError::NewerFormat { .. } | StoreError::Unavailable(_))) => {
-                    tracing::info!(space = %files.space(), %error, "the space cannot be used");
+                    tracing::info!(space = %files.space(), %error, "space is unusable");
                     self.set(&files, Head::EMPTY, true, AppendEnd::default());
                 }
                 Err(error) => return Err(error),
@@ -107,26 +108,26 @@ impl Catalogue {
         let bytes = std::fs::read(&log).unwrap_or_default();
         let was_never_saved = [SNAPSHOT, HEAD].iter().all(|name| is_missing(&folder.join(name)));
         if !bytes.contains(&b'\n') && was_never_saved {
-            // Torn in its first line: the space never was.
+            // The first line is incomplete: the space was never created.
             disk::remove(&log)?;
         } else {
-            tracing::warn!(folder = %folder.display(), "nobody can tell whose log this is");
+            tracing::warn!(folder = %folder.display(), "cannot tell which space this log belongs to");
             self.nameless.push(folder);
         }
         Ok(())
     }
 
-    /// The folders of logs that nobody can tell the space of.
+    /// The folders of logs whose space is unknown.
     pub(super) fn nameless(&self) -> &[PathBuf] {
         &self.nameless
     }
 
-    /// The files of a space, if it has any.
+    /// Returns the files of a space, if it is known.
     pub(super) fn find(&self, space: &SpaceId) -> Option<Arc<SpaceFiles>> {
         self.facts.lock().spaces.get(space).map(|entry| entry.files.clone())
     }
 
-    /// The files of a space, be there any or not.
+    /// Returns the files of a space, and adds it if it is unknown.
     pub(super) fn find_or_add(&self, root: &Path, space: &SpaceId) -> Arc<SpaceFiles> {
         let mut facts = self.facts.lock();
         let entry = facts.spaces.entry(space.clone()).or_insert_with(|| {
@@ -136,7 +137,8 @@ impl Catalogue {
         entry.files.clone()
     }
 
-    /// The files of a space that was not found: none, unless its log is the one that nobody could tell the space of.
+    /// Creates the files object of an unknown space. There is nothing to read, unless its folder is one of the nameless
+    /// ones.
     pub(super) fn new_files(&self, root: &Path, space: &SpaceId) -> Arc<SpaceFiles> {
         let folder = root.join(names::folder(space));
         let is_nameless = self.nameless.contains(&folder);
@@ -144,7 +146,7 @@ impl Catalogue {
         Arc::new(new(space.clone(), folder))
     }
 
-    /// The head, if it is known that the files are good, or that there are none.
+    /// Returns the head, if the files are known to be good or absent.
     pub(super) fn known_head(&self, space: &SpaceId) -> Option<Head> {
         match self.facts.lock().spaces.get(space) {
             Some(entry) => entry.files.is_good().then_some(entry.head),
@@ -152,7 +154,7 @@ impl Catalogue {
         }
     }
 
-    /// Keeps what a space's log says now.
+    /// Updates the data of a space.
     pub(super) fn set(&self, files: &Arc<SpaceFiles>, head: Head, lives: bool, ending: AppendEnd) {
         let mut facts = self.facts.lock();
         let (space, next_due) = (files.space().clone(), ending.next_due);
@@ -190,18 +192,18 @@ impl Catalogue {
         due.filter(|space| space.kind() == Some(kind)).take(limit).cloned().collect()
     }
 
-    /// Every space that was ever here, the deleted ones too.
+    /// All spaces, including deleted ones.
     pub(super) fn all(&self) -> Vec<Arc<SpaceFiles>> {
         self.facts.lock().spaces.values().map(|entry| entry.files.clone()).collect()
     }
 }
 
-/// Whether a file is certainly not there.
+/// Whether a file certainly does not exist.
 fn is_missing(path: &Path) -> bool {
     matches!(path.try_exists(), Ok(false))
 }
 
-/// The folders in a folder, with their names, but for hidden ones.
+/// Returns the names and paths of the subfolders, except hidden ones.
 fn folders(path: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let read = || {
         let mut folders = Vec::new();
@@ -217,13 +219,13 @@ fn folders(path: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     read().map_err(|error| cannot_read(path, &error))
 }
 
-/// The last line of a log that is as it should be.
+/// The valid last line of a log.
 enum LastLine {
     Record { head: Head, ending: AppendEnd },
     Header { born: Head },
 }
 
-/// Reads a log's last line. Nothing: the log must be read whole to tell what it is.
+/// Reads a log's last line. `None`: the whole log must be read.
 fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<LastLine>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -235,7 +237,7 @@ fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<LastLine>> {
         file.by_ref().take(window).read_to_end(&mut bytes)?;
         let Some(text) = bytes.strip_suffix(b"\n") else { return Ok(None) };
         let (before, line) = match text.iter().rposition(|byte| *byte == b'\n') {
-            // A line without its beginning, or without the seal of the one before.
+            // The window cuts off the start of this line, or the checksum of the line before.
             Some(line_break) if start > 0 && line_break < SEAL_BYTES => (None, text),
             Some(line_break) => {
                 let (before, line) = text.split_at(line_break);
@@ -255,7 +257,8 @@ fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<LastLine>> {
     }
 }
 
-/// The last line as a record. The first one that a trimmed log holds does not follow the line before it, so it is not told.
+/// Reads the last line as a record. Fails for the first record of a trimmed log, because that does not follow the line
+/// before it.
 fn last_record(before: &[u8], line: &[u8]) -> Option<LastLine> {
     let before = LineChecksum::written_in(before)?;
     let mut line = LogLine::read(line, before).ok()?;
@@ -263,7 +266,7 @@ fn last_record(before: &[u8], line: &[u8]) -> Option<LastLine> {
     Some(LastLine::Record { head: line.head(), ending })
 }
 
-/// The id in the first line of a log, for a folder that has only a part of it.
+/// Returns the space ID from the first line of a log, for a folder that has only part of the name.
 fn name_in_log(folder: &Path) -> Option<SpaceId> {
     let mut line = Vec::new();
     let log = File::open(folder.join(LOG)).ok()?;

@@ -1,4 +1,4 @@
-//! Everything that changes the folder: what must be durable is fsynced here, file and folder.
+//! All changes to the folder. Whatever must be durable is fsynced here: files and folders.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
@@ -14,31 +14,32 @@ use crate::store::{StoreError, permissions};
 /// The files of one space, in its folder.
 pub(super) const LOG: &str = "log.jsonl";
 pub(super) const SNAPSHOT: &str = "snapshot.json";
-/// Where the log ended when it was last saved: see `head.rs`.
+/// Head of the log at the last save; see `head.rs`.
 pub(super) const HEAD: &str = "head.json";
-/// A snapshot that takes its place once the log says so.
+/// A new snapshot that replaces the old one after the log was replaced.
 pub(super) const NEXT_SNAPSHOT: &str = "snapshot-next.json";
-/// What a crash left of the last append. It is kept for people until the space is deleted, rewritten or scrubbed.
+/// The incomplete last append that a crash left. Kept for inspection until the space is deleted, rewritten or scrubbed.
 pub(super) const TORN: &str = "log.torn";
 
 const README: &str = "README.txt";
 const MARKER: &str = "corkboard.json";
 const LOCK: &str = "corkboard.lock";
-/// What is being written. No space's folder begins with a dot.
+/// Folder of temporary files. No space's folder begins with a dot.
 const TEMPORARY: &str = ".tmp";
 
 const README_TEXT: &str = "\
-This folder is a Corkboard store: what LLM agents remember.
+This folder is a Corkboard store: the memory of LLM agents.
 
-  agent/NAME/log.jsonl      everything that happened in that agent's memory, one revision per line, the oldest first
-  agent/NAME/snapshot.json  the whole memory at one revision, so that not all of the log has to be read
-  agent/NAME/head.json      the newest revision, so that a log which lost its end is noticed
+  agent/NAME/log.jsonl      all changes of that agent's memory, one revision per line, oldest first
+  agent/NAME/snapshot.json  the whole memory at one revision, to avoid reading the whole log
+  agent/NAME/head.json      the newest revision, to detect a log that lost its end
 
-Read it with whatever you like. Do not edit it: every line ends with a checksum over itself and the line before, and an
-agent whose log was changed is stopped until the log is as it was. Other files in an agent's folder may be removed.
-In names, everything but letters, digits and ._- is percent-encoded; the first line of a log has the name as it is.
+You can read these files with any tool. Do not edit them: every line ends with a checksum over itself and the line
+before. An agent with a changed log cannot be used until the log is restored. You may remove other files in an
+agent's folder. In folder names, all characters except letters, digits and ._- are percent-encoded; the first line
+of a log contains the original name.
 
-One process at a time uses the folder; meanwhile corkboard.lock names it. To look inside, or to check the folder for damage:
+Only one process at a time can use the folder; corkboard.lock names it. To look inside, or to check for damage:
 
   cork --store file:PATH stats --all
   cork --store file:PATH doctor
@@ -58,20 +59,20 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Takes the folder for this process, and creates it where it is missing.
+    /// Locks the folder for this process, and creates it if it is missing.
     pub(super) fn open(path: PathBuf) -> Result<(Self, File), StoreError> {
-        // The process may go to another folder later.
+        // The process may change its working directory later.
         let path = std::path::absolute(&path).map_err(|error| refused(&path, &error.to_string()))?;
         let made = path.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
         permissions::create_folders(&path)
             .map_err(|error| refused(&path, &format!("cannot create {}: {error}", path.display())))?;
-        // Not even a lock is put into a folder that is not ours.
+        // Create nothing, not even the lock, in a folder that is not a store.
         if !is_ours(&path).map_err(|error| refused(&path, &format!("cannot read the folder: {error}")))? {
-            return Err(refused(&path, "the folder has other things in it, and is no Corkboard store"));
+            return Err(refused(&path, "the folder contains other files and is not a Corkboard store"));
         }
         let lock = lock(&path)?;
         let root = Self { path, temporary: AtomicU64::new(0) };
-        // The folder may be new itself, and some around it.
+        // The folder itself may be new, and some of its parents.
         root.prepare(made + 1)?;
         Ok((root, lock))
     }
@@ -80,7 +81,7 @@ impl Root {
         &self.path
     }
 
-    /// Makes the folder a store, if it is not one, and removes what was being written when the last process ended.
+    /// Initializes the folder if it is not a store yet, and removes the temporary files of the last process.
     fn prepare(&self, parents: usize) -> Result<(), StoreError> {
         let unavailable = |what: &str, error: &std::io::Error| StoreError::Unavailable(format!("{what}: {error}"));
         match std::fs::remove_dir_all(self.path.join(TEMPORARY)) {
@@ -90,7 +91,7 @@ impl Root {
             _ => {}
         }
         permissions::create_folders(&self.path.join(TEMPORARY))
-            .map_err(|error| unavailable("cannot make a folder for temporary files", &error))?;
+            .map_err(|error| unavailable("cannot create a folder for temporary files", &error))?;
         match std::fs::read(self.path.join(MARKER)) {
             Ok(marker) => match serde_json::from_slice(&marker) {
                 Ok(Version { format }) if format > FORMAT => {
@@ -104,8 +105,8 @@ impl Root {
         }
     }
 
-    /// The marker comes last: it makes the folder a store, and whoever finds it does not look any further. So where the
-    /// folder is must be durable by then.
+    /// Initializes the folder. The marker is written last: it makes the folder a store, and a process that finds it
+    /// checks nothing else. By then, the folder's entries in its parents must be durable.
     fn found(&self, parents: usize) -> Result<(), StoreError> {
         let mut readme = self.temporary_file()?;
         readme.write(README_TEXT.as_bytes())?;
@@ -121,7 +122,7 @@ impl Root {
         sync_folder(&self.path)
     }
 
-    /// A file beside all spaces. It is gone when it is dropped, unless it was given a place.
+    /// Creates a file outside all spaces. It is removed when dropped, unless it was renamed.
     pub(super) fn temporary_file(&self) -> Result<TemporaryFile, StoreError> {
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(TEMPORARY).join(number.to_string());
@@ -130,22 +131,22 @@ impl Root {
         Ok(TemporaryFile { path, file: std::io::BufWriter::new(file) })
     }
 
-    /// A sentence for people if other users can open what is in the folder.
+    /// A warning if other users can open the files in the folder.
     pub(super) fn warning(&self) -> Option<String> {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         let mut open = entries.filter(|entry| permissions::is_open_to_others(&entry.path()));
         let is_open = permissions::is_open_to_others(&self.path) && open.next().is_some();
         let path = self.path.display();
-        is_open.then(|| format!("other users can open {path}; to keep them out: chmod -R go= {path}"))
+        is_open.then(|| format!("other users can open {path}; to prevent this, run: chmod -R go= {path}"))
     }
 
-    /// Makes a space's folder. That it is there is durable only after [`sync_parents`].
+    /// Creates a space's folder. It is durable only after [`sync_parents`].
     pub(super) fn create_folder(&self, folder: &Path) -> Result<(), StoreError> {
         permissions::create_folders(folder).map_err(|error| cannot_create(folder, &error))
     }
 }
 
-/// Whether the folder is a store, or nothing yet. Making one may have been interrupted.
+/// Whether the folder is a store, or empty. An interrupted initialization counts as empty.
 fn is_ours(path: &Path) -> std::io::Result<bool> {
     let mut is_half_made = true;
     for entry in std::fs::read_dir(path)? {
@@ -158,7 +159,7 @@ fn is_ours(path: &Path) -> std::io::Result<bool> {
     Ok(is_half_made)
 }
 
-/// Keeps other processes out. The lock goes with the process, however it ends.
+/// Locks out other processes. The operating system releases the lock when the process ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
     let mut options = permissions::options();
@@ -170,7 +171,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            // It may be about to write its name.
+            // The holder may not have written its name yet.
             let holder = if holder.is_empty() { "another process".into() } else { holder.trim_end().to_owned() };
             return Err(StoreError::Locked { holder });
         }
@@ -180,7 +181,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     Ok(file)
 }
 
-/// Before other processes are let in: from now on nobody is named as the holder.
+/// Clears the holder's name, before other processes can lock the folder.
 pub(super) fn clear_holder(lock: &File) {
     let _ = lock.set_len(0);
 }
@@ -203,14 +204,14 @@ impl TemporaryFile {
         std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| unwritten(&self.path, &error))
     }
 
-    /// Everything written is on the disk.
+    /// Waits until everything written is on disk.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         self.file.flush().map_err(|error| unwritten(&self.path, &error))?;
         self.file.get_ref().sync_all().map_err(|error| failed("fsync", &self.path, &error))
     }
 
-    /// Puts the file in its place, with the permissions of the one that was there. That it is there is durable only when
-    /// the folder is synced.
+    /// Moves the file to its place, with the permissions of the file that it replaces. Durable only after the folder is
+    /// synced.
     pub(super) fn rename(self, to: &Path) -> Result<(), StoreError> {
         permissions::copy_permissions(to, self.file.get_ref()).map_err(|error| cannot_create(to, &error))?;
         std::fs::rename(&self.path, to).map_err(|error| failed("rename", to, &error))
@@ -223,8 +224,8 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Appends to a log that ends at `end`, and waits for the disk. What does not fit is cut off again; any other failure may leave
-/// any part of it.
+/// Appends to a log that ends at `end`, and waits for the disk. If the disk is full, the append is cut off again. After
+/// any other failure, any part of it may be there.
 pub(super) fn append(path: &Path, end: u64, bytes: &[u8]) -> Result<(), AppendError> {
     let file = permissions::options().append(true).create(true).open(path);
     let mut file = file.map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?;
@@ -233,17 +234,18 @@ pub(super) fn append(path: &Path, end: u64, bytes: &[u8]) -> Result<(), AppendEr
         if !matches!(unwritten, StoreError::NoSpace(_)) {
             return Err(AppendError::Failed(unwritten));
         }
-        // Part of it may be whole records. They must not be there after a crash, for nobody is told that they are.
+        // The part that was written may contain complete records. They must not survive a crash, because they are never
+        // acknowledged.
         let cut = file.set_len(end).and_then(|()| file.sync_all());
         cut.map_err(|error| AppendError::Failed(failed("cutting off an incomplete append", path, &error)))?;
         return Err(AppendError::NotBegun(unwritten));
     }
-    // This makes the new length durable too, as the bytes could not be read without it.
+    // This makes the new length durable too, because the bytes cannot be read without it.
     file.sync_data().map_err(|error| AppendError::Failed(failed("fsync", path, &error)))
 }
 
-/// That a log is as long as we know it to be. Otherwise another program, or a person, is at work in the folder, and nothing
-/// of theirs is overwritten.
+/// Checks that a log has the expected length. Otherwise another program or a person changed it, and nothing may be
+/// overwritten.
 pub(super) fn check_length(path: &Path, length: u64) -> Result<(), StoreError> {
     let found = match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
@@ -256,14 +258,16 @@ pub(super) fn check_length(path: &Path, length: u64) -> Result<(), StoreError> {
     Err(StoreError::Corrupt(text))
 }
 
-/// Why nothing, or nobody knows how much, was appended.
+/// Why an append failed.
 pub(super) enum AppendError {
-    /// Nothing was, or what was is cut off again.
+    /// Nothing was appended, or it was cut off again.
     NotBegun(StoreError),
+    /// It is unknown how much was appended.
     Failed(StoreError),
 }
 
-/// Repairs the end of a log, which should be there. Unavailable: the log is as it was, and the repair may be tried again.
+/// Repairs the end of a log, which must exist. On [`StoreError::Unavailable`] the log is unchanged and the repair can
+/// be retried.
 pub(super) fn repair(folder: &Path, repair: Repair, end: u64) -> Result<(), StoreError> {
     match repair {
         Repair::Cut => cut(folder, end),
@@ -271,7 +275,7 @@ pub(super) fn repair(folder: &Path, repair: Repair, end: u64) -> Result<(), Stor
     }
 }
 
-/// Cuts off what a crash left of the last append. The bytes are kept beside the log.
+/// Cuts off the incomplete append that a crash left, and keeps its bytes in a file beside the log.
 fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
     let (path, torn) = (folder.join(LOG), folder.join(TORN));
     let cut = || {
@@ -284,34 +288,34 @@ fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
     };
     let log = cut().map_err(|error: std::io::Error| {
         let (path, torn) = (path.display(), torn.display());
-        StoreError::Unavailable(format!("{path}: what a crash left cannot be cut off and kept as {torn}: {error}"))
+        StoreError::Unavailable(format!("{path}: cannot move an incomplete append to {torn}: {error}"))
     })?;
     log.sync_all().map_err(|error| failed("repair", &path, &error))?;
     sync_folder(folder)
 }
 
-/// Adds the line break that an editor, or a crash at the very last byte, took from the last line.
+/// Adds the last line break, removed by an editor or by a crash at the very last byte.
 fn end_line(path: &Path) -> Result<(), StoreError> {
     let ended = File::options().append(true).open(path).and_then(|mut log| log.write_all(b"\n").map(|()| log));
     let log = ended.map_err(|error| {
-        StoreError::Unavailable(format!("{}: the last line break cannot be added: {error}", path.display()))
+        StoreError::Unavailable(format!("{}: cannot add the last line break: {error}", path.display()))
     })?;
     log.sync_all().map_err(|error| failed("repair", path, &error))
 }
 
-/// Whatever was created, renamed or removed in the folder is durable.
+/// Makes all file creations, renames and removals in the folder durable.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| failed("fsync", folder, &error))
 }
 
-/// After a space's folder was made. Another space may have made the folder of the kind a moment ago.
+/// Makes a new space's folder durable. Its kind's folder may be new too, perhaps created for another space.
 pub(super) fn sync_parents(folder: &Path) -> Result<(), StoreError> {
     folder.ancestors().skip(1).take(2).try_for_each(sync_folder)
 }
 
-/// Makes durable what another process left of a space. It may have been killed before it could wait for the disk, and
-/// whoever uses what it wrote would vouch for it. The bytes come before the names by which they are found.
+/// Makes the files of a space durable that another process wrote. That process may have been killed before its fsync,
+/// and this process is about to rely on its data. Bytes are synced before the names that lead to them.
 pub(super) fn adopt(log: &File, folder: &Path) -> Result<(), StoreError> {
     log.sync_data().map_err(|error| failed("fsync", &folder.join(LOG), &error))?;
     sync_folder(folder)?;
@@ -340,7 +344,7 @@ fn cannot_create(path: &Path, error: &std::io::Error) -> StoreError {
     if is_no_space(error) { StoreError::NoSpace(text) } else { StoreError::Unavailable(text) }
 }
 
-/// A write that failed. One for which there is no space leaves nothing in doubt, unlike a failed fsync.
+/// The error of a failed write. A full disk leaves nothing in doubt, unlike a failed fsync.
 fn unwritten(path: &Path, error: &std::io::Error) -> StoreError {
     match is_no_space(error) {
         true => StoreError::NoSpace(format!("write of {} failed: {error}", path.display())),
@@ -348,13 +352,13 @@ fn unwritten(path: &Path, error: &std::io::Error) -> StoreError {
     }
 }
 
-/// Whether a disk is full, a quota used up, or a file as long as it may be.
+/// Whether the disk is full, the quota is used up, or the file has its maximum size.
 fn is_no_space(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull, WriteZero};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | WriteZero)
 }
 
-/// Going on after this could lose data: what the disk holds now is not known, and asking it again may answer wrongly.
+/// A fatal error: the content of the disk is unknown, and a retry could wrongly report success.
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Failed(format!("{what} of {} failed: {error}", path.display()))
 }

@@ -1,7 +1,8 @@
-//! Where a log ended when it was last saved, in a file beside the log.
+//! The head of a log when it was last saved, in a file beside the log.
 //!
-//! A log that loses its last lines still looks whole. So after each fsync of the log its head is written to `head.json`. That
-//! file is not fsynced: it may be behind the log, never ahead of it. A head beyond the log's end means that lines are lost.
+//! A log that lost its last lines still looks complete. Therefore the head is written to `head.json` after each fsync
+//! of the log. That file is not fsynced: it may be behind the log, never ahead of it. A saved head beyond the log's end
+//! means that lines are lost.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -27,17 +28,17 @@ pub(super) fn write(folder: &Path, head: Head) {
     let write = || {
         let mut line = Vec::new();
         seal(&HeadLine { format: FORMAT, head }, LineChecksum::NONE, &mut line).map_err(std::io::Error::other)?;
-        // In one write, over the one before: a head only ever gets longer.
+        // One write over the previous content: a head never gets shorter.
         let mut options = permissions::options();
         options.write(true).create(true).truncate(false).open(folder.join(HEAD))?.write_all(&line)
     };
     if let Err(error) = write() {
-        // The log is durable all the same.
-        tracing::warn!(folder = %folder.display(), %error, "the head of the log could not be noted");
+        // The log is durable nevertheless.
+        tracing::warn!(folder = %folder.display(), %error, "failed to save the head of the log");
     }
 }
 
-/// The head that was written down. None if there is none, or if a crash left only a part of it.
+/// Reads the saved head. `None` if there is none, or if a crash left only a part of it.
 fn read(folder: &Path) -> Result<Option<Head>, StoreError> {
     let path = folder.join(HEAD);
     let mut bytes = Vec::new();
@@ -51,7 +52,7 @@ fn read(folder: &Path) -> Result<Option<Head>, StoreError> {
     Ok(line.map(|line| line.head))
 }
 
-/// Refuses a log that ends before the head that was written down.
+/// Fails if the log ends before the saved head.
 pub(super) fn check(folder: &Path, end: Head) -> Result<(), StoreError> {
     let Some(saved) = read(folder)? else { return Ok(()) };
     let problem = if saved.rev > end.rev {

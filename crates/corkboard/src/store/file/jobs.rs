@@ -1,4 +1,4 @@
-//! What write jobs do to one space's files. `replace.rs` has the order in which files replace each other.
+//! Write jobs on one space's files. `replace.rs` defines the order in which files replace each other.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim
 
 pub(super) type FileJob = WriteJob<Scrub>;
 
-/// Removes what is neither the log nor its snapshot nor its head.
+/// Removes all files except the log, its snapshot and its head.
 pub(super) struct Scrub(pub(super) SpaceId);
 
 impl OwnJob for Scrub {}
@@ -43,10 +43,10 @@ pub(super) type Result<T> = std::result::Result<T, WriteFailure>;
 pub(super) struct DataFolder {
     pub(super) root: Root,
     pub(super) catalogue: Catalogue,
-    /// Keeps other processes out until it is dropped, which is after the last write.
+    /// Locks out other processes. Dropped after the last write.
     pub(super) lock: Mutex<Option<File>>,
     pub(super) fatal: Arc<FatalError>,
-    /// How often a log was written to: each time cost one fsync.
+    /// Number of writes to logs; each cost one fsync.
     pub(super) writes: AtomicU64,
 }
 
@@ -56,12 +56,12 @@ impl DataFolder {
         Self { root, catalogue, lock: Mutex::new(Some(lock)), fatal, writes: AtomicU64::new(0) }
     }
 
-    /// The files of a space, for someone who writes.
+    /// Returns the files of a space for writing.
     pub(super) fn files(&self, space: &SpaceId) -> Arc<SpaceFiles> {
         self.catalogue.find_or_add(self.root.path(), space)
     }
 
-    /// The files of a space, for someone who looks.
+    /// Returns the files of a space for reading.
     pub(super) fn look(&self, space: &SpaceId) -> Arc<SpaceFiles> {
         self.catalogue.find(space).unwrap_or_else(|| self.catalogue.new_files(self.root.path(), space))
     }
@@ -106,7 +106,7 @@ impl DataFolder {
         }
     }
 
-    /// Does the appends to one space that wait together: one write, one fsync.
+    /// Performs all waiting appends to one space: one write, one fsync.
     fn append(&self, files: &Arc<SpaceFiles>, appends: &[&Append]) -> Result<Vec<Appended>> {
         let (mut head, end, header) = files.with(|index| {
             let is_new = index.end.offset == 0;
@@ -153,7 +153,7 @@ impl DataFolder {
             places.into_iter().for_each(|(rev, place)| index.mark(rev, place));
             Ok(())
         });
-        // A reader may have found damage in the meantime. What was appended is there all the same.
+        // A reader may have found damage in the meantime. The append was written nevertheless.
         published.map_err(|failure| WriteFailure::in_doubt(failure.error))?;
         self.catalogue.set(files, head, true, ending);
         Ok(answers)
@@ -201,7 +201,7 @@ impl DataFolder {
 
     fn rewrite(&self, files: &Arc<SpaceFiles>, rewrite: &Rewrite) -> Result<Appended> {
         let (head, held) = files.with(|index| {
-            // Of a log that was never begun there is nothing to rewrite.
+            // An empty log has nothing to rewrite.
             let is_wanted = index.head == rewrite.expected && index.end.offset > 0;
             let records = is_wanted.then(|| files.records(index, index.before(0))).transpose()?;
             Ok((index.head, records.map(|records| (records, index.header.clone(), index.snapshot))))
@@ -211,7 +211,7 @@ impl DataFolder {
         }
         let Some((mut records, mut header, held)) = held else { return Ok(Appended::Committed) };
         let snapshot = rewrite.snapshot.as_ref();
-        // The one that is replaced must not be taken for this log's.
+        // The new edition keeps the replaced snapshot from being taken for one of this log.
         header.edition += u64::from(snapshot.is_some());
         let bodies: HashMap<u64, &Vec<u8>> = rewrite.records.iter().map(|record| (record.rev, &record.body)).collect();
         let mut log = NewLog::begin(&self.root, &header)?;
@@ -230,7 +230,7 @@ impl DataFolder {
     fn snapshot(&self, files: &SpaceFiles, snapshot: &Snapshot) -> Result<()> {
         let edition = files.with(|index| {
             let is_newer = index.snapshot.is_none_or(|held| held.rev < snapshot.head.rev);
-            // One of a former life, or of another history, is none of this log.
+            // Ignore a snapshot of an earlier life or of another history.
             let fits = is_newer
                 && snapshot.head.rev > index.header.born.rev
                 && snapshot_problem(&files.file(LOG), index, snapshot.head)?.is_none();
@@ -250,7 +250,7 @@ impl DataFolder {
 
     fn trim(&self, files: &SpaceFiles, trim: Trim) -> Result<u64> {
         let held = files.with(|index| {
-            // Read once more: it is about to be the only one that knows.
+            // Read the snapshot again to verify it: after the trim, it alone has the old state.
             let covered = files.snapshot(index)?.map_or(0, |snapshot| snapshot.head.rev);
             // The last record stays: it is the head.
             let up_to = covered.min(trim.up_to).min(index.head.rev.saturating_sub(1));
@@ -289,7 +289,7 @@ impl DataFolder {
     }
 }
 
-/// The last record that may go, if any may, and where those begin that stay.
+/// Returns the last record to drop, if any, and the position after it.
 fn last_to_go(
     records: &mut Records,
     up_to: u64,

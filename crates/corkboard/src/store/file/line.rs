@@ -1,8 +1,8 @@
 //! The lines of a log: how they are written, sealed and read.
 //!
-//! A log is JSON, a line each: first a [`LogHeader`], then the records. Every line ends with a checksum over itself and the
-//! checksum of the line before, so that a changed, moved or missing line is found. All lines of one append but the last
-//! say that there is `more`: without the last one, none of them counts.
+//! A log is JSON Lines: first a [`LogHeader`], then the records. Every line ends with a checksum over itself and the
+//! checksum of the line before, so that a changed, moved or missing line is detected. All lines of an append except the
+//! last have `more` set: without the last one, none of them counts.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ use crate::store::{Record, StoreError};
 /// The version of the lines and of the folder that this code writes.
 pub(super) const FORMAT: u32 = 1;
 
-/// What a line ends with, around the sixteen digits of its checksum.
+/// The end of a line, around the sixteen digits of its checksum.
 const SUM_BEFORE: &[u8] = b",\"sum\":\"";
 const SUM_AFTER: &[u8] = b"\"}";
 pub(super) const SEAL_BYTES: usize = SUM_BEFORE.len() + 16 + SUM_AFTER.len();
 
-/// The checksum of a line and, through the line before it, of all lines before.
+/// The checksum of a line and, through chaining, of all lines before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineChecksum(u64);
 
@@ -37,22 +37,22 @@ impl LineChecksum {
         Self(u64::from_be_bytes(bytes))
     }
 
-    /// The checksum that a line ends with, true or not.
+    /// Reads the checksum at the end of a line, without checking it.
     pub(super) fn written_in(line: &[u8]) -> Option<Self> {
         let seal = line.get(line.len().checked_sub(SEAL_BYTES)?..)?;
         let digits = seal.strip_prefix(SUM_BEFORE)?.strip_suffix(SUM_AFTER)?;
-        // Only as we write them: a digit in another case is a changed byte too.
+        // Accept lowercase digits only: a digit in another case is a changed byte too.
         let are_ours = digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         u64::from_str_radix(str::from_utf8(digits).ok().filter(|_| are_ours)?, 16).ok().map(Self)
     }
 }
 
-/// A place between two lines.
+/// A position between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) offset: u64,
     pub(super) lines: u64,
-    /// The checksum that the next line follows.
+    /// The checksum of the line before.
     pub(super) sum: LineChecksum,
 }
 
@@ -73,28 +73,28 @@ impl<'de> Deserialize<'de> for LineChecksum {
     }
 }
 
-/// The first line of a log, and the facts that no record has.
+/// The first line of a log, with the data that no record has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogHeader {
     pub(super) format: u32,
     pub(super) space: String,
-    /// Where this life of the space began, if it is not the first.
+    /// The tombstone that this life of the space follows, if it is not the first.
     #[serde(default = "never", skip_serializing_if = "is_never")]
     pub(super) born: Head,
-    /// How often what a snapshot may show was replaced, by a deletion or a rewrite. A snapshot of another edition is none
-    /// of this log.
+    /// Incremented by a deletion or rewrite, which invalidates earlier snapshots. A snapshot of another edition does
+    /// not belong to this log.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) edition: u64,
-    /// What the first record here follows, if it is not the first of this life.
+    /// The record before the first one here, if older records were dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) trimmed: Option<TrimPoint>,
 }
 
-/// The end of what is held no longer.
+/// The last dropped record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TrimPoint {
     pub(super) rev: u64,
-    /// So that the lines that stay need not be sealed anew.
+    /// Its checksum, so that the remaining lines keep theirs.
     pub(super) sum: LineChecksum,
 }
 
@@ -103,25 +103,25 @@ impl LogHeader {
         Self { format: FORMAT, space: space.into(), born, edition, trimmed: None }
     }
 
-    /// The first revision that the log may hold.
+    /// The first revision that the log can contain.
     pub(super) fn first(&self) -> u64 {
         self.trimmed.map_or(self.born.rev, |trimmed| trimmed.rev) + 1
     }
 
-    /// Writes the line. Returns where the first record goes.
+    /// Writes the line. Returns the position of the first record.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<Position, StoreError> {
         let sum = seal(self, LineChecksum::NONE, out)?;
         Ok(Position { offset: out.len() as u64, lines: 1, sum: self.sum_after(sum) })
     }
 
-    /// The checksum that the first record follows: the header's own, or that of the last record before.
+    /// The checksum that the first record follows: the header's own, or that of the last dropped record.
     pub(super) fn sum_after(&self, own: LineChecksum) -> LineChecksum {
         self.trimmed.map_or(own, |trimmed| trimmed.sum)
     }
 
     pub(super) fn read(line: &[u8]) -> Result<Self, Unreadable> {
         check_seal(line, LineChecksum::NONE)?;
-        // A newer form may fail to parse, or parse and mean something else: its version decides, not its shape.
+        // Check the version first: a newer format may fail to parse, or parse with another meaning.
         let Version { format } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         if format > FORMAT {
             return Err(Unreadable::Newer { found: format });
@@ -161,7 +161,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What the last line of an append says of the space.
+/// Data about the space in the last line of an append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct AppendEnd {
     pub(super) next_due: Option<Timestamp>,
@@ -172,7 +172,7 @@ pub(super) struct AppendEnd {
 #[derive(Serialize, Deserialize)]
 pub(super) struct LogLine<'a> {
     pub(super) rev: u64,
-    /// Which part of how many, if the body is too long for one line.
+    /// Part number and number of parts, if the body is too long for one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) part: Option<(u64, u64)>,
     pub(super) at: Timestamp,
@@ -183,7 +183,7 @@ pub(super) struct LogLine<'a> {
     body_text: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body_hex: Option<Cow<'a, str>>,
-    /// Whether the append goes on in the next line.
+    /// Whether the append continues in the next line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) more: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,13 +196,13 @@ pub(super) struct LogLine<'a> {
     summary_hex: Option<Cow<'a, str>>,
 }
 
-/// `null` is a value too.
+/// Keeps `null` as a value instead of `None`.
 pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> LogLine<'a> {
-    /// Reads a line, if its checksum is right.
+    /// Reads a line and checks its checksum.
     pub(super) fn read(line: &'a [u8], before: LineChecksum) -> Result<Self, String> {
         check_seal(line, before)?;
         serde_json::from_slice(line).map_err(|error| error.to_string())
@@ -212,7 +212,7 @@ impl<'a> LogLine<'a> {
         Head { rev: self.rev, commit: self.commit }
     }
 
-    /// What the space is like from here on, if this line ends an append. This and the body are taken once.
+    /// Takes the end data of the append, if this is its last line. Call this and [`Self::take_body`] only once.
     pub(super) fn take_ending(&mut self) -> Result<Option<AppendEnd>, String> {
         if self.more {
             return Ok(None);
@@ -222,7 +222,7 @@ impl<'a> LogLine<'a> {
         Ok(Some(AppendEnd { next_due: self.next_due, summary }))
     }
 
-    /// Adds what the line holds of the body.
+    /// Appends the line's part of the body to `body`.
     pub(super) fn take_body(&mut self, body: &mut Vec<u8>) -> Result<(), String> {
         let form = ReadableBytes { json: self.body, text: self.body_text.take(), hex: self.body_hex.take() };
         body.extend_from_slice(&form.bytes()?.ok_or("it has no body")?);
@@ -230,7 +230,7 @@ impl<'a> LogLine<'a> {
     }
 }
 
-/// Writes a record, in several lines if it is long. The last one of an append comes with its ending.
+/// Writes a record, in several lines if it is long. The last record of an append includes the end data.
 pub(super) fn write_record(
     record: &Record,
     ending: Option<&AppendEnd>,
@@ -284,9 +284,9 @@ pub(super) fn seal(
     Ok(sum)
 }
 
-/// Whether a line, without its line break, is as it was written, and follows the one that it was written after.
+/// Checks that a line (without its line break) is unchanged and follows the line with the checksum `before`.
 pub(super) fn check_seal(line: &[u8], before: LineChecksum) -> Result<(), String> {
-    let written = LineChecksum::written_in(line).ok_or("it does not end with a checksum")?;
+    let written = LineChecksum::written_in(line).ok_or("it has no checksum at its end")?;
     let text = line.get(..line.len() - SEAL_BYTES).unwrap_or_default();
     if LineChecksum::of(before, text) == written { Ok(()) } else { Err("its checksum does not match".into()) }
 }

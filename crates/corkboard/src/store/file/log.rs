@@ -1,4 +1,4 @@
-//! Reading a log file: line by line, every checksum checked.
+//! Reads a log file line by line and checks every checksum.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -9,55 +9,55 @@ use corkboard_core::{CommitId, Head};
 use super::line::{AppendEnd, LineChecksum, LogHeader, LogLine, Position, Unreadable, check_seal};
 use crate::store::{Record, StoreError};
 
-/// The longest line that is looked at: a part of a body, escaped, and everything around it. No line of ours is longer.
+/// The maximum length of a line: an escaped part of a body, and everything around it. Corkboard writes no longer lines.
 const LONGEST_LINE: u64 = 2 * Record::PART_BYTES as u64;
-/// About how many bytes of log lie between two marks. A read starts at a mark, so this is what it reads in vain.
+/// Approximate distance between two marks. A read starts at a mark, so it reads up to this many bytes in vain.
 const STRIDE: u64 = 16 * 1024;
 const BUFFER: usize = 64 * 1024;
 
-/// What is known of a log once it was read: where it begins and ends, and where to find a revision. It takes some 300 bytes
-/// and 32 for every 16 KiB of log.
+/// Index of a log that was read: where it begins and ends, and where to find a revision. Takes about 300 bytes, plus 32
+/// for every 16 KiB of log.
 #[derive(Debug, Clone)]
 pub(super) struct LogIndex {
     pub(super) header: LogHeader,
     pub(super) head: Head,
     pub(super) end: Position,
-    /// The places of some revisions, in order, the first one's always among them.
+    /// The positions of some revisions, in order, always including the first.
     pub(super) marks: Vec<(u64, Position)>,
-    /// What the snapshot beside the log shows.
+    /// The head of the snapshot beside the log.
     pub(super) snapshot: Option<Head>,
-    /// What must be done to the end of the file before anything is written. It could not be done when the log was read.
+    /// Repair that the end of the file needs before anything is written. It failed when the log was read.
     pub(super) repair: Option<Repair>,
 }
 
-/// What a crash calls for at the end of a log.
+/// A repair of the end of a log after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repair {
-    /// The last append is incomplete, and to be cut off.
+    /// Cut off the incomplete last append.
     Cut,
-    /// The last line break is to be added.
+    /// Add the missing last line break.
     EndLine,
 }
 
 impl LogIndex {
-    /// Of a log that is still to be begun.
+    /// The index of a log that has not been written yet.
     pub(super) fn new(header: LogHeader) -> Self {
         Self { head: header.born, header, end: Position::START, marks: Vec::new(), snapshot: None, repair: None }
     }
 
-    /// The oldest revision held; the one after the head if none is.
+    /// The oldest revision in the log; the one after the head if the log is empty.
     pub(super) fn oldest(&self) -> u64 {
         self.header.first()
     }
 
-    /// Remembers the place of a revision, if the last one remembered is far enough away.
+    /// Remembers the position of a revision, if it is far enough from the last one remembered.
     pub(super) fn mark(&mut self, rev: u64, position: Position) {
         if self.marks.last().is_none_or(|(_, last)| position.offset >= last.offset + STRIDE) {
             self.marks.push((rev, position));
         }
     }
 
-    /// A place to read from in order to find a revision.
+    /// Returns a position at or before a revision.
     pub(super) fn before(&self, rev: u64) -> Position {
         let after = self.marks.partition_point(|(marked, _)| *marked <= rev);
         self.marks.get(after.saturating_sub(1)).map_or(self.end, |(_, position)| *position)
@@ -67,9 +67,9 @@ impl LogIndex {
 /// How a line of a file ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineEnd {
-    /// As it should.
+    /// With a line break.
     InLineBreak,
-    /// With the file.
+    /// With the end of the file.
     Abruptly,
 }
 
@@ -86,7 +86,7 @@ impl Lines {
         Ok(Self { input, position: from, line: Vec::new() })
     }
 
-    /// Reads the next line, if there is one. Of one that is too long, the rest is passed over: it is not sealed then.
+    /// Reads the next line, if there is one. Skips the rest of a line that is too long; the checksum then fails.
     fn next(&mut self) -> std::io::Result<Option<LineEnd>> {
         self.line.clear();
         let mut length = self.input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)? as u64;
@@ -110,8 +110,8 @@ impl Lines {
         Ok(Some(if has_break { LineEnd::InLineBreak } else { LineEnd::Abruptly }))
     }
 
-    /// Whether a line that cannot be read was cut off by a crash. One that is whole but for its last byte was not: its line
-    /// break was changed.
+    /// Whether an unreadable line was cut off by a crash. A line that is complete except for its last byte was not: its
+    /// line break was changed.
     fn is_torn(&self, ended: LineEnd, before: LineChecksum) -> bool {
         let is_whole = self.line.split_last().is_some_and(|(_, line)| check_seal(line, before).is_ok());
         ended == LineEnd::Abruptly && !is_whole
@@ -127,12 +127,12 @@ enum ExpectedLine {
         number: u64,
         count: u64,
     },
-    /// Whatever comes: the line before could not be read.
+    /// Any line, because the one before was unreadable.
     Anything,
 }
 
 impl ExpectedLine {
-    /// What comes after a line, if this is where it belongs.
+    /// Checks that a line is the expected one, and returns what must follow it.
     fn follow(self, line: &LogLine<'_>) -> Result<Self, String> {
         let (number, count) = line.part.unwrap_or((1, 1));
         let fits = match self {
@@ -155,18 +155,19 @@ impl ExpectedLine {
 pub(super) struct Scan {
     pub(super) index: LogIndex,
     pub(super) ending: AppendEnd,
-    /// What is wrong with it, and in which line.
+    /// The problems found, with line numbers.
     pub(super) problems: Vec<(u64, Unreadable)>,
-    /// Whether an append at the end is incomplete. It begins where the index ends.
+    /// Whether the last append is incomplete. It begins where the index ends.
     pub(super) torn: bool,
-    /// Whether all is there but the last line break.
+    /// Whether only the last line break is missing.
     pub(super) line_break_missing: bool,
 }
 
-/// Reads a whole log up to an offset. It goes on after damage until so many problems are found.
+/// Reads a log up to an offset. Continues after damage until `most_problems` are found.
 ///
-/// What was being written when the process or the machine died is torn: the file ends inside a line, or before the append
-/// is complete. That rests on a file's size reaching the disk after the bytes, as it does on ext4, XFS and Btrfs. Anything else that cannot be read is damage, and never dropped: it may have been acknowledged.
+/// A line or append that was cut off by a crash is torn: the file ends inside a line, or before the append is complete.
+/// This relies on a file's size reaching the disk after its bytes, as on ext4, XFS and Btrfs. Anything else that cannot
+/// be read is damage, and is never dropped, because it may have been acknowledged.
 pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> std::io::Result<Scan> {
     let index = LogIndex::new(LogHeader::new(space, Head::EMPTY, 0));
     let ending = AppendEnd::default();
@@ -232,7 +233,7 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
 }
 
 impl Scan {
-    /// A line that ends an append was read: up to here all counts.
+    /// Ends an append: everything up to this line counts.
     fn finish_line(&mut self, lines: &mut Lines, ended: LineEnd) {
         if ended == LineEnd::Abruptly {
             self.line_break_missing = true;
@@ -242,7 +243,7 @@ impl Scan {
     }
 }
 
-/// The records of a log from some place on, each with the ending of its append if it is the last of one.
+/// Reads the records of a log from a position on. The last record of each append comes with the append's end data.
 pub(super) struct Records {
     lines: Lines,
     path: PathBuf,
@@ -250,7 +251,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Of an open file, up to the end that is known to be good. The path is for messages.
+    /// Reads an open file up to `end`, which is known to be good. `path` is for messages.
     pub(super) fn new(file: File, path: &Path, from: Position, end: u64) -> Result<Self, StoreError> {
         let lines = Lines::new(file, from, end).map_err(|error| cannot_read(path, &error))?;
         Ok(Self { lines, path: path.to_owned(), end })
@@ -286,7 +287,7 @@ impl Records {
         }
     }
 
-    /// The records from a place on as the bytes that they are.
+    /// Returns the records from a position on as raw bytes.
     pub(super) fn into_bytes(self, from: Position) -> Result<impl Read, StoreError> {
         let mut file = self.lines.input.into_inner().into_inner();
         file.seek(SeekFrom::Start(from.offset)).map_err(|error| cannot_read(&self.path, &error))?;
@@ -303,7 +304,7 @@ impl Records {
     }
 }
 
-/// A line that is not what was written.
+/// The error for a damaged line.
 pub(super) fn damaged(path: &Path, line: u64, text: &str) -> StoreError {
     StoreError::Corrupt(format!("{}, line {line}: {text}", path.display()))
 }

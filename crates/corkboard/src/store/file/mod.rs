@@ -1,4 +1,4 @@
-//! `file:`: a folder that a person can read, with a log per space and its snapshot beside it; one process at a time.
+//! `file:`: a human-readable folder with a log and a snapshot per space, for one process at a time.
 
 mod bytes;
 mod catalogue;
@@ -32,10 +32,10 @@ use catalogue::Catalogue;
 use disk::Root;
 use jobs::{DataFolder, Scrub};
 
-/// Spaces that are scrubbed in one go. Few, for others wait meanwhile.
+/// How many spaces to scrub at once. Few, because other writers wait in the meantime.
 const SCRUBBED: usize = 16;
 
-/// Keeps logs in a folder, a file each.
+/// Keeps each log in a file of a folder.
 pub struct FileStore {
     ownership: Ownership,
     folder: Arc<DataFolder>,
@@ -44,9 +44,9 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Opens the folder, and creates it where it is missing. No other process can open it until it is closed.
+    /// Opens the folder, and creates it if it is missing. No other process can open it until it is closed.
     ///
-    /// [`Ownership::Shared`] is for several Corkboards of this process on one opened store.
+    /// Use [`Ownership::Shared`] if several Corkboards of this process share the opened store.
     pub async fn open(path: PathBuf, ownership: Ownership) -> Result<Self, StoreError> {
         let opened = tokio::task::spawn_blocking(move || Self::open_blocking(path, ownership)).await;
         opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
@@ -61,7 +61,7 @@ impl FileStore {
         Ok(Self { ownership, folder, writer, notifier })
     }
 
-    /// How many times a log or a snapshot was written. Each cost one fsync, or a few where a file was made.
+    /// Number of writes to logs and snapshots. Each cost one fsync, or a few if a file was created.
     pub fn writes(&self) -> u64 {
         self.folder.writes.load(Ordering::Relaxed)
     }
@@ -82,7 +82,7 @@ impl FileStore {
         let folder = self.folder.clone();
         Box::pin(async move {
             self.check_open()?;
-            // In the blocking task: a fatal error counts even if the caller has stopped waiting.
+            // In the blocking task, so that a fatal error is recorded even if the caller has stopped waiting.
             let result = tokio::task::spawn_blocking(move || {
                 read(&folder).inspect_err(|error| {
                     folder.fatal.record(error);
@@ -93,7 +93,7 @@ impl FileStore {
     }
 }
 
-/// What would break a log is refused.
+/// Rejects an append that would break the log.
 fn check_append(append: &Append) -> Result<(), StoreError> {
     let refuse = |text: &str| Err(StoreError::Unavailable(text.into()));
     if append.summary.len() > Append::SUMMARY_BYTES {
@@ -131,7 +131,7 @@ impl Store for FileStore {
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
         match self.folder.catalogue.known_head(space) {
             Some(head) => self.now(|_| head),
-            // A space that nobody has used yet is read before its head is given: it may be damaged.
+            // The first access to a space reads its log: it may be damaged.
             None => {
                 let space = space.clone();
                 self.read(move |folder| folder.look(&space).with(|index| Ok(index.head)))
@@ -182,12 +182,13 @@ impl Store for FileStore {
         self.writer.append(WriteJob::Rewrite(rewrite))
     }
 
-    /// Removes every file that is neither a log nor its snapshot nor its head. What the disk keeps of a removed file is beyond reach.
+    /// Removes every file that is not a log, its snapshot or its head. It cannot erase what the disk keeps of removed
+    /// files.
     fn scrub(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             let mut scrubbed = Ok(());
             for spaces in self.folder.catalogue.all().chunks(SCRUBBED) {
-                // Logs are read here, not by the thread that all writers wait for. What is wrong with them is said below.
+                // Read the logs here, not in the thread that all writers wait for. The scrub below reports errors.
                 let unread = spaces.to_vec();
                 let read = move |_: &DataFolder| {
                     unread.iter().for_each(|files| drop(files.with(|_| Ok(()))));
@@ -196,7 +197,7 @@ impl Store for FileStore {
                 self.read(read).await?;
                 let answers =
                     spaces.iter().map(|files| self.writer.perform(WriteJob::Own(Scrub(files.space().clone()))));
-                // One that is damaged does not keep the others from being scrubbed.
+                // A damaged space must not prevent scrubbing the others.
                 scrubbed = join_all(answers).await.into_iter().fold(scrubbed, Result::and);
             }
             scrubbed
@@ -215,8 +216,9 @@ impl Store for FileStore {
         self.read(|folder| {
             let catalogue = &folder.catalogue;
             let nameless = catalogue.nameless().iter();
-            let mut problems: Vec<_> =
-                nameless.map(|folder| format!("{}: nobody can tell whose log this is", folder.display())).collect();
+            let mut problems: Vec<_> = nameless
+                .map(|folder| format!("{}: cannot tell which space this log belongs to", folder.display()))
+                .collect();
             problems.extend(catalogue.all().iter().flat_map(|files| reader::check(files)));
             Ok(problems)
         })

@@ -1,17 +1,17 @@
-//! The folder of a space: what a person can read of its id, and nothing that a file system could take amiss.
+//! Folder names of spaces: readable, and safe on every file system.
 
 use std::path::PathBuf;
 
 use corkboard_core::SpaceId;
 
-/// A longer name is cut, and ends with a hash of the whole. File systems allow 255 bytes.
+/// A longer name is truncated, and ends with a hash of the full name. File systems allow 255 bytes.
 const LONGEST: usize = 200;
-/// So much is left of a name that was cut.
+/// How much of a truncated name remains.
 const CUT: usize = 160;
-/// Where spaces lie whose id has no kind. No encoded kind looks like this.
+/// Folder of spaces whose ID has no kind. No encoded kind looks like this.
 const NO_KIND: &str = "%%";
 
-/// Where a space is, seen from the store's folder: its kind, and in it its name.
+/// Path of a space relative to the store's folder: its kind, then its name.
 pub(super) fn folder(space: &SpaceId) -> PathBuf {
     let (kind, name) = match space.as_str().split_once('/') {
         Some((kind, name)) => (encode(kind), name),
@@ -20,11 +20,11 @@ pub(super) fn folder(space: &SpaceId) -> PathBuf {
     [kind, encode(name)].iter().collect()
 }
 
-/// What a folder's name says.
+/// The meaning of a folder's name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FolderName {
     Space(SpaceId),
-    /// A name too long for a folder: the log's first line has it.
+    /// A truncated name; the first line of the log has the full name.
     Cut,
     Other,
 }
@@ -38,12 +38,12 @@ pub(super) fn space(kind: &str, name: &str) -> FolderName {
         (_, Some(kind), Some(name)) => SpaceId::from_stored(&format!("{kind}/{name}")),
         _ => return FolderName::Other,
     };
-    // Only the one way of writing it is ours: no two folders are one space.
+    // Accept only the canonical encoding, so that no two folders mean the same space.
     if folder(&id) == [kind, name].iter().collect::<PathBuf>() { FolderName::Space(id) } else { FolderName::Other }
 }
 
-/// Letters, digits, `.`, `_` and `-` stand for themselves, all else is percent-encoded; so is a dot at the beginning,
-/// which would hide the folder or name another one.
+/// Keeps letters, digits, `.`, `_` and `-`, and percent-encodes everything else. A dot at the beginning is encoded too,
+/// because it would hide the folder or name a different one.
 fn encode(text: &str) -> String {
     if text.is_empty() {
         return "%".into();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_tells_its_space() {
+    fn folder_names_decode_to_their_space() {
         for (id, expected) in [
             ("agent/ada", "agent/ada"),
             ("agent/Ada-1_x.y", "agent/Ada-1_x.y"),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_and_still_its_own() {
+    fn long_names_are_truncated_and_unique() {
         let long = |last: char| format!("agent/{}{last}", "ä".repeat(300));
         let (one, two) = (there_and_back(&long('1')), there_and_back(&long('2')));
         assert_ne!(one, two);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn other_folders_are_not_ours() {
+    fn other_folders_are_ignored() {
         for name in ["a b", "%41", "%2e", "%C3", "%4", "ä", ".git", "%FF", "a%00b%"] {
             assert_eq!(space("agent", name), FolderName::Other, "{name}");
         }

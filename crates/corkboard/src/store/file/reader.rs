@@ -1,5 +1,5 @@
-//! Reading. A file is opened while nothing takes its place; after that it can be read at leisure, for what a reader has open
-//! stays as it was.
+//! Reads a space. Files are opened while none can be replaced. An open file stays unchanged afterwards, so it can be
+//! read without holding the lock.
 
 use std::fs::File;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) fn load(files: &SpaceFiles) -> Result<Loaded> {
 pub(super) fn read_after(files: &SpaceFiles, cursor: Cursor, limit: usize) -> Result<Page> {
     let (head, records) = files.with(|index| {
         cursor.check(index.head, index.header.born, index.oldest(), || Ok(None))?;
-        // The revision at the cursor is looked at too, if it is held.
+        // Also read the revision at the cursor, if it is stored, to check its commit.
         let is_at_end = cursor.rev == index.head.rev;
         let records = (!is_at_end).then(|| files.records(index, index.before(cursor.rev))).transpose()?;
         Ok((index.head, records))
@@ -41,7 +41,7 @@ pub(super) fn read_after(files: &SpaceFiles, cursor: Cursor, limit: usize) -> Re
     files.met(Page::fill(after.take(limit), head))
 }
 
-/// Reads everything of a space, and tells what is wrong with it.
+/// Reads all files of a space and returns the problems found.
 pub(super) fn check(files: &SpaceFiles) -> Vec<String> {
     let path = files.file(LOG);
     let looked = files.with(|index| {
@@ -51,7 +51,7 @@ pub(super) fn check(files: &SpaceFiles) -> Vec<String> {
         let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
         let mut problems = check_snapshot(files, index)?;
         if index.repair.is_some() {
-            problems.push(format!("{}: what a crash left at its end cannot be cut off yet", path.display()));
+            problems.push(format!("{}: the incomplete append at its end could not be removed yet", path.display()));
         }
         Ok(Some((file, index.end.offset, index.head, problems)))
     });
@@ -61,14 +61,14 @@ pub(super) fn check(files: &SpaceFiles) -> Vec<String> {
             match scan(file, end, files.space().as_str(), PROBLEMS) {
                 Ok(scan) if scan.problems.is_empty() && scan.index.head != head => {
                     let Head { rev, .. } = scan.index.head;
-                    problems.push(format!("{}: it ends at revision {rev}, not at {}", path.display(), head.rev));
+                    problems.push(format!("{}: it ends at revision {rev} instead of {}", path.display(), head.rev));
                 }
                 Ok(scan) => problems.extend(damaged_lines(&path, &scan)),
                 Err(error) => problems.push(cannot_read(&path, &error).to_string()),
             }
             problems
         }
-        // The first problem stopped it; there may be more, or what stopped it lies beside the log.
+        // The log could not be opened. Scan it for all problems; if there are none, the problem is in another file.
         Err(error) => {
             let scanned = File::open(&path).and_then(|file| {
                 let length = file.metadata()?.len();

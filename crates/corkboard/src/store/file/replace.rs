@@ -1,19 +1,20 @@
-//! A new log in the place of the old one, so that a crash at any point leaves all or nothing of the change.
+//! Replaces a log, so that a crash at any point leaves all or nothing of the change.
 //!
-//! The log is the truth; a snapshot only spares reading it. A new log is written beside all spaces, fsynced, read back, and
-//! takes the old one's place by one rename: that is the moment at which the change happens. A snapshot belongs to one
-//! edition of its log, so the next opening can tell whose is whose:
+//! The log is authoritative; a snapshot only makes loading faster. A new log is written outside all spaces, fsynced,
+//! and read back. One rename then replaces the old log: at that moment the change happens. A snapshot belongs to one
+//! edition of its log, so the next opening knows which log each snapshot belongs to:
 //!
-//! - An import or a rewrite that brings a snapshot puts it into the folder first, as `snapshot-next.json` with the edition
-//!   of the new log. Then the log takes its place, then the snapshot. If the log did not get there, the next snapshot is of a
-//!   later edition than the log, and is removed: nothing has happened. If it did, the next snapshot is the log's own and
-//!   takes its place, and the old one is of a former edition and goes: all has happened.
-//! - A deletion is a log of the next edition. A snapshot that is left behind is of a former one, and is removed.
-//! - A trimmed log is of the same edition, and the snapshot fits both.
+//! - An import or a rewrite with a snapshot first puts it into the folder as `snapshot-next.json`, with the edition of
+//!   the new log. Then the log is replaced, then the snapshot. If a crash prevents replacing the log, the next snapshot
+//!   has a later edition than the log: it is removed, and nothing has happened. If the log was replaced, the next
+//!   snapshot has the log's edition: it replaces the old one, which has an earlier edition, and everything has
+//!   happened.
+//! - A deletion is a log of the next edition. A leftover snapshot has an earlier edition and is removed.
+//! - A trimmed log keeps its edition, and the snapshot fits both logs.
 //!
-//! The head is written down when all of that is durable. It never goes back: a deletion is a revision, too.
+//! The head is saved when all of that is durable. It never decreases, because a deletion is a revision, too.
 //!
-//! The folder is fsynced after every step, so that the disk sees the steps in this order.
+//! The folder is fsynced after every step, so that the steps reach the disk in this order.
 
 use std::fs::File;
 
@@ -51,12 +52,12 @@ impl NewLog {
         Ok(self.file.write(&self.out)?)
     }
 
-    /// The records of another log from a place on, as they are.
+    /// Copies the records of another log from a position on, unchanged.
     pub(super) fn copy(&mut self, records: Records, from: Position) -> Result<()> {
         Ok(self.file.copy(&mut records.into_bytes(from)?)?)
     }
 
-    /// Waits for the disk, and reads everything back: the old log goes on the strength of this one.
+    /// Waits for the disk and reads everything back, because this log is about to replace the old one.
     pub(super) fn finish(mut self) -> Result<FinishedLog> {
         self.file.sync()?;
         let path = self.file.path();
@@ -66,10 +67,12 @@ impl NewLog {
         });
         let scan = scanned.map_err(|error| cannot_read(path, &error))?;
         if let Some((line, problem)) = scan.problems.first() {
-            return Err(StoreError::Unavailable(format!("it would not make a log: line {line}, {problem:?}")).into());
+            return Err(
+                StoreError::Unavailable(format!("the new log would be invalid: line {line}, {problem:?}")).into()
+            );
         }
         if scan.torn {
-            return Err(StoreError::Unavailable("it would not make a log: it is incomplete".into()).into());
+            return Err(StoreError::Unavailable("the new log would be incomplete".into()).into());
         }
         Ok(FinishedLog { file: self.file, index: scan.index })
     }
@@ -81,7 +84,7 @@ pub(super) struct FinishedLog {
 }
 
 impl FinishedLog {
-    /// The snapshot that is there stays.
+    /// Keeps the existing snapshot.
     pub(super) fn beside(mut self, snapshot: Option<Head>) -> Self {
         self.index.snapshot = snapshot;
         self
@@ -94,11 +97,11 @@ pub(super) struct NewSnapshot {
 }
 
 impl NewSnapshot {
-    /// Writes the snapshot that a new log comes with, if it comes with one.
+    /// Writes the snapshot of a new log, if it has one.
     pub(super) fn write(root: &Root, log: &FinishedLog, snapshot: Option<&Snapshot>) -> Result<Option<Self>> {
         let Some(snapshot) = snapshot else {
             if log.index.header.trimmed.is_some() && log.index.snapshot.is_none() {
-                let text = "the log begins in the middle, and no snapshot tells what was before";
+                let text = "the start of the log is missing, and there is no snapshot to replace it";
                 return Err(StoreError::Unavailable(text.into()).into());
             }
             return Ok(None);
@@ -114,7 +117,7 @@ impl NewSnapshot {
     }
 }
 
-/// Puts a new log in the place of the old one, and its snapshot with it. Then the leftovers are removed.
+/// Replaces the log, and its snapshot if there is a new one, then removes leftover files.
 pub(super) fn replace(
     root: &Root,
     files: &SpaceFiles,

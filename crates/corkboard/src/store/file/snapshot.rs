@@ -1,4 +1,4 @@
-//! The snapshot beside a log: one line of JSON with a checksum, as the log's lines are.
+//! The snapshot beside a log: one line of JSON with a checksum, in the format of the log's lines.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -28,7 +28,7 @@ struct SnapshotContent<'a> {
     body_hex: Option<Cow<'a, str>>,
 }
 
-/// A snapshot as its file has it.
+/// A snapshot as stored in its file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) edition: u64,
@@ -51,7 +51,7 @@ pub(super) fn encode(space: &str, edition: u64, snapshot: &Snapshot) -> Result<V
     Ok(out)
 }
 
-/// What a snapshot's file holds.
+/// Content of a snapshot file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SnapshotFile {
     Nothing,

@@ -1,4 +1,4 @@
-//! One space's files. Nothing of them is read before the space is used.
+//! One space's files. They are first read when the space is first used.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use crate::store::{Snapshot, StoreError};
 pub(super) struct SpaceFiles {
     space: SpaceId,
     folder: PathBuf,
-    /// Locked for writing while files take each other's places. A reader that has opened a file may then read it at leisure.
+    /// Locked for writing while files are replaced. A reader that has opened a file can then read it without the lock.
     known: RwLock<FileState>,
-    /// Whether the files were read, and are good. It saves a look at the lock.
+    /// Whether the files were read and are good; readable without the lock.
     is_good: AtomicBool,
 }
 
 enum FileState {
     Nothing,
-    /// In a box: most spaces are never read.
+    /// Boxed, because most spaces are never read.
     Good(Box<LogIndex>),
-    /// The space is stopped, with this error for every call.
+    /// The space is unusable; every call returns this error.
     Damaged(StoreError),
 }
 
@@ -37,12 +37,12 @@ pub(super) struct OpenedLog {
 }
 
 impl SpaceFiles {
-    /// Of a space whose log is still to be read.
+    /// The files of a space whose log has not been read yet.
     pub(super) fn unread(space: SpaceId, folder: PathBuf) -> Self {
         Self { space, folder, known: RwLock::new(FileState::Nothing), is_good: AtomicBool::new(false) }
     }
 
-    /// Of a space that has none yet.
+    /// The files of a space that does not exist yet.
     pub(super) fn unwritten(space: SpaceId, folder: PathBuf) -> Self {
         let index = LogIndex::new(LogHeader::new(space.as_str(), Head::EMPTY, 0));
         Self { space, folder, known: RwLock::new(FileState::Good(Box::new(index))), is_good: AtomicBool::new(true) }
@@ -64,7 +64,7 @@ impl SpaceFiles {
         self.is_good.load(Ordering::Acquire)
     }
 
-    /// What is known of the log. The first caller reads all of it.
+    /// Calls `look` with the log's index. The first caller reads the whole log.
     pub(super) fn with<T>(&self, look: impl FnOnce(&LogIndex) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if let FileState::Good(index) = &*self.known.read() {
             return look(index);
@@ -72,7 +72,7 @@ impl SpaceFiles {
         look(self.read(&mut self.known.write())?)
     }
 
-    /// Changes files while nobody opens them, and what is known of them with it.
+    /// Changes files and the index while no reader can open them.
     pub(super) fn change<T, E: From<StoreError>>(
         &self,
         change: impl FnOnce(&mut LogIndex) -> Result<T, E>,
@@ -80,14 +80,14 @@ impl SpaceFiles {
         change(self.read(&mut self.known.write())?)
     }
 
-    /// Before anything is written: the log ends where it is known to end. What could not be repaired when it was read is
-    /// tried again.
+    /// Checks before a write that the log ends where the index says. First retries a repair that failed when the log
+    /// was read.
     pub(super) fn check_end(&self) -> Result<(), StoreError> {
         self.repair()?;
         self.met(self.with(|index| disk::check_length(&self.file(LOG), index.end.offset)))
     }
 
-    /// Repairs the end of the log, if that is still to be done.
+    /// Repairs the end of the log, if this is still necessary.
     pub(super) fn repair(&self) -> Result<(), StoreError> {
         match self.with(|index| Ok(index.repair))? {
             Some(_) => self.change(|index| repair(&self.folder, index)),
@@ -114,13 +114,13 @@ impl SpaceFiles {
     }
 
     fn stop(&self, known: &mut FileState, error: &StoreError) {
-        // Whoever asks is told. This is for those who look at logs.
-        tracing::info!(space = %self.space, %error, "the space is stopped");
+        // Callers get the error; this is for readers of the logs.
+        tracing::info!(space = %self.space, %error, "space stopped because its files are damaged");
         *known = FileState::Damaged(error.clone());
         self.is_good.store(false, Ordering::Release);
     }
 
-    /// Stops the space, if what a caller met is damage.
+    /// Stops the space if the result is an error that means damage.
     pub(super) fn met<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error) = &result
             && is_damage(error)
@@ -133,14 +133,14 @@ impl SpaceFiles {
         result
     }
 
-    /// The records from a place on. Must be called while what is known is looked at.
+    /// Returns the records from a position on. Call it inside [`Self::with`] or [`Self::change`].
     pub(super) fn records(&self, index: &LogIndex, from: Position) -> Result<Records, StoreError> {
         let path = self.file(LOG);
         let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
         Records::new(file, &path, from, index.end.offset)
     }
 
-    /// The snapshot, read anew. Must be called while what is known is looked at.
+    /// Reads the snapshot. Call it inside [`Self::with`] or [`Self::change`].
     pub(super) fn snapshot(&self, index: &LogIndex) -> Result<Option<Snapshot>, StoreError> {
         let Some(head) = index.snapshot else { return Ok(None) };
         let path = self.file(SNAPSHOT);
@@ -151,7 +151,7 @@ impl SpaceFiles {
                 Err(StoreError::Corrupt(format!("{}: another program changed it", path.display())))
             }
             found => {
-                tracing::warn!(space = %self.space, ?found, "the snapshot cannot be read; the log has everything");
+                tracing::warn!(space = %self.space, ?found, "cannot read the snapshot; the log is complete");
                 Ok(None)
             }
         }
@@ -162,12 +162,12 @@ fn is_damage(error: &StoreError) -> bool {
     matches!(error, StoreError::Corrupt(_) | StoreError::NewerFormat { .. })
 }
 
-/// Whether the log alone does not tell the state.
+/// Whether the state cannot be computed from the log alone.
 fn needs_snapshot(index: &LogIndex) -> bool {
     index.header.trimmed.is_some()
 }
 
-/// Reads a space's log, once it is durable, and looks at its snapshot. What a crash interrupted is finished or undone: see
+/// Makes a space's log durable, reads it, and checks its snapshot. Finishes or undoes what a crash interrupted; see
 /// `replace.rs`.
 pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreError> {
     let path = folder.join(LOG);
@@ -191,7 +191,7 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreErr
         Some((line, Unreadable::Damaged(text))) => return Err(damaged(&path, line, &text)),
         None => {}
     }
-    // Before anything is cut off: what was saved is not torn.
+    // Check before cutting anything off: revisions that were saved are not torn.
     head::check(folder, index.head)?;
     if torn {
         index.repair = Some(Repair::Cut);
@@ -200,10 +200,10 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreErr
     }
     match repair(folder, &mut index) {
         Ok(()) if torn => tracing::warn!(%space, path = %path.display(), end = index.end.offset,
-            "an append that was never acknowledged is incomplete; it is cut off and kept as {TORN}"),
-        // What is whole can be read all the same.
+            "moved an incomplete, never acknowledged append to {TORN}"),
+        // The complete revisions can be read nevertheless.
         Err(error @ StoreError::Unavailable(_)) => {
-            tracing::warn!(%space, %error, "nothing can be written to the space until its log is repaired");
+            tracing::warn!(%space, %error, "the space is read-only until its log is repaired");
         }
         repaired => repaired?,
     }
@@ -211,16 +211,16 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreErr
     let corrupt = |text: String| StoreError::Corrupt(format!("{}: {text}", path.display()));
     match settle(folder, space, index.header.edition)? {
         SnapshotFile::Nothing if needs_snapshot(&index) => {
-            Err(corrupt(format!("it is missing, and the log begins at revision {} only", index.oldest())))
+            Err(corrupt(format!("it is missing, but the log only begins at revision {}", index.oldest())))
         }
         SnapshotFile::Damaged(error) if needs_snapshot(&index) => Err(error),
         SnapshotFile::Nothing => Ok(OpenedLog { index, ending }),
         SnapshotFile::Damaged(error) => {
-            tracing::warn!(%space, %error, "the snapshot cannot be read; the log has everything");
+            tracing::warn!(%space, %error, "cannot read the snapshot; the log is complete");
             Ok(OpenedLog { index, ending })
         }
         SnapshotFile::Snapshot(stored) if stored.edition != index.header.edition => {
-            Err(corrupt("it belongs to a later log".into()))
+            Err(corrupt("it belongs to a later edition of the log".into()))
         }
         SnapshotFile::Snapshot(stored) => match snapshot_problem(&folder.join(LOG), &index, stored.snapshot.head)? {
             Some(problem) => Err(corrupt(problem)),
@@ -232,7 +232,7 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreErr
     }
 }
 
-/// Does what the end of the log calls for, if anything.
+/// Performs the pending repair of the log's end, if any.
 fn repair(folder: &Path, index: &mut LogIndex) -> Result<(), StoreError> {
     if let Some(repair) = index.repair {
         disk::repair(folder, repair, index.end.offset)?;
@@ -241,7 +241,7 @@ fn repair(folder: &Path, index: &mut LogIndex) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Finishes or undoes what a crash interrupted, by the log's edition. Returns the snapshot that is left.
+/// Finishes or undoes an interrupted replacement, according to the log's edition. Returns the remaining snapshot.
 fn settle(folder: &Path, space: &SpaceId, edition: u64) -> Result<SnapshotFile, StoreError> {
     let (path, next) = (folder.join(SNAPSHOT), folder.join(NEXT_SNAPSHOT));
     let found = snapshot::read(&next, space.as_str())?;
@@ -262,7 +262,7 @@ fn settle(folder: &Path, space: &SpaceId, edition: u64) -> Result<SnapshotFile, 
     Ok(found)
 }
 
-/// What is wrong with a snapshot of that head beside a log.
+/// Describes why a snapshot with this head does not fit the log, if so.
 pub(super) fn snapshot_problem(log: &Path, index: &LogIndex, head: Head) -> Result<Option<String>, StoreError> {
     let Head { rev, commit } = head;
     if rev > index.head.rev {
@@ -276,5 +276,5 @@ pub(super) fn snapshot_problem(log: &Path, index: &LogIndex, head: Head) -> Resu
     }
     let file = File::open(log).map_err(|error| cannot_read(log, &error))?;
     let found = Records::new(file, log, index.before(rev), index.end.offset)?.find_commit(rev)?;
-    Ok((found != Some(commit)).then(|| format!("it shows another commit at revision {rev} than the log")))
+    Ok((found != Some(commit)).then(|| format!("at revision {rev} it shows a different commit than the log")))
 }

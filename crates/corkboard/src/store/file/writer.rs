@@ -1,7 +1,7 @@
-//! How the writing thread writes a batch. Appends to the same space that wait together are one write and one fsync.
+//! The writer thread of the file store. Waiting appends to the same space are one write and one fsync.
 //!
-//! A batch for many spaces costs an fsync per log, because each log is a file. The fsyncs run in parallel, so that the disk
-//! can do them in one go.
+//! A batch for many spaces costs an fsync per log, because each log is a file. The fsyncs run in parallel, so that the
+//! disk can combine them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::store::{ChangeNotifier, StoreError};
 
 type QueuedFileJob = QueuedJob<Scrub>;
 
-/// How many logs are written at the same time, and so the most files that are open for writing.
+/// How many logs to write in parallel, and so the maximum number of files open for writing.
 const PARALLEL: usize = 16;
 
 const THREAD: &str = "corkboard-file";
@@ -37,7 +37,7 @@ pub(super) fn start(folder: Arc<DataFolder>, notifier: Arc<ChangeNotifier>) -> R
         }
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // If a thread cannot start, the others do its share.
+                // If a thread cannot start, the others do its work.
                 let _ = std::thread::Builder::new().name(THREAD.into()).spawn_scoped(scope, work);
             }
             work();
@@ -45,7 +45,7 @@ pub(super) fn start(folder: Arc<DataFolder>, notifier: Arc<ChangeNotifier>) -> R
     })
 }
 
-/// The jobs of each space, in their order.
+/// Groups the jobs by space, in their order.
 fn by_space(batch: impl Iterator<Item = QueuedFileJob>) -> Vec<Vec<QueuedFileJob>> {
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<QueuedFileJob>> = Vec::new();

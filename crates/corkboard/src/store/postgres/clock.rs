@@ -1,19 +1,19 @@
-//! The server's clock, by which all who share the store go.
+//! The server's clock, which all processes that share the store use.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// How often it is set again. Clocks drift apart by some microseconds in a second.
+/// How often to set the clock again. Clocks drift apart by some microseconds per second.
 const REFRESH: Duration = Duration::from_secs(30);
 
-/// What the server's clock shows, told by our own steady one.
+/// Computes the server's time from this process's monotonic clock.
 pub(super) struct ServerClock {
     started: Instant,
-    /// What the server's clock showed when ours started, in microseconds since 1970.
+    /// The server's time when the local clock started, in microseconds since 1970.
     at_start: AtomicI64,
-    /// When it was last set, in milliseconds since the start.
+    /// When the clock was last set, in milliseconds since the local clock started.
     set_at: AtomicI64,
     is_set: AtomicBool,
 }
@@ -28,15 +28,15 @@ impl ServerClock {
         }
     }
 
-    /// The time; none until it was set once.
+    /// The current time; `None` until the clock is set.
     pub(super) fn now(&self) -> Option<Timestamp> {
         let start = self.is_set.load(Ordering::Acquire).then(|| self.at_start.load(Ordering::Relaxed))?;
         let now = start.saturating_add(micros(self.started.elapsed()));
         Timestamp::from_millisecond(now.div_euclid(1000)).ok()
     }
 
-    /// The server said that it was `shown` o'clock somewhere between two moments: halfway, as far as we know. What differs
-    /// by less than we can know is left as it is.
+    /// Sets the clock to `shown`, the server's time at some moment between `asked` and `answered`; assumes the middle.
+    /// Ignores a difference that is smaller than this uncertainty.
     pub(super) fn set(&self, asked: Instant, answered: Instant, shown: i64) {
         let way = micros(answered.saturating_duration_since(asked)) / 2;
         let at_start = shown.saturating_sub(micros(asked.saturating_duration_since(self.started)) + way);
@@ -48,7 +48,7 @@ impl ServerClock {
         self.set_at.store(millis(self.started.elapsed()), Ordering::Relaxed);
     }
 
-    /// Whether it is time to set it again. Whoever is told so does it; the others are told no.
+    /// Whether the clock must be set again. Returns true to one caller only, which must then set it.
     pub(super) fn is_stale(&self) -> bool {
         let (now, set_at) = (millis(self.started.elapsed()), self.set_at.load(Ordering::Relaxed));
         now - set_at > millis(REFRESH)
@@ -69,13 +69,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_shows_the_servers_time_and_forgives_what_it_cannot_know() {
+    fn the_clock_shows_the_servers_time_and_ignores_small_differences() {
         let clock = ServerClock::new();
         assert_eq!(clock.now(), None);
         let asked = Instant::now();
         let answered = asked + Duration::from_millis(40);
         clock.set(asked, answered, 1_000_000_000);
-        // 20 ms of the way lay before the server looked at its clock.
+        // The server is assumed to have read its clock after 20 ms, half of the round trip.
         let shown = clock.now().unwrap().as_millisecond();
         assert!((999_980..1_020_000).contains(&shown), "{shown}");
         let before = clock.at_start.load(Ordering::Relaxed);

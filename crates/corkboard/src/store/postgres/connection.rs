@@ -22,26 +22,26 @@ use super::settings::{Prepare, Server};
 use super::tls::Tls;
 use crate::store::StoreError;
 
-/// How long a cancelled call may take to end.
+/// How long to wait for the end of a cancelled call.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
-/// A connection. Calls on it may overlap: the server answers them in their order.
+/// A connection. Calls on it may overlap: the server answers them in order.
 pub(super) struct Connection {
     client: Client,
     tls: Tls,
     driver: AbortHandle,
-    /// Whether there is no proxy in between that could put the next transaction elsewhere.
+    /// Whether there is no proxy in between that could run the next transaction on another connection.
     is_direct: bool,
     prepares: bool,
     prepared: [OnceCell<Statement>; Query::COUNT],
-    /// Whether it must not be used any more: an answer is still to come, or it was cut.
+    /// Whether the connection must not be used any more: an answer is outstanding, or it is cut.
     is_spoiled: AtomicBool,
 }
 
 impl Connection {
-    /// Connects, and sets the clock. What others notify of is told to `notified`.
+    /// Connects and sets the clock. Notifications are sent to `notified`.
     pub(super) async fn connect(
         server: &Server,
         prepare: Prepare,
@@ -90,7 +90,7 @@ impl Connection {
         !self.client.is_closed() && !self.is_spoiled.load(Ordering::Relaxed)
     }
 
-    /// Asks for the server's time. Returns the process that answered.
+    /// Sets the clock from the server's time. Returns the ID of the server process that answered.
     pub(super) async fn set_clock(
         &self,
         queries: &Queries,
@@ -106,7 +106,7 @@ impl Connection {
         row.try_get(0).map_err(read)
     }
 
-    /// Runs a statement to its end: for a write, the commit.
+    /// Runs a statement to completion; for a write, this includes the commit.
     pub(super) async fn query(
         &self,
         queries: &Queries,
@@ -120,7 +120,7 @@ impl Connection {
         let answer = match timeout(patience, &mut call).await {
             Ok(answer) => answer,
             Err(_) => {
-                // It may yet be done, be undone, or have no answer at all.
+                // The statement may still succeed, be cancelled, or never be answered.
                 let _ = timeout(GRACE, self.cancel()).await;
                 let lost = || PostgresCallError::Lost(format!("no answer for {} s", started.elapsed().as_secs()));
                 match timeout(GRACE, call).await.unwrap_or_else(|_| Err(lost())) {
@@ -160,8 +160,8 @@ impl Connection {
         self.client.query(statement, parameters).await.map_err(|error| PostgresCallError::of(&error))
     }
 
-    /// Runs statements that belong to no plan of ours, migrations, VACUUM and LISTEN, however long they take. Returns the
-    /// last value that they gave.
+    /// Runs SQL without a prepared statement or a timeout: migrations, VACUUM and LISTEN. Returns the last value of the
+    /// result.
     pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, PostgresCallError> {
         let answer = self.client.simple_query(sql).await.map_err(|error| PostgresCallError::of(&error));
         if answer.is_err() {
@@ -183,7 +183,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // One that is whole says goodbye by itself.
+        // A connection in good order closes itself properly.
         if self.is_spoiled.load(Ordering::Relaxed) {
             self.driver.abort();
         }
@@ -213,7 +213,7 @@ where
                 Ok(_) => {}
                 Err(error) => {
                     tracing::debug!(%error, "a connection to PostgreSQL ended");
-                    // Whoever waits for an answer learns that none will come.
+                    // Ending the task fails the calls that wait for an answer.
                     return;
                 }
             }
@@ -222,11 +222,11 @@ where
     Ok((client, driver.abort_handle()))
 }
 
-/// The server process that the connection was begun with. A proxy makes up a number here. Only a request to cancel tells it,
-/// so one is written down and not sent.
+/// Returns the server process ID that the connection was opened with; a proxy makes up a number. The client reveals it
+/// only in a cancel request, so this writes one to a buffer and does not send it.
 async fn given_backend(client: &Client) -> Option<i32> {
     let (near, mut far) = tokio::io::duplex(64);
-    // "Yes" to the question for TLS, which is then done without.
+    // Answer "yes" to the TLS request; no TLS follows.
     far.write_all(b"S").await.ok()?;
     client.cancel_token().cancel_query_raw(near, WithoutTls).await.ok()?;
     let mut written = Vec::new();

@@ -1,4 +1,4 @@
-//! How calls of the server fail, and what that means for what they were to do.
+//! Errors of calls to the server, and what they mean for the operation.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use crate::error::error_chain;
 use crate::store::StoreError;
 
-/// Why a call gave nothing.
+/// Why a call failed.
 #[derive(Debug)]
 pub(super) enum PostgresCallError {
-    /// It was not sent: nothing was done.
+    /// The call was not sent: nothing was done.
     NotSent(StoreError),
-    /// The server said no: nothing was done.
+    /// The server refused: nothing was done.
     Refused { code: SqlState, text: String },
-    /// It took too long and was cancelled: nothing was done.
+    /// The call took too long and was cancelled: nothing was done.
     Cancelled { waited: Duration },
-    /// It was sent, and there is no answer: it may be done or not.
+    /// The call was sent, but not answered: it may have been done.
     Lost(String),
 }
 
 impl PostgresCallError {
-    /// What the driver's error means for a call that was sent.
+    /// Converts the driver's error for a call that was sent.
     pub(super) fn of(error: &tokio_postgres::Error) -> Self {
         let Some(refusal) = error.as_db_error() else { return Self::Lost(error_chain(error)) };
         let code = refusal.code().code();
@@ -29,20 +29,20 @@ impl PostgresCallError {
             Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
             None => matches!(refusal.severity(), "FATAL" | "PANIC"),
         };
-        // A server that shuts down or crashes, and a proxy that lost its server, may do so after the commit.
+        // A server that shuts down or crashes, or a proxy that lost its server, may report this after the commit.
         if ends_connection || code.starts_with("08") || code.starts_with("57P") || code == "40003" {
             return Self::Lost(text(refusal));
         }
         Self::Refused { code: refusal.code().clone(), text: text(refusal) }
     }
 
-    /// Whether the same call may succeed at once: others were in the way, and the server undid it.
+    /// Whether an immediate retry may succeed: the call collided with others and was rolled back.
     pub(super) fn is_collision(&self) -> bool {
         matches!(self, Self::Refused { code, .. }
             if [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code))
     }
 
-    /// Whether it failed because a prepared statement was not the one that it was thought to be.
+    /// Whether a prepared statement was missing or a different one.
     pub(super) fn is_stale_statement(&self) -> bool {
         matches!(self, Self::Refused { code, .. }
             if [
@@ -53,8 +53,8 @@ impl PostgresCallError {
             .contains(code))
     }
 
-    /// Whether another connection might do better: this one is cut, mixes up statements, or leads to a server that has
-    /// become a standby.
+    /// Whether the connection must be replaced: it is cut, mixes up statements, or leads to a server that has become a
+    /// standby.
     pub(super) fn spoils_connection(&self) -> bool {
         let is_standby = |code: &SqlState| *code == SqlState::READ_ONLY_SQL_TRANSACTION;
         let lost = matches!(self, Self::Lost(_));
@@ -89,7 +89,7 @@ fn refused(code: &SqlState, text: String) -> StoreError {
     }
 }
 
-/// Why there is no connection. What no waiting changes is an error of the URL.
+/// The error of a failed connection attempt. It is an error of the URL if waiting does not help.
 pub(super) fn cannot_connect(location: &str, error: &tokio_postgres::Error) -> StoreError {
     match error.as_db_error() {
         Some(refusal) => {
@@ -109,7 +109,7 @@ pub(super) fn cannot_connect(location: &str, error: &tokio_postgres::Error) -> S
     }
 }
 
-/// What to do about a connection that cannot be encrypted, or whose server cannot be verified.
+/// Advice for a connection that cannot be encrypted, or whose server cannot be verified.
 fn advice(text: &str) -> &'static str {
     if text.contains("does not support TLS") {
         "; turn on ssl on the server, or connect without encryption with sslmode=disable if the network is private"
@@ -121,7 +121,7 @@ fn advice(text: &str) -> &'static str {
     }
 }
 
-/// The server's words. Not its details: they may quote what is stored.
+/// The server's message, without its details, which may quote stored content.
 fn text(refusal: &DbError) -> String {
     format!("PostgreSQL: {} ({})", refusal.message(), refusal.code().code())
 }

@@ -1,4 +1,4 @@
-//! The question that every read begins with: where a log is. Who asks while others do asks with them.
+//! Reads the head of a log, with which every read begins. Concurrent callers share one query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::queries::Query;
 use super::reader::{Result, head_at};
 use crate::store::StoreError;
 
-/// So many ask for themselves at a time, which is quickest. The rest waits for the next question, which is one for all.
+/// This many callers query by themselves, which is fastest. The others wait and share the next query.
 const ALONE: usize = 2;
 
-/// Those who ask.
+/// Batches concurrent reads of heads.
 #[derive(Default)]
 pub(super) struct HeadReader {
     asking: Mutex<HeadRequests>,
@@ -24,14 +24,15 @@ pub(super) struct HeadReader {
 
 #[derive(Default)]
 struct HeadRequests {
+    /// How many callers query by themselves at the moment.
     alone: usize,
-    /// Whether a task asks for those who wait.
+    /// Whether a task is querying for the waiting callers.
     together: bool,
     waiting: Vec<(SpaceId, oneshot::Sender<Result<Head>>)>,
 }
 
 impl HeadReader {
-    /// Where a log is now: at the earliest when this was called.
+    /// Returns the head of a log, at the time of this call or later.
     pub(super) async fn head(self: &Arc<Self>, pool: &Arc<Pool>, space: &SpaceId) -> Result<Head> {
         let answer = {
             let mut asking = self.asking.lock();
@@ -59,7 +60,7 @@ impl HeadReader {
     }
 }
 
-/// Makes room for the next one, however this one ends.
+/// Frees the caller's place when dropped.
 struct Alone<'a>(&'a HeadReader);
 
 impl Drop for Alone<'_> {

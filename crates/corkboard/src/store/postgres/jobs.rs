@@ -15,12 +15,12 @@ use super::writer::EventColumns;
 use crate::backoff::jitter;
 use crate::store::{Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
-/// Between two attempts of something that others were in the way of.
+/// Delay between attempts of a write that collided with others.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Between two attempts to scrub what others still see.
+/// Delay between attempts to scrub rows that other transactions still see.
 const SCRUB_PAUSE: Duration = Duration::from_millis(200);
 
-/// Writes, again while others are in the way.
+/// Runs a write, and retries while it collides with others.
 async fn write(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
     let started = Instant::now();
     loop {
@@ -33,7 +33,7 @@ async fn write(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Resul
     }
 }
 
-/// What a statement says that returns a row only for a conflict.
+/// Decodes the result of a statement that returns a row only for a conflict.
 fn appended(rows: &[Row]) -> Result<Appended> {
     match rows.first() {
         Some(row) => Ok(Appended::Conflict { head: optional_head_at(row, 0)?.unwrap_or(Head::EMPTY) }),
@@ -113,16 +113,16 @@ pub(super) async fn trim(pool: &Pool, space: &SpaceId, trim: Trim) -> Result<u64
     rows.first().map_or(Ok(1), |row| loaded(at(row, 0)?))
 }
 
-/// Removes every deleted row from the tables, until none is left that was deleted before. Readers and writers go on meanwhile.
-/// The bytes stay in the free space of the tables' files until the server reuses it: only `VACUUM FULL` removes them at once,
-/// and nobody can use a table while that runs.
+/// Removes all deleted rows from the tables. Does not block readers and writers. The bytes stay in the free space of
+/// the tables' files until the server reuses it. Only `VACUUM FULL` removes them at once, and it locks each table while
+/// it runs.
 pub(super) async fn scrub(pool: &Pool) -> Result<()> {
     let refuse = |text: &str| Err(StoreError::Unavailable(text.into()));
     let rows = write(pool, Query::MayScrub, &[]).await?;
     if !rows.first().map_or(Ok(false), |row| at(row, 0))? {
-        return refuse("only the owner of the tables may scrub them");
+        return refuse("only the owner of the tables can scrub them");
     }
-    // What was deleted so far was deleted by transactions before this one.
+    // All earlier deletions belong to transactions before this one.
     let rows = write(pool, Query::Mark, &[]).await?;
     let mark = rows.first().map_or(Ok(String::new()), |row| text_at(row, 0))?;
     let started = Instant::now();
@@ -134,7 +134,7 @@ pub(super) async fn scrub(pool: &Pool) -> Result<()> {
         }
         let rows = connection.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(PostgresCallError::reading)?;
         if rows.first().map_or(Ok(false), |row| at(row, 0))? {
-            // So that the server lets go of the old files and of what it no longer needs of its log. Few users may.
+            // Lets the server remove old files and the part of its log that it no longer needs. Few users may do this.
             if let Err(error) = connection.execute("CHECKPOINT").await {
                 tracing::debug!(failure = ?error, "no checkpoint after scrubbing");
             }
@@ -142,7 +142,9 @@ pub(super) async fn scrub(pool: &Pool) -> Result<()> {
         }
         drop(connection);
         if started.elapsed() > pool.patience() {
-            return refuse("what was deleted is still seen by a transaction, a standby or a replication slot");
+            return refuse(
+                "a transaction, a standby or a replication slot still needs the deleted rows; try again later",
+            );
         }
         tokio::time::sleep(jitter(SCRUB_PAUSE, fastrand::f64())).await;
     }

@@ -1,4 +1,5 @@
-//! Hears of other processes' commits while someone listens: by notifications, and by polling in case one is lost.
+//! Learns of other processes' commits while there are subscribers: by notifications, and by polling in case one is
+//! lost.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,13 +20,13 @@ use super::reader::{Result, at, loaded, text_at};
 use crate::backoff::{Backoff, jitter};
 use crate::store::ChangeNotifier;
 
-/// How often heads are looked at while notifications arrive, and while none do.
+/// How often to poll heads: with notifications, and without.
 const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(50));
-/// How often the heads of all spaces are looked at while someone listens to all of them, and notifications arrive or do not.
+/// How often to poll the heads of all spaces while there are global subscribers: with notifications, and without.
 const POLL_ALL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
-/// Between two attempts to listen.
+/// Delay between attempts to listen.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), WITHOUT_LISTENING);
-/// How long to poll before it is tried again whether the server can be listened to.
+/// How long to poll before trying again to listen.
 const WITHOUT_LISTENING: Duration = Duration::from_secs(10);
 
 pub(super) struct Listener {
@@ -37,19 +38,19 @@ pub(super) struct Listener {
 
 #[derive(Default)]
 struct Watched {
-    /// The spaces by their numbers in notifications.
+    /// The spaces with subscribers, by their numbers in notifications.
     spaces: HashMap<u64, SpaceId>,
-    /// The same of every space there is, while someone listens to all of them.
+    /// All spaces, while there are global subscribers.
     all: Option<AllSpaces>,
     task: Option<AbortHandle>,
 }
 
-/// Every space there is.
+/// All spaces of the store.
 #[derive(Default)]
 struct AllSpaces {
     names: HashMap<u64, SpaceId>,
     looked_at: Option<Instant>,
-    /// Whether a notification spoke of one that is not among them.
+    /// Whether a notification named an unknown space.
     has_unknown: bool,
 }
 
@@ -70,7 +71,7 @@ impl Listener {
         Self { pool, changes, runtime, watched: Mutex::default() }
     }
 
-    /// Listens to a space. The first listener starts the task that hears.
+    /// Subscribes to a space. The first subscriber starts the listening task.
     pub(super) fn listen(self: &Arc<Self>, space: &SpaceId) -> watch::Receiver<u64> {
         let mut watched = self.watched.lock();
         let listener = self.changes.subscribe(space);
@@ -100,7 +101,8 @@ impl Listener {
         }
     }
 
-    /// The spaces that someone listens to. If there are none the task is to end, and the next listener starts another.
+    /// The spaces with subscribers. If there are no subscribers at all, returns `None` and the task must end; the next
+    /// subscriber starts another.
     fn listened(&self) -> Option<Vec<SpaceId>> {
         let mut watched = self.watched.lock();
         let listened = self.changes.subscribed_spaces();
@@ -115,7 +117,8 @@ impl Listener {
         Some(listened)
     }
 
-    /// ChangeNotifier whoever a notification concerns. Returns whether it speaks of a space that has to be looked for.
+    /// Notifies the subscribers that a notification concerns. Returns whether it names an unknown space, which requires
+    /// polling all spaces.
     fn told(&self, payload: &str) -> bool {
         let mut watched = self.watched.lock();
         let Watched { spaces, all, .. } = &mut *watched;
@@ -130,18 +133,18 @@ impl Listener {
         all.as_ref().is_some_and(|all| all.has_unknown)
     }
 
-    /// Has all spaces looked at as soon as that is possible: something may have been missed.
+    /// Makes the next poll read all spaces, because changes may have been missed.
     fn look_again(&self) {
         if let Some(all) = &mut self.watched.lock().all {
             all.looked_at = None;
         }
     }
 
-    /// Looks at the heads of all spaces, if someone listens to all of them and it is time.
+    /// Polls the heads of all spaces, if there are global subscribers and a poll is due.
     async fn poll_all(&self, connection: Option<&Connection>) -> Result<()> {
         let every = if connection.is_some() { POLL_ALL.0 } else { POLL_ALL.1 };
         match &mut self.watched.lock().all {
-            // What is heard of while they are looked at is looked for the next time.
+            // Spaces that are named during this poll wait for the next one.
             Some(all) if all.is_due(every) => all.has_unknown = false,
             _ => return Ok(()),
         }
@@ -160,7 +163,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Looks at the heads of all spaces that someone listens to, on a connection or on any.
+    /// Polls the heads of all subscribed spaces, on this connection or on any.
     async fn poll(&self, listened: &[SpaceId], connection: Option<&Connection>) -> Result<()> {
         self.poll_all(connection).await?;
         if listened.is_empty() {
@@ -177,7 +180,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Connects for listening, and polls until that has succeeded or failed.
+    /// Opens the listening connection, and polls until that has succeeded or failed.
     async fn connect(&self) -> std::result::Result<Option<(Connection, mpsc::UnboundedReceiver<String>)>, Ended> {
         let (sender, payloads) = mpsc::unbounded_channel();
         let connecting = self.pool.listen(sender);
@@ -188,7 +191,7 @@ impl Listener {
                     return match connection {
                         Ok(connection) => Ok(connection.map(|connection| (connection, payloads))),
                         Err(error) => {
-                            tracing::debug!(%error, "PostgreSQL cannot be listened to now");
+                            tracing::debug!(%error, "cannot listen for notifications of PostgreSQL");
                             Err(Ended::Broken)
                         }
                     };
@@ -198,13 +201,13 @@ impl Listener {
         }
     }
 
-    /// Polls often for so long, at least once.
+    /// Polls frequently for `long`, at least once.
     async fn poll_for_a_while(&self, long: Duration) -> std::result::Result<(), Ended> {
         let until = Instant::now() + long;
         loop {
             let listened = self.listened().ok_or(Ended::NobodyListens)?;
             if let Err(error) = self.poll(&listened, None).await {
-                tracing::debug!(%error, "what others wrote cannot be seen now");
+                tracing::debug!(%error, "cannot poll for changes");
             }
             if Instant::now() >= until {
                 return Ok(());
@@ -213,14 +216,14 @@ impl Listener {
         }
     }
 
-    /// Follows the notifications for as long as they come. Whatever was missed before is looked for first.
+    /// Handles notifications until the connection breaks. First polls for changes that were missed before.
     async fn follow(&self, connection: &Connection, payloads: &mut mpsc::UnboundedReceiver<String>) -> Ended {
         self.look_again();
         loop {
             let Some(listened) = self.listened() else { return Ended::NobodyListens };
-            // On the same connection: if it is dead, this finds out.
+            // Polls on the same connection, which detects that it is dead.
             if let Err(error) = self.poll(&listened, Some(connection)).await {
-                tracing::debug!(%error, "PostgreSQL is listened to no more");
+                tracing::debug!(%error, "the listening connection to PostgreSQL broke");
                 return Ended::Broken;
             }
             let mut next = Instant::now() + jitter(POLL.0, fastrand::f64());
@@ -246,7 +249,7 @@ async fn hear(listener: Weak<Listener>) {
                 backoff.reset();
                 listener.follow(&connection, &mut payloads).await
             }
-            // Not to be listened to: polling is all there is.
+            // Listening is disabled or impossible: only poll.
             Ok(None) => match listener.poll_for_a_while(WITHOUT_LISTENING).await {
                 Ok(()) => continue,
                 Err(ended) => ended,

@@ -1,7 +1,7 @@
 //! `postgres:`: a head row per space and a table of events, shared by many processes on many machines.
 //!
-//! Every call is one statement, so nothing depends on which of the server's processes answers it, and a proxy that pools
-//! transactions may stand in between.
+//! Every call is one statement. It therefore does not matter which server process answers it, and a proxy that pools
+//! transactions can be in between.
 
 mod clock;
 mod connection;
@@ -40,7 +40,7 @@ use reader::{at, text_at};
 use settings::Listen;
 use writer::Writer;
 
-/// A network needs some time, even for whoever waits for nobody.
+/// Minimum timeout: a network needs some time.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Keeps logs in a schema of a PostgreSQL database.
@@ -54,8 +54,8 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the server, and creates schema and tables where they are missing. `patience` is how long a call may wait
-    /// for the server or for others.
+    /// Connects to the server, and creates schema and tables if they are missing. `patience` is how long a call may
+    /// wait for the server or for other processes.
     pub async fn open(url: &ServerUrl, patience: Duration) -> Result<Self, StoreError> {
         let patience = patience.max(SHORTEST);
         let pool = Arc::new(Pool::new(settings::Settings::parse(url, patience)?, patience));
@@ -77,7 +77,7 @@ impl PostgresStore {
 async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
     let connection = pool.take().await?;
     let rows = connection.query(Query::Facts, &[]).await.map_err(PostgresCallError::reading)?;
-    let row = rows.first().ok_or_else(|| StoreError::Unavailable("the server says nothing of itself".into()))?;
+    let row = rows.first().ok_or_else(|| StoreError::Unavailable("the server returned no settings".into()))?;
     let settings = pool.settings();
     let (version, encoding) = (text_at(row, 0)?, text_at(row, 1)?);
     let (synchronous_commit, fsync, full_pages) = (text_at(row, 2)?, text_at(row, 3)?, text_at(row, 4)?);
@@ -90,8 +90,8 @@ async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
     let tls = match (&settings.server.tls, is_direct) {
         (tls::Tls::Off, _) => "off",
         (tls::Tls::On(_), true) if encrypted => "on",
-        (tls::Tls::On(_), true) => "off: the server has none",
-        (tls::Tls::On(_), false) => "as the proxy has it",
+        (tls::Tls::On(_), true) => "off: the server has no TLS",
+        (tls::Tls::On(_), false) => "depends on the proxy",
     };
     let listens = match &settings.listen {
         Listen::Off => "polled every 50 ms",
@@ -100,12 +100,12 @@ async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
     };
     let mut durability = format!("an answer means committed with synchronous_commit={synchronous_commit}");
     if synchronous_commit == "off" {
-        durability = "an answer means committed with synchronous_commit=on, which is off here for others".into();
+        durability = "an answer means committed with synchronous_commit=on; the server's default is off".into();
     }
     let mut warnings: Vec<String> = settings.server.warning.iter().map(|warning| (*warning).into()).collect();
     if fsync != "on" {
         warnings
-            .push("fsync is off on this server: a crash of its machine loses or damages what was acknowledged".into());
+            .push("fsync is off on this server: a crash of its machine loses or damages acknowledged writes".into());
     }
     if full_pages != "on" {
         warnings.push("full_page_writes is off on this server: a crash of its machine may damage the tables".into());

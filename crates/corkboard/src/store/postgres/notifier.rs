@@ -1,4 +1,5 @@
-//! Tells other processes of commits, after they are done: inside the transaction it would hold up all others that tell.
+//! Notifies other processes of commits, after the commit: inside the transaction it would block all other notifying
+//! transactions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use parking_lot::Mutex;
 use super::pool::{Effect, Pool};
 use super::queries::Query;
 
-/// What one notification may hold, less than the server's 8,000 bytes.
+/// Maximum size of a notification; the server allows fewer than 8,000 bytes.
 const PAYLOAD: usize = 7900;
-/// Between two notifications, while more are to come.
+/// Pause between notifications, to collect more changes.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What is still to be told.
+/// Collects changes and sends them.
 #[derive(Default)]
 pub(super) struct Notifier {
     pending: Mutex<Pending>,
@@ -23,13 +24,13 @@ pub(super) struct Notifier {
 
 #[derive(Default)]
 struct Pending {
-    /// The newest revisions, by the spaces' numbers.
+    /// The newest revision of each space, by the space's number.
     revs: HashMap<u64, u64>,
     telling: bool,
 }
 
 impl Notifier {
-    /// Tells of a commit, soon and together with others. One that is lost is found by polling.
+    /// Sends a notification of a commit shortly, together with others. Listeners find a lost one by polling.
     pub(super) fn notify(self: &Arc<Self>, pool: &Arc<Pool>, space: &SpaceId, rev: u64) {
         let mut pending = self.pending.lock();
         let newest = pending.revs.entry(number(space)).or_default();
@@ -53,13 +54,14 @@ async fn tell(notifier: Arc<Notifier>, pool: Arc<Pool>) {
         };
         let payloads = encode(revs);
         if let Err(error) = pool.query(Query::Notify, &[&channel, &payloads], Effect::Writes).await {
-            tracing::debug!(failure = ?error, "other processes could not be told of a commit; they will find it");
+            tracing::debug!(failure = ?error, "cannot notify other processes of a commit; they find it by polling");
         }
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// A space's number in notifications, where names may be too long: FNV-1a, which is the same everywhere.
+/// The number that identifies a space in notifications, because names may be too long: FNV-1a, which is the same
+/// everywhere.
 pub(super) fn number(space: &SpaceId) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     space.as_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step)
@@ -77,7 +79,7 @@ fn encode(revs: HashMap<u64, u64>) -> Vec<String> {
     payloads
 }
 
-/// What [`encode`] wrote. What is not understood is left out: a newer Corkboard may say more.
+/// Decodes the output of [`encode`]. Skips unknown parts, which a newer Corkboard may send.
 pub(super) fn decode(payload: &str) -> impl Iterator<Item = (u64, u64)> {
     payload.split(' ').filter_map(|told| {
         let (number, rev) = told.split_once(':')?;
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_understood() {
+    fn notifications_round_trip() {
         let revs: HashMap<u64, u64> = (0..5000).map(|index| (u64::MAX - index * 7, index * index)).collect();
         let payloads = encode(revs.clone());
         assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() < 8000));

@@ -1,4 +1,5 @@
-//! The connection pool of one process: some connections that each serve one call at a time, and one that all who ask for heads share.
+//! The connection pool of one process: connections that each serve one call at a time, and one that all readers of
+//! heads share.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,9 +20,9 @@ use crate::backoff::{Backoff, jitter};
 use crate::store::StoreError;
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
-/// A server that was there is waited for so long; then calls fail at once until it is back.
+/// How long calls wait for a server that went away. After that, calls fail at once until it responds again.
 const OUTAGE: Duration = Duration::from_secs(2);
-/// This many idle connections stay open for the next caller; more for a while.
+/// This many idle connections stay open; others are closed after this time.
 const IDLE: (usize, Duration) = (2, Duration::from_secs(30));
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -31,13 +32,13 @@ pub(super) struct Pool {
     clock: ServerClock,
     patience: Duration,
     permits: Semaphore,
-    /// Since when, the last used at the end.
+    /// Idle connections and since when they are idle; the last used is at the end.
     idle: Mutex<VecDeque<(Instant, Arc<Connection>)>>,
     shared: ArcSwapOption<Connection>,
     connecting_shared: tokio::sync::Mutex<()>,
     outage: Mutex<Option<Outage>>,
     was_reached: AtomicBool,
-    /// Whether names of statements turned out to be mixed up by a proxy.
+    /// Whether a proxy was found to mix up the names of prepared statements.
     names_clash: AtomicBool,
     is_closed: AtomicBool,
 }
@@ -45,15 +46,16 @@ pub(super) struct Pool {
 struct Outage {
     error: StoreError,
     since: Instant,
-    /// Nobody tries again before.
+    /// No attempt to connect before this time.
     until: Instant,
     backoff: Backoff,
 }
 
 impl Outage {
-    /// After an attempt that began at `tried`. How long it took is part of the outage: a server may be mute, too.
+    /// Records a failed attempt that began at `tried`. The duration of the attempt is part of the outage, because the
+    /// server may just not respond.
     fn after(before: Option<Self>, tried: Instant, error: StoreError) -> Self {
-        // What was long ago was another one.
+        // A failure long ago belongs to an earlier outage.
         let before = before.filter(|before| tried < before.until + OUTAGE);
         let (mut backoff, since) = before.map_or((BACKOFF, tried), |before| (before.backoff, before.since));
         Self { error, since, until: Instant::now() + jitter(backoff.next_pause(), fastrand::f64()), backoff }
@@ -64,7 +66,7 @@ impl Outage {
     }
 }
 
-/// What may be done again if its connection breaks.
+/// Whether a statement may be repeated if its connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads,
@@ -101,7 +103,7 @@ impl Pool {
         self.patience
     }
 
-    /// Runs a statement on a connection of its own.
+    /// Runs a statement on an exclusive connection.
     pub(super) async fn query(
         &self,
         query: Query,
@@ -119,7 +121,7 @@ impl Pool {
         }
     }
 
-    /// Runs a statement that reads on the connection that all share.
+    /// Runs a read-only statement on the shared connection.
     pub(super) async fn query_shared(
         &self,
         query: Query,
@@ -140,12 +142,12 @@ impl Pool {
         if error.is_stale_statement() {
             if !self.names_clash.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
-                    "prepared statements do not last here, as behind a proxy; from now on they are not used"
+                    "prepared statements do not work on this server, perhaps because of a proxy; no longer using them"
                 );
             }
             return true;
         }
-        // An idle connection may have been cut long ago; a fresh one tells.
+        // An idle connection may have been cut long ago, so repeat the call on a new one.
         match error {
             PostgresCallError::NotSent(_) => true,
             PostgresCallError::Lost(_) => effect == Effect::Reads,
@@ -154,7 +156,7 @@ impl Pool {
         }
     }
 
-    /// Asks for the server's time once more. If that fails, what is known of it holds.
+    /// Reads the server's time again. If that fails, the clock continues unchanged.
     pub(super) async fn set_clock(&self) {
         if let Ok(connection) = self.take().await {
             let _ = connection.connection().set_clock(&self.queries, &self.clock, self.patience).await;
@@ -188,7 +190,7 @@ impl Pool {
         if let Some(connection) = usable() {
             return Ok(connection);
         }
-        // Connecting may take as long as it is given; those who wait wait no longer.
+        // Connecting has a timeout, so the callers that wait here do not wait longer than that.
         let _one_at_a_time = self.connecting_shared.lock().await;
         if let Some(connection) = usable() {
             return Ok(connection);
@@ -204,8 +206,8 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Connects. A server that is away for a moment, as when it is started again, is waited for; one that stays away is not,
-    /// nor one that was never reached.
+    /// Connects. Waits for a server that went away briefly, for example for a restart. Does not wait after a long
+    /// outage, nor if the server was never reached.
     async fn connect(&self) -> Result<Connection, StoreError> {
         loop {
             if self.is_closed() {
@@ -258,7 +260,8 @@ impl Pool {
         Connection::connect(server, prepare, &self.queries, &self.clock, patience, notified).await
     }
 
-    /// A connection that listens to a channel. None if it is not to be listened, or cannot be: there is a proxy in between.
+    /// Opens a connection that listens to the channel. `None` if listening is disabled, or impossible because of a
+    /// proxy.
     pub(super) async fn listen(
         &self,
         notified: mpsc::UnboundedSender<String>,
@@ -281,7 +284,7 @@ impl Pool {
         Ok(Some(connection))
     }
 
-    /// Runs a statement on a connection that was got by [`listen`](Self::listen).
+    /// Runs a statement on a connection from [`listen`](Self::listen).
     pub(super) async fn query_on(
         &self,
         connection: &Connection,
@@ -304,10 +307,10 @@ impl Pool {
     }
 }
 
-/// A connection that is someone's own for a while.
+/// A connection reserved for one caller until it is dropped.
 pub(super) struct PooledConnection<'a> {
     connection: Arc<Connection>,
-    /// Whether a call has not come back: then the connection is nobody's any more.
+    /// Whether a call has not finished. Then the connection cannot be reused.
     in_use: AtomicBool,
     pool: &'a Pool,
     _permit: SemaphorePermit<'a>,
@@ -325,7 +328,7 @@ impl PooledConnection<'_> {
         answer
     }
 
-    /// Statements that belong to no plan of ours, however long they take: see [`Connection::execute`].
+    /// Runs SQL without a timeout; see [`Connection::execute`].
     pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, PostgresCallError> {
         self.in_use.store(true, Ordering::Relaxed);
         let done = self.connection.execute(sql).await;

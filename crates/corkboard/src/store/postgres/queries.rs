@@ -1,11 +1,11 @@
-//! Every statement, in one place. `{schema}` stands for the schema's quoted name.
+//! All SQL statements. `{schema}` is replaced by the schema's quoted name.
 
 use tokio_postgres::types::Type;
 
 use super::settings::Schema;
 use crate::store::Page;
 
-/// What the server can be asked.
+/// The statements that the store uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Query {
     Clock,
@@ -72,7 +72,7 @@ impl Query {
 
     fn text(self) -> &'static str {
         match self {
-            // The process id tells whether the server is spoken to directly.
+            // The process ID shows whether there is a proxy in between.
             Self::Clock => "SELECT pg_backend_pid(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
             Self::Head => "SELECT rev, commit_id FROM {schema}.spaces WHERE name = $1",
             Self::Heads => "SELECT name, rev, commit_id FROM {schema}.spaces WHERE name = ANY ($1)",
@@ -81,8 +81,9 @@ impl Query {
                 "SELECT s.rev, s.commit_id, s.born_rev, s.born_commit, n.rev, n.commit_id, n.body
                  FROM {schema}.spaces AS s LEFT JOIN {schema}.snapshots AS n ON n.space = s.id WHERE s.name = $1"
             }
-            // $2 is the cursor, $3 the most revisions, $4 the most bytes. One statement, so one moment: the head, where the
-            // log begins, what is at the cursor, and the page. The row is there even if the page is empty.
+            // $2 is the cursor, $3 the maximum number of revisions, $4 the maximum number of bytes. One statement, so
+            // the head, the start of the log, the commit at the cursor and the page are consistent. There is a row even
+            // if the page is empty.
             Self::ReadAfter => {
                 "SELECT s.rev, s.commit_id, s.born_rev, s.born_commit,
                      (SELECT min(e.rev) FROM {schema}.events AS e WHERE e.space = s.id),
@@ -127,14 +128,14 @@ impl Query {
                      coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)"
             }
             Self::Check => CHECK,
-            // A member of the owner's role may; others would be passed over in silence.
+            // Members of the owner's role may scrub. For others, VACUUM would silently skip the tables.
             Self::MayScrub => {
                 "SELECT coalesce(bool_and(pg_has_role(relowner, 'USAGE')), false)
                  FROM pg_class WHERE oid = ANY (ARRAY['{schema}.spaces', '{schema}.events', '{schema}.snapshots',
                      '{schema}.due']::regclass[])"
             }
             Self::Mark => "SELECT (txid_current() % 4294967296)::text",
-            // VACUUM (FREEZE) keeps what some snapshot may still see, and says up to where it did not.
+            // VACUUM (FREEZE) keeps rows that some snapshot may still see. relfrozenxid shows how far it got.
             Self::ScrubbedUpTo => {
                 "SELECT bool_and(age(relfrozenxid) <= age($1::xid))
                  FROM pg_class WHERE oid = ANY (ARRAY['{schema}.spaces', '{schema}.events', '{schema}.snapshots',
@@ -205,11 +206,12 @@ impl Query {
     }
 }
 
-/// What a page of a log holds at most, for the server.
+/// Maximum size of a page, as a parameter.
 pub(super) const PAGE_BYTES: i64 = Page::BYTES as i64;
 
-/// Every log is without gaps, begins where its space or its snapshot does, and ends at its head; every revision has all its
-/// parts, all full but the last; what is kept beside the logs fits them. $1 is a part's size.
+/// Checks that every log has no gaps, begins where its space or its snapshot does, and ends at its head; that every
+/// revision has all its parts, full except the last; and that the data beside the logs fits them. $1 is the size of a
+/// part.
 const CHECK: &str = "
 WITH records AS (
     SELECT space, rev, count(*) AS parts, max(part) AS last_part, min(part) AS first_part,
@@ -220,13 +222,13 @@ WITH records AS (
     SELECT space, count(*) AS count, min(rev) AS first, max(rev) AS last FROM records GROUP BY space
 )
 SELECT 'space ' || coalesce(s.name, 'without a name') || ': ' || l.count || ' records from ' || l.first || ' to ' || l.last
-    || ' that do not make a log'
+    || ' that are not a complete log'
 FROM logs AS l LEFT JOIN {schema}.spaces AS s ON s.id = l.space
 LEFT JOIN {schema}.snapshots AS n ON n.space = l.space
 WHERE s.name IS NULL OR l.first <= s.born_rev OR l.last <> s.rev OR l.count <> l.last - l.first + 1
     OR (l.first > s.born_rev + 1 AND l.first > coalesce(n.rev, 0) + 1)
 UNION ALL
-SELECT 'space ' || s.name || ': its log is gone, from ' || s.born_rev + 1 || ' to ' || s.rev
+SELECT 'space ' || s.name || ': its log is missing, from ' || s.born_rev + 1 || ' to ' || s.rev
 FROM {schema}.spaces AS s LEFT JOIN logs AS l ON l.space = s.id LEFT JOIN {schema}.snapshots AS n ON n.space = s.id
 WHERE l.space IS NULL AND s.rev <> s.born_rev AND s.rev > coalesce(n.rev, 0)
 UNION ALL
@@ -234,7 +236,7 @@ SELECT 'space ' || s.name || ': its head is not its last record'
 FROM {schema}.spaces AS s JOIN {schema}.events AS e ON e.space = s.id AND e.rev = s.rev AND e.part = 0
 WHERE e.commit_id <> s.commit_id
 UNION ALL
-SELECT 'space ' || coalesce(s.name, 'without a name') || ': revision ' || r.rev || ' lacks parts'
+SELECT 'space ' || coalesce(s.name, 'without a name') || ': revision ' || r.rev || ' has missing parts'
 FROM records AS r LEFT JOIN {schema}.spaces AS s ON s.id = r.space
 WHERE r.first_part <> 0 OR r.last_part <> r.parts - 1 OR NOT r.full_parts OR r.stamps <> 1
 UNION ALL
@@ -242,6 +244,6 @@ SELECT 'space ' || coalesce(s.name, 'without a name') || ': its snapshot shows r
 FROM {schema}.snapshots AS n LEFT JOIN {schema}.spaces AS s ON s.id = n.space
 WHERE s.name IS NULL OR n.rev <= s.born_rev OR n.rev > s.rev
 UNION ALL
-SELECT 'space ' || coalesce(s.name, 'without a name') || ': when it is due is kept twice, and not alike'
+SELECT 'space ' || coalesce(s.name, 'without a name') || ': its two due dates differ'
 FROM {schema}.spaces AS s FULL JOIN {schema}.due AS d ON d.space = s.id WHERE s.next_due IS DISTINCT FROM d.at
 LIMIT 100";

@@ -1,4 +1,4 @@
-//! Queries. Each is one statement, so that what it returns belongs together.
+//! Queries. Each is one statement, so its result is consistent.
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
@@ -14,7 +14,8 @@ use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreErr
 
 pub(super) type Result<T> = std::result::Result<T, StoreError>;
 
-/// The most revisions in a page, whatever is asked for: the server looks at all of them to find where the page ends.
+/// The maximum number of revisions in a page, even if more are requested: the server reads all of them to find where
+/// the page ends.
 const PAGE: usize = 10_000;
 
 async fn rows(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
@@ -49,7 +50,7 @@ pub(super) async fn read_after(pool: &Pool, space: &SpaceId, cursor: Cursor, lim
     Ok(Page { records: records(&rows)?, head })
 }
 
-/// Rows are parts; those of one revision are one record.
+/// Combines rows, which are parts, into records.
 fn records(rows: &[Row]) -> Result<Vec<Record>> {
     let mut records: Vec<Record> = Vec::new();
     for row in rows {
@@ -97,7 +98,7 @@ pub(super) async fn check(pool: &Pool) -> Result<Vec<String>> {
     rows.iter().map(|row| text_at(row, 0)).collect()
 }
 
-/// A column. What cannot be read was not written by us.
+/// Reads a column. Corkboard did not write a value that cannot be read.
 pub(super) fn at<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T> {
     row.try_get(column).map_err(|error| StoreError::Corrupt(error.to_string()))
 }
@@ -117,7 +118,7 @@ pub(super) fn optional_head_at(row: &Row, column: usize) -> Result<Option<Head>>
     }
 }
 
-/// A revision as it is stored. None is ever as large as the largest.
+/// Converts a revision to its stored form. No real revision exceeds the maximum.
 pub(super) fn stored(rev: u64) -> i64 {
     i64::try_from(rev).unwrap_or(i64::MAX)
 }

@@ -1,15 +1,15 @@
-//! The tables: made once, however many processes open an empty database at the same time.
+//! Creates the tables exactly once, even if several processes open an empty database at the same time.
 
 use super::error::PostgresCallError;
 use super::pool::{Pool, PooledConnection};
 use super::settings::Schema;
 use crate::store::StoreError;
 
-/// What leads from each version of the tables to the next. Their number is the version.
+/// The migrations from each version of the tables to the next. Their number is the current version.
 const STEPS: &[&str] = &[include_str!("tables.sql")];
 const FORMAT: u32 = STEPS.len() as u32;
 
-/// Where the version stands. It is one row.
+/// The table that holds the version, in one row.
 const VERSION: &str = "
 CREATE TABLE {schema}.corkboard (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -17,10 +17,10 @@ CREATE TABLE {schema}.corkboard (
 );
 INSERT INTO {schema}.corkboard (version) VALUES (0);";
 
-/// Whoever makes tables in any schema of a database waits for the others who do.
+/// Lock that serializes creating tables in all schemas of a database.
 const LOCK: &str = "BEGIN; SELECT pg_advisory_xact_lock(4859216113640714059);";
 
-/// Brings the tables to this version. Where they are, nothing is asked of the server but to read their version.
+/// Migrates the tables to the current version. If they are current, this only reads their version.
 pub(super) async fn prepare(pool: &Pool) -> Result<(), StoreError> {
     let waited = pool.patience();
     let prepared = tokio::time::timeout(waited, try_prepare(pool)).await;
@@ -44,15 +44,15 @@ async fn try_prepare(pool: &Pool) -> Result<(), StoreError> {
     match made {
         Err(PostgresCallError::Refused { code, text }) if code.code() == "42501" => Err(StoreError::Url {
             url: pool.settings().location(),
-            reason: format!("the tables are not there or not for this user, who may not make them: {text}"),
+            reason: format!("the tables are missing or not accessible to this user, who may not create them: {text}"),
         }),
-        // If it is unknown whether they were made, opening once more tells.
+        // If it is unknown whether they were created, opening again will find out.
         made => made.map_err(PostgresCallError::reading),
     }
 }
 
 async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<Option<u32>, PostgresCallError> {
-    // Not by to_regclass, which inside a transaction may remember that there was none before.
+    // Not with to_regclass: inside a transaction it may remember that the table did not exist.
     let exists = format!("SELECT 1 FROM pg_tables WHERE schemaname = '{}' AND tablename = 'corkboard'", schema.name());
     if connection.execute(&exists).await?.is_none() {
         return Ok(None);
@@ -67,7 +67,7 @@ async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<O
 
 async fn make(connection: &PooledConnection<'_>, schema: &Schema) -> Result<(), PostgresCallError> {
     connection.execute(LOCK).await?;
-    // Someone else may have made them meanwhile.
+    // Another process may have created them in the meantime.
     let found = version(connection, schema).await?;
     if found != Some(FORMAT) {
         let exists = format!("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema.name());

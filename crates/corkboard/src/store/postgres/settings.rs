@@ -1,4 +1,4 @@
-//! What a URL says: where the server is, and how to talk to it.
+//! Parses a URL: the server's address, and how to talk to it.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,12 +13,13 @@ use crate::error::error_chain;
 use crate::store::StoreError;
 use crate::store::server_url::{ServerUrl, without_password};
 
-/// How many connections a process has at most for reading and writing; one for heads and one for listening come on top.
+/// Default maximum number of connections per process for reading and writing. One for heads and one for listening are
+/// added.
 const CONNECTIONS: usize = 8;
-/// The longest name of a schema: with what is put before it, it is a channel's name, which has 63 bytes at most.
+/// Maximum length of a schema's name. With its prefix it is a channel name, which has at most 63 bytes.
 const SCHEMA_BYTES: usize = 48;
 
-/// How long the network may not acknowledge what was sent.
+/// How long sent data may stay unacknowledged by the network.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 pub(super) struct Settings {
@@ -35,7 +36,7 @@ pub(super) struct Server {
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) location: String,
-    /// What the connection does not protect against, if it leaves this machine.
+    /// Warning about missing protection, if the connection leaves this machine.
     pub(super) warning: Option<&'static str>,
 }
 
@@ -43,25 +44,25 @@ pub(super) struct Server {
 #[derive(Debug, Clone)]
 pub(super) struct Schema(String);
 
-/// Whether statements are prepared by name, which spares the server planning them each time. A proxy that gives each
-/// transaction another connection would mix up the names.
+/// Whether to use named prepared statements, which saves the server from planning each call. A proxy that assigns a
+/// connection per transaction would mix up the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prepare {
     /// If there is no proxy in between.
     Auto,
-    /// In any case: for a proxy that keeps the names of its clients apart.
+    /// Always; for a proxy that separates the names of its clients.
     On,
     Off,
 }
 
-/// Whether notifications are listened for, which needs a connection without such a proxy.
+/// Whether to listen for notifications, which needs a connection without such a proxy.
 #[derive(Clone)]
 pub(super) enum Listen {
     /// If there is no proxy in between.
     Auto,
     On,
     Off,
-    /// On another way to the same server.
+    /// Through another address of the same server.
     At(Box<Server>),
 }
 
@@ -71,7 +72,7 @@ impl Schema {
         let is_name = name.starts_with(is_first) && name.chars().all(|sign| is_first(sign) || sign.is_ascii_digit());
         if !is_name || name.len() > SCHEMA_BYTES || name.starts_with("pg_") {
             return Err(format!(
-                "schema must be letters, digits and underscores, at most {SCHEMA_BYTES}, and not begin with a digit or pg_"
+                "schema must be at most {SCHEMA_BYTES} letters, digits or underscores, not starting with a digit or pg_"
             ));
         }
         Ok(Self(name.into()))
@@ -81,7 +82,7 @@ impl Schema {
         &self.0
     }
 
-    /// SQL with the schema's quoted name where `{schema}` stands.
+    /// Replaces `{schema}` in SQL by the schema's quoted name.
     pub(super) fn fill(&self, sql: &str) -> String {
         sql.replace("{schema}", &format!("\"{}\"", self.0))
     }
@@ -92,7 +93,7 @@ impl Schema {
 }
 
 impl Settings {
-    /// Reads a URL. `patience` bounds connecting and waiting for acknowledgements of the network.
+    /// Parses a URL. `patience` limits connecting and waiting for the network's acknowledgements.
     pub(super) fn parse(url: &ServerUrl, patience: Duration) -> Result<Self, StoreError> {
         let read = || {
             let (server, mut own) = Server::parse(url.expose(), patience)?;
@@ -101,7 +102,7 @@ impl Settings {
                 None | Some("auto") => Prepare::Auto,
                 Some("on") => Prepare::On,
                 Some("off") => Prepare::Off,
-                Some(_) => return Err("prepare is auto, on or off".into()),
+                Some(_) => return Err("prepare must be auto, on or off".into()),
             };
             let listen = match own.take("listen").as_deref() {
                 None | Some("auto") => Listen::Auto,
@@ -112,12 +113,12 @@ impl Settings {
                     own.expect_none().map_err(|reason| format!("listen: {reason}"))?;
                     Listen::At(Box::new(server))
                 }
-                Some(_) => return Err("listen is auto, on, off or a percent-encoded postgres:// URL".into()),
+                Some(_) => return Err("listen must be auto, on, off or a percent-encoded postgres:// URL".into()),
             };
             let connections = match own.take("connections").as_deref().map(str::parse) {
                 None => CONNECTIONS,
                 Some(Ok(connections @ 2..=1000)) => connections,
-                Some(_) => return Err("connections is a number from 2 to 1000".into()),
+                Some(_) => return Err("connections must be a number from 2 to 1000".into()),
             };
             own.expect_none()?;
             Ok(Self { server, schema, prepare, listen, connections })
@@ -131,7 +132,7 @@ impl Settings {
 }
 
 impl Server {
-    /// Reads what concerns the connection. The rest is given back.
+    /// Parses the parameters of the connection. Returns the others.
     fn parse(url: &str, patience: Duration) -> Result<(Self, Parameters), String> {
         let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
         let mut own = Parameters::parse(parameters)?;
@@ -155,7 +156,7 @@ impl Server {
             config.keepalives_idle(Duration::from_secs(30));
         }
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err("it names no host".into());
+            return Err("the host is missing".into());
         }
         let is_local = is_local(&config);
         let (mode, trust) = match requested.as_deref().unwrap_or(if is_local { "prefer" } else { "verify-full" }) {
@@ -163,12 +164,12 @@ impl Server {
             "prefer" => (SslMode::Prefer, Some(Trust::Anyone)),
             "no-verify" => (SslMode::Require, Some(Trust::Anyone)),
             "require" if !is_local => (SslMode::Require, Some(Trust::AuthorityAndName)),
-            // As libpq has it: who names a root wants it checked.
+            // As in libpq: with a root certificate, check it.
             "require" if root.is_some() => (SslMode::Require, Some(Trust::Authority)),
             "require" => (SslMode::Require, Some(Trust::Anyone)),
             "verify-ca" => (SslMode::Require, Some(Trust::Authority)),
             "verify-full" => (SslMode::Require, Some(Trust::AuthorityAndName)),
-            _ => return Err("sslmode is disable, prefer, no-verify, require, verify-ca or verify-full".into()),
+            _ => return Err("sslmode must be disable, prefer, no-verify, require, verify-ca or verify-full".into()),
         };
         config.ssl_mode(mode);
         let warning = match (trust, mode) {
@@ -188,7 +189,7 @@ impl Server {
     }
 }
 
-/// Whether every host is this machine, by its name and by its address.
+/// Whether every host is this machine, both by name and by address.
 fn is_local(config: &Config) -> bool {
     let is_local = |host: &Host| match host {
         Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
@@ -214,7 +215,7 @@ fn location(config: &Config) -> String {
     without_password(&format!("postgres://{user}{hosts}/{}", config.get_dbname().unwrap_or_default()))
 }
 
-/// The parameters of a URL: ours, and as they stand those that the driver knows.
+/// The parameters of a URL: Corkboard's own, and unchanged those of the driver.
 struct Parameters {
     own: Vec<(String, String)>,
     others: Vec<(String, String)>,
@@ -226,7 +227,7 @@ impl Parameters {
     fn parse(parameters: &str) -> Result<Self, String> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').ok_or("each parameter is a name, = and a value")?;
+            let (name, value) = parameter.split_once('=').ok_or("each parameter must have the form NAME=VALUE")?;
             if !Self::OWN.contains(&name) {
                 others.push((name.into(), value.into()));
             } else if own.iter().any(|(known, _)| known == name) {
@@ -246,7 +247,7 @@ impl Parameters {
 
     fn expect_none(self) -> Result<(), String> {
         match self.own.first() {
-            Some((name, _)) => Err(format!("{name} makes no sense here")),
+            Some((name, _)) => Err(format!("{name} is not allowed here")),
             None => Ok(()),
         }
     }
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_read_whole() {
+    fn all_parts_of_a_url_are_parsed() {
         let settings = parse(
             "postgresql://ada:secret@db.example:6000/memory?schema=mine&connect_timeout=3&prepare=off&connections=3\
              &listen=postgres%3A%2F%2Fada%3Asecret%40direct%3A5433%2Fmemory%3Fsslmode%3Ddisable&sslmode=disable",
@@ -304,23 +305,23 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_said_and_no_password() {
+    fn invalid_urls_are_explained_without_the_password() {
         for (wrong, why) in [
             ("postgres://ada:secret@localhost/db?colour=red", "unknown option `colour`"),
             ("postgres://ada:secret@localhost/db?schema=a-b", "schema must be"),
             ("postgres://ada:secret@localhost/db?schema=pg_mine", "schema must be"),
             ("postgres://ada:secret@localhost/db?schema=a&schema=b", "given twice"),
-            ("postgres://ada:secret@localhost/db?prepare=maybe", "prepare is"),
-            ("postgres://ada:secret@localhost/db?listen=maybe", "listen is"),
+            ("postgres://ada:secret@localhost/db?prepare=maybe", "prepare must be"),
+            ("postgres://ada:secret@localhost/db?listen=maybe", "listen must be"),
             (
                 "postgres://ada:secret@localhost/db?listen=postgres://ada:secret@localhost/db%3Fschema=x",
                 "listen: schema",
             ),
-            ("postgres://ada:secret@localhost/db?connections=1", "connections is"),
-            ("postgres://ada:secret@localhost/db?sslmode=always", "sslmode is"),
+            ("postgres://ada:secret@localhost/db?connections=1", "connections must be"),
+            ("postgres://ada:secret@localhost/db?sslmode=always", "sslmode must be"),
             ("postgres://ada:secret@localhost/db?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"),
             ("postgres://ada:secret@host:port/db", "port"),
-            ("postgres:///db", "no host"),
+            ("postgres:///db", "host is missing"),
         ] {
             let error = parse(wrong).err().expect(wrong);
             assert!(error.contains(why) && !error.contains("secret"), "{wrong}: {error}");

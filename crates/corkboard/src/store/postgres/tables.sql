@@ -1,7 +1,7 @@
 -- Version 1 of the tables. {schema} is the quoted name of the schema.
 
--- A row per space: where its log is, and what lists show. Every append updates it in place (HOT): no indexed column changes,
--- and the page has room.
+-- One row per space: the head of its log, and the data for lists. Every append updates it in place (HOT), because no
+-- indexed column changes and the page has room.
 CREATE TABLE {schema}.spaces (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name        text COLLATE "C" NOT NULL UNIQUE,
@@ -13,7 +13,7 @@ CREATE TABLE {schema}.spaces (
     summary     bytea NOT NULL
 ) WITH (fillfactor = 50);
 
--- The logs. A body longer than a part lies in several rows.
+-- The logs. A body longer than a part is stored in several rows.
 CREATE TABLE {schema}.events (
     space       bigint NOT NULL,
     rev         bigint NOT NULL,
@@ -31,7 +31,7 @@ CREATE TABLE {schema}.snapshots (
     body        bytea NOT NULL
 );
 
--- Beside the heads, so that those have no index that changes.
+-- Separate from the heads, so that no indexed column of those changes.
 CREATE TABLE {schema}.due (
     space       bigint PRIMARY KEY,
     kind        text COLLATE "C" NOT NULL,
@@ -39,15 +39,15 @@ CREATE TABLE {schema}.due (
 );
 CREATE INDEX due_by_time ON {schema}.due (kind, at);
 
--- The planner's statistics hold samples of what they describe. Nothing of a body may outlive it there.
+-- The planner's statistics contain samples of the data. No body may survive there after its deletion.
 ALTER TABLE {schema}.spaces ALTER COLUMN summary SET STATISTICS 0;
 ALTER TABLE {schema}.events ALTER COLUMN body SET STATISTICS 0;
 ALTER TABLE {schema}.snapshots ALTER COLUMN body SET STATISTICS 0;
 
--- Every write is one call of one function, so one statement and one transaction: nothing is held between two round trips,
--- and a proxy may put each call on another connection. The functions' own plans stay with the connection of the server.
+-- Every write is one function call, so one statement and one transaction: nothing stays locked between round trips, and
+-- a proxy may use a different connection for each call. The functions' plans are cached by the server's connection.
 
--- What is acknowledged is durable, whatever the default here is.
+-- Makes acknowledged writes durable, whatever the server's default is.
 CREATE FUNCTION {schema}.make_durable() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('synchronous_commit') = 'off' THEN
@@ -66,8 +66,8 @@ BEGIN
     END IF;
 END $$;
 
--- Appends to many spaces, each for itself: the rows returned are the conflicts, by their place in the arrays.
--- Plans that scan whole tables are off: one made while a table was small would be kept when it is large.
+-- Appends to many spaces independently. The rows returned are the conflicts, by their position in the arrays. Plans
+-- that scan whole tables are disabled: a plan made while a table is small would still be used when it is large.
 CREATE FUNCTION {schema}.append(
     names text[], expected_revs bigint[], expected_commits uuid[],
     new_revs bigint[], new_commits uuid[], dues bigint[], summaries bytea[],
@@ -76,13 +76,13 @@ CREATE FUNCTION {schema}.append(
 ) RETURNS TABLE (place integer, head_rev bigint, head_commit uuid) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    -- The spaces' ids by their place; null where it is a conflict.
+    -- The IDs of the spaces by position; null for a conflict.
     ids bigint[];
     due_moved boolean;
     uuid_nil CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
 BEGIN
     PERFORM {schema}.make_durable();
-    -- All lock in the order of ids first and create in the order of names then, so that no two wait for each other.
+    -- Every transaction first locks in the order of IDs, then creates in the order of names, which prevents deadlocks.
     PERFORM FROM {schema}.spaces WHERE name = ANY (names) ORDER BY id FOR NO KEY UPDATE;
     IF 0 = ANY (expected_revs) THEN
         INSERT INTO {schema}.spaces (name, rev, commit_id, born_rev, born_commit, summary)
@@ -120,7 +120,7 @@ BEGIN
     END IF;
 END $$;
 
--- Whether the log's head is the expected one; if so, it is locked. The id is null where there is no such space.
+-- Locks a space, and returns whether the log's head is the expected one. The ID is null if the space does not exist.
 CREATE FUNCTION {schema}.lock_space(
     wanted text, expected_rev bigint, expected_commit uuid,
     OUT space_id bigint, OUT head_rev bigint, OUT head_commit uuid, OUT is_expected boolean
@@ -133,7 +133,7 @@ BEGIN
         = (expected_rev, expected_commit);
 END $$;
 
--- Makes the row of a space that was never here. Returns null if someone else was first.
+-- Creates the row of a space that never existed. Returns null if another transaction was first.
 CREATE FUNCTION {schema}.create_space(
     wanted text, new_rev bigint, new_commit uuid, birth_rev bigint, birth_commit uuid, facts bytea
 ) RETURNS bigint LANGUAGE sql AS $$
@@ -142,7 +142,7 @@ CREATE FUNCTION {schema}.create_space(
     ON CONFLICT (name) DO NOTHING RETURNING id
 $$;
 
--- A row returned is the conflict: where the log is.
+-- A returned row is a conflict: the current head of the log.
 CREATE FUNCTION {schema}.delete_space(wanted text, expected_rev bigint, expected_commit uuid, tombstone uuid)
 RETURNS TABLE (head_rev bigint, head_commit uuid) LANGUAGE plpgsql AS $$
 DECLARE
@@ -200,7 +200,7 @@ BEGIN
         RETURN QUERY SELECT locked.head_rev, locked.head_commit;
         RETURN;
     END IF;
-    -- A revision that is held no longer has no first part, and gets none.
+    -- A revision that was dropped has no first part here, so it gets no other parts.
     DELETE FROM {schema}.events WHERE space = locked.space_id AND rev = ANY (event_revs) AND part > 0;
     UPDATE {schema}.events AS held SET body = e.body
     FROM unnest(event_revs, event_parts, event_bodies) AS e (rev, part, body)
@@ -223,7 +223,7 @@ DECLARE
     found_id bigint;
 BEGIN
     PERFORM {schema}.make_durable();
-    -- Locked: a deletion comes before or after.
+    -- The lock prevents a concurrent deletion.
     SELECT id INTO found_id FROM {schema}.spaces
     WHERE name = wanted AND born_rev < new_rev AND rev >= new_rev FOR NO KEY UPDATE;
     IF FOUND THEN
@@ -234,7 +234,7 @@ BEGIN
     END IF;
 END $$;
 
--- Returns the oldest revision held afterwards.
+-- Returns the oldest revision left.
 CREATE FUNCTION {schema}.trim(wanted text, up_to bigint, older_than bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     locked record;
@@ -247,7 +247,7 @@ BEGIN
         RETURN 1;
     END IF;
     SELECT least(up_to, rev) INTO covered FROM {schema}.snapshots WHERE space = locked.id;
-    -- The log stays without gaps: only what lies before the first record that must stay may go. The newest must.
+    -- The log must not get gaps: drop only revisions before the first one to keep. The newest is always kept.
     SELECT min(rev) INTO oldest FROM {schema}.events
     WHERE space = locked.id AND (rev > coalesce(covered, 0) OR at >= older_than OR rev = locked.rev);
     oldest := coalesce(oldest, locked.rev + 1);

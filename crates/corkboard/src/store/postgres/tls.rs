@@ -1,4 +1,4 @@
-//! TLS by rustls, with the checks that `sslmode` asks for.
+//! TLS with rustls, and the checks that `sslmode` requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,19 +19,20 @@ pub(super) enum Tls {
     On(MakeRustlsConnect),
 }
 
-/// Which servers are believed.
+/// Which servers to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// `no-verify` and `prefer`, and `require` on this machine: any. It keeps listeners out, not impostors.
+    /// `no-verify` and `prefer`, and `require` on this machine: any server. Protects against eavesdropping, not against
+    /// impostors.
     Anyone,
-    /// `verify-ca`: one that a known authority vouches for, whatever its name.
+    /// `verify-ca`: a server with a certificate of a known authority, for any name.
     Authority,
-    /// `verify-full`, and `require` on other machines: one that a known authority vouches for by its name.
+    /// `verify-full`, and `require` on other machines: a server with a certificate of a known authority for its name.
     AuthorityAndName,
 }
 
 impl Tls {
-    /// `roots` is a file with the authorities; without it the system's count.
+    /// `roots` is a file with the authorities; the default is the system's.
     pub(super) fn new(trust: Trust, roots: Option<&Path>) -> Result<Self, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let known = match (trust, roots) {
@@ -55,7 +56,7 @@ fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("sslrootcert {}: {error}", file.display());
     let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unreadable(&error))?;
     let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| unreadable(&error))?;
-    if certificates.is_empty() { Err(unreadable(&"no certificate in it")) } else { Ok(certificates) }
+    if certificates.is_empty() { Err(unreadable(&"it contains no certificate")) } else { Ok(certificates) }
 }
 
 fn authorities(
@@ -87,7 +88,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
-        // A server that vouches for itself, as PostgreSQL's own manual makes one: who named its certificate knows it.
+        // A self-signed certificate, as created in PostgreSQL's manual: it is trusted if the user named it as a root.
         if self.known.iter().any(|known| known == certificate) {
             if self.trust == Trust::AuthorityAndName {
                 verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
@@ -95,7 +96,7 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         match authorities.verify_server_cert(certificate, intermediates, name, ocsp, now) {
-            // Names come last: everything else was right.
+            // Names are checked last: everything else is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.trust == Trust::Authority => Ok(ServerCertVerified::assertion()),

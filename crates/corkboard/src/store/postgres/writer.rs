@@ -1,4 +1,4 @@
-//! Appends that wait together are written together: one statement, one transaction, one fsync for a batch.
+//! Writes all waiting appends together: one statement, one transaction and one fsync for a batch.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use super::reader::{Result, at, optional_head_at, stored};
 use crate::backoff::jitter;
 use crate::store::{Append, Appended, ChangeNotifier, Record, StoreError};
 
-/// The most appends in one transaction: enough to share an fsync, few enough to answer soon.
+/// Maximum number of appends in one transaction: enough to share an fsync, few enough to answer soon.
 const BATCH: usize = 512;
-/// A batch is closed when it has so many bytes.
+/// A batch ends with the append that reaches this size.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
-/// So many batches are on their way at a time: while one waits for the disk, the next is under way.
+/// Maximum number of batches in progress: while one waits for the disk, the next is sent.
 const BATCHES: usize = 2;
-/// Between two attempts of a batch that collided with another process's.
+/// Delay between attempts of a batch that collided with another process.
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct Writer {
@@ -53,12 +53,12 @@ impl Writer {
         Self { pool, changes, notifier, queue, ended, commits: AtomicU64::new(0) }
     }
 
-    /// How many transactions were committed: each cost one fsync at most.
+    /// Number of committed transactions; each cost at most one fsync.
     pub(super) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Appends with all others that wait. It is done even if the caller stops waiting.
+    /// Appends together with all other waiting appends. Completes even if the caller stops waiting.
     pub(super) async fn append(self: &Arc<Self>, append: Append) -> Result<Appended> {
         let (done, answer) = oneshot::channel();
         {
@@ -76,7 +76,7 @@ impl Writer {
         answer.await.map_err(gone)?
     }
 
-    /// Takes no more, and waits until everything is answered.
+    /// Refuses new appends, and waits until all others are answered.
     pub(super) async fn close(&self) {
         self.queue.lock().is_closed = true;
         loop {
@@ -91,7 +91,7 @@ impl Writer {
         }
     }
 
-    /// Tells listeners here and in other processes of a commit.
+    /// Notifies subscribers in this and other processes of a commit.
     pub(super) fn wake(&self, space: &SpaceId, rev: u64) {
         self.changes.notify(space, rev);
         self.notifier.notify(&self.pool, space, rev);
@@ -101,7 +101,7 @@ impl Writer {
         let appends: Vec<&Append> = batch.iter().map(|job| &job.append).collect();
         let answers = match self.try_write(&appends).await {
             Ok(answers) => answers,
-            // One of them cannot be written, and took the others along: each for itself.
+            // One append of the batch was refused, and with it all others: write each by itself.
             Err(PostgresCallError::Refused { .. }) if appends.len() > 1 => {
                 let mut answers = Vec::with_capacity(appends.len());
                 for append in &appends {
@@ -120,7 +120,7 @@ impl Writer {
         }
     }
 
-    /// Writes a batch, again while others are in the way. Collisions are undone by the server, so nothing is written twice.
+    /// Writes a batch, and retries on collisions. The server rolls these back, so nothing is written twice.
     async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, PostgresCallError> {
         let batch = AppendColumns::new(appends);
         let started = Instant::now();
@@ -139,7 +139,7 @@ impl Writer {
     }
 }
 
-/// A task that writes. However it ends, the next caller starts another.
+/// A writing task. If it ends for any reason, the next caller starts another.
 struct Writing {
     writer: Arc<Writer>,
     is_counted: bool,
@@ -161,7 +161,8 @@ async fn run(mut writing: Writing) {
 }
 
 impl Writing {
-    /// The next batch: one append per space, in the order of their arrival. None: this task is no longer counted.
+    /// Takes the next batch from the queue: one append per space, in the order of arrival. `None`: the queue is empty,
+    /// and this task no longer counts as writing.
     fn next_batch(&mut self) -> Option<Vec<QueuedAppend>> {
         let mut queue = self.writer.queue.lock();
         if queue.jobs.is_empty() {
@@ -186,7 +187,7 @@ impl Writing {
     }
 }
 
-/// Appends as columns.
+/// Appends as columns, for the parameters of the statement.
 #[derive(Default)]
 struct AppendColumns<'a> {
     names: Vec<&'a str>,
@@ -222,7 +223,7 @@ pub(super) struct EventColumns<'a> {
 }
 
 impl<'a> EventColumns<'a> {
-    /// Returns how many rows it takes.
+    /// Adds a record. Returns its number of rows.
     pub(super) fn push(&mut self, record: &'a Record) -> usize {
         let before = self.revs.len();
         for (part, body) in (0..).zip(record.parts()) {

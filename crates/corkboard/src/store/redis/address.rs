@@ -1,4 +1,4 @@
-//! `redis://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME` and what may be said in it.
+//! Parses `redis://USER:PASSWORD@HOST:PORT/DATABASE?prefix=NAME`.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, Protocol
 
 use crate::store::{ServerUrl, StoreError};
 
-/// What keys begin with unless the URL says otherwise.
+/// The default prefix of keys.
 const PREFIX: &str = "cork";
 const PREFIX_BYTES: usize = 64;
 
-/// Where the server is and how to get in. It holds the password and shows it to nobody.
+/// The server's address and credentials. The password is never displayed.
 pub(super) struct Address {
     pub(super) client: Client,
     pub(super) prefix: String,
@@ -26,22 +26,22 @@ impl Address {
 }
 
 fn parse(text: &str) -> Result<Address, String> {
-    let mut url = redis::parse_redis_url(text).ok_or("this is no URL")?;
+    let mut url = redis::parse_redis_url(text).ok_or("invalid Redis URL")?;
     let (mut prefix, mut ca) = (PREFIX.to_owned(), None);
     for (name, value) in url.query_pairs() {
         match &*name {
             "prefix" => prefix = value.into_owned(),
             "ca" => ca = Some(PathBuf::from(&*value)),
-            other => return Err(format!("there is no parameter {other:?}; there are prefix and ca")),
+            other => return Err(format!("unknown parameter {other:?}; must be prefix or ca")),
         }
     }
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_.:".contains(character);
     if prefix.is_empty() || prefix.len() > PREFIX_BYTES || !prefix.chars().all(plain) {
-        return Err(format!("a prefix has 1 to {PREFIX_BYTES} letters, digits, or -_.:"));
+        return Err(format!("invalid prefix; must be 1 to {PREFIX_BYTES} letters, digits or -_.:"));
     }
     url.set_query(None);
     if url.scheme() == "redis" && url.fragment().is_some() {
-        return Err("what comes after # is for rediss:// alone".into());
+        return Err("a fragment (#…) is only valid with rediss://".into());
     }
     let said = |error: redis::RedisError| error.to_string();
     let info = url.into_connection_info().map_err(said)?;
@@ -54,10 +54,10 @@ fn parse(text: &str) -> Result<Address, String> {
         _ => "none",
     };
     if tls == "none" && ca.is_some() {
-        return Err("ca is for rediss:// alone".into());
+        return Err("ca is only valid with rediss://".into());
     }
     if tls != "none" {
-        // A program that has chosen a provider keeps it.
+        // Does nothing if the program has already installed a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let client = match ca {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_say_user_database_and_prefix() {
+    fn urls_contain_user_database_and_prefix() {
         let address = Address::parse(&ServerUrl::new("redis://ada:ge%2Fheim@cache:6380/3?prefix=team-1")).unwrap();
         assert_eq!((&*address.location, &*address.prefix), ("redis://ada@cache:6380/3", "team-1"));
         let login = address.client.get_connection_info().redis_settings();
@@ -103,18 +103,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_url_must_not_say_is_refused() {
+    fn invalid_urls_are_rejected() {
         for (url, expected) in [
-            ("redis://:geheim@cache?prefx=a", "no parameter \"prefx\""),
-            ("redis://:geheim@cache?prefix=", "a prefix has"),
-            ("redis://:geheim@cache?prefix=a{b}", "a prefix has"),
-            ("redis://:geheim@cache?protocol=resp2", "no parameter"),
+            ("redis://:geheim@cache?prefx=a", "unknown parameter \"prefx\""),
+            ("redis://:geheim@cache?prefix=", "invalid prefix"),
+            ("redis://:geheim@cache?prefix=a{b}", "invalid prefix"),
+            ("redis://:geheim@cache?protocol=resp2", "unknown parameter"),
             ("redis://:geheim@cache/one", "Invalid database number"),
-            ("redis://:geheim@cache/#insecure", "rediss:// alone"),
+            ("redis://:geheim@cache/#insecure", "only valid with rediss://"),
             ("rediss://:geheim@cache/#secure", "only #insecure"),
-            ("redis://:geheim@cache?ca=/a.pem", "rediss:// alone"),
+            ("redis://:geheim@cache?ca=/a.pem", "only valid with rediss://"),
             ("rediss://:geheim@cache?ca=/no/such/file.pem", "cannot read /no/such/file.pem"),
-            ("redis://:geheim@/0", "no URL"),
+            ("redis://:geheim@/0", "invalid Redis URL"),
             ("redis:cache", ""),
         ] {
             assert!(reason(url).contains(expected), "{url}: {}", reason(url));

@@ -1,4 +1,4 @@
-//! What the server says, in our words.
+//! Converts the server's answers and errors.
 
 use corkboard_core::{CommitId, Head};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use super::connection::RedisCallError;
 use crate::store::{Record, Result, StoreError};
 
 impl RedisCallError {
-    /// For what changes nothing: it can always be asked again.
+    /// The error of a read, which can always be repeated.
     pub(super) fn of_reading(self) -> StoreError {
         match self {
             Self::Cut(why) | Self::Late(why) | Self::NotSent(why) | Self::Denied(why) => StoreError::Unavailable(why),
@@ -18,7 +18,7 @@ impl RedisCallError {
         }
     }
 
-    /// For what writes: what went out may have been done.
+    /// The error of a write. If it was sent, it may have been done.
     pub(super) fn of_writing(self) -> StoreError {
         match self {
             Self::Cut(why) | Self::Late(why) => StoreError::OutcomeUnknown(why),
@@ -27,28 +27,28 @@ impl RedisCallError {
     }
 }
 
-/// The server said no. Scripts are written so that none of them says so after it has written something.
+/// The error for a refusal. Scripts are written so that they are never refused after they have written something.
 fn refused(error: &ServerError) -> StoreError {
     let details = error.details().unwrap_or_default();
     let unavailable = |why: &str| StoreError::Unavailable(why.into());
     match error.code() {
         "LOADING" => unavailable("Redis is still reading its data after a start"),
-        "READONLY" => unavailable("this Redis is a replica that takes no writes; a failover may be under way"),
-        "OOM" => unavailable("Redis has reached its maxmemory and takes no more; nothing was written"),
-        "MISCONF" => unavailable("Redis takes no writes because it cannot save to its disk; nothing was written"),
+        "READONLY" => unavailable("this Redis is a read-only replica; a failover may be in progress"),
+        "OOM" => unavailable("Redis has reached its maxmemory; nothing was written"),
+        "MISCONF" => unavailable("Redis refuses writes because it cannot save to its disk; nothing was written"),
         "NOPERM" => StoreError::Unavailable(format!("the Redis user lacks a permission: {details}")),
-        "NOAUTH" | "WRONGPASS" => unavailable("Redis does not accept the user or the password any more"),
-        "BUSY" => unavailable("Redis is busy with a script that takes long"),
+        "NOAUTH" | "WRONGPASS" => unavailable("Redis no longer accepts the user or the password"),
+        "BUSY" => unavailable("Redis is busy with a long-running script"),
         "MASTERDOWN" => unavailable("this Redis is a replica that has lost its master"),
         "DAMAGED" | "WRONGTYPE" => StoreError::Corrupt(details.into()),
         code => StoreError::Unavailable(format!("Redis refused: {code} {details}")),
     }
 }
 
-/// No connection could be made to the server there.
+/// The error for a failed connection attempt.
 pub(super) fn cannot_connect(error: &RedisError, location: &str) -> RedisCallError {
     match error.code().unwrap_or_default() {
-        "NOAUTH" => return RedisCallError::Denied("Redis wants a password, and the URL has none".into()),
+        "NOAUTH" => return RedisCallError::Denied("Redis requires a password; add it to the URL".into()),
         "WRONGPASS" => return RedisCallError::Denied("Redis does not accept the user or the password".into()),
         _ => {}
     }
@@ -63,7 +63,7 @@ pub(super) fn cannot_connect(error: &RedisError, location: &str) -> RedisCallErr
 }
 
 pub(super) fn senseless(what: &str) -> StoreError {
-    StoreError::Corrupt(format!("Redis answered with something that is no {what}"))
+    StoreError::Corrupt(format!("Redis returned an invalid {what}"))
 }
 
 pub(super) fn array<const N: usize>(value: Value, what: &str) -> Result<[Value; N]> {
@@ -73,7 +73,7 @@ pub(super) fn array<const N: usize>(value: Value, what: &str) -> Result<[Value; 
     }
 }
 
-/// Bytes; none where there is nothing.
+/// Returns the bytes of a value; empty if it has none.
 pub(super) fn bytes(value: Value) -> Vec<u8> {
     match value {
         Value::BulkString(bytes) => bytes,
@@ -87,7 +87,7 @@ pub(super) fn text(value: Value) -> String {
     String::from_utf8(bytes(value)).unwrap_or_default()
 }
 
-/// A revision and a commit as they are stored. Nothing stored: the log was never written.
+/// Decodes a revision and a commit. Empty if the log was never written.
 pub(super) fn head(rev: Value, commit: Value) -> Result<Head> {
     let (rev, commit) = (bytes(rev), bytes(commit));
     if rev.is_empty() && commit.is_empty() {
@@ -106,13 +106,13 @@ pub(super) fn time(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// The revision and the part that an entry's id names.
+/// The revision and the part in an entry's ID.
 pub(super) fn entry_id(id: &str) -> Option<(u64, u64)> {
     let (rev, part) = id.split_once('-')?;
     Some((rev.parse().ok()?, part.parse().ok()?))
 }
 
-/// The entries of a stream as records: further parts go to the body that they continue.
+/// Decodes the entries of a stream. Further parts are appended to the body they continue.
 pub(super) fn records(entries: Value) -> Result<Vec<Record>> {
     let Value::Array(entries) = entries else { return Err(senseless("list of records")) };
     let mut records: Vec<Record> = Vec::with_capacity(entries.len());

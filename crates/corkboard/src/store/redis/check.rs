@@ -1,4 +1,4 @@
-//! Looking for damage, and for hints that are missing.
+//! Checks for damage and missing hints.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::script::CHECK;
 use super::{RedisShared, keys};
 use crate::store::Result;
 
-/// How often a space is looked at that seems damaged: others may write, trim and delete while it is looked at.
+/// How often to check a space that seems damaged: other clients may write, trim and delete during a check.
 const LOOKS: usize = 3;
 
-/// What a space looks like.
+/// What a check found of a space.
 #[derive(Default)]
 struct Seen {
     rev: Option<u64>,
@@ -43,7 +43,7 @@ impl RedisShared {
         Ok(problems)
     }
 
-    /// Every space of which there is anything.
+    /// All spaces that have any key.
     async fn spaces(&self) -> Result<BTreeSet<SpaceId>> {
         let mut spaces = BTreeSet::new();
         let mut cursor = "0".to_owned();
@@ -68,31 +68,31 @@ impl RedisShared {
     async fn check_log(&self, space: &SpaceId) -> Result<Vec<String>> {
         let mut seen = self.see(space).await?;
         let Some(rev) = seen.rev else {
-            return Ok(vec!["it has a log or a snapshot, and no head".into()]);
+            return Ok(vec!["it has a log or a snapshot, but no head".into()]);
         };
         let mut problems = std::mem::take(&mut seen.problems);
         match seen.log {
             Some((first, last)) => {
                 let begins = first == seen.born + 1 || seen.snapshot.is_some_and(|snapshot| first <= snapshot + 1);
                 if first <= seen.born || !begins {
-                    problems.push(format!("its log begins at {first}, where neither its birth nor a snapshot leads"));
+                    problems.push(format!("its log begins at {first}, and no snapshot covers the revisions before"));
                 }
                 if last != rev {
-                    problems.push(format!("its log ends at {last}, its head says {rev}"));
+                    problems.push(format!("its log ends at {last}, but its head is at {rev}"));
                 }
             }
             None if rev != seen.born && seen.snapshot != Some(rev) => {
-                problems.push(format!("its head says {rev}, and there is no log"));
+                problems.push(format!("its head is at {rev}, but there is no log"));
             }
             None => {}
         }
         if seen.snapshot.is_some_and(|snapshot| snapshot > rev || snapshot <= seen.born) {
-            problems.push("its snapshot is of another life".into());
+            problems.push("its snapshot is not from the current life of the space".into());
         }
         Ok(problems)
     }
 
-    /// What is missing in an index is written, and told: lists did not show it.
+    /// Writes missing hints, and reports them, because lists did not show the space.
     async fn check_hints(&self, space: &SpaceId) -> Result<Vec<String>> {
         let Some(before) = self.row(space).await? else { return Ok(Vec::new()) };
         let kind = keys::kind_of(space);
@@ -101,24 +101,24 @@ impl RedisShared {
         queries.cmd("ZSCORE").arg(self.keys.dues(kind)).arg(keys::due(space, &before.hint));
         let mut scores = self.pages.ask_all_again(&queries).await.map_err(RedisCallError::of_reading)?.into_iter();
         let (listed, hinted) = (scores.next().unwrap_or_default(), scores.next().unwrap_or_default());
-        // A hint goes after what it is a hint of. If that is still there, the hint was not there when it should have been.
+        // A hint is removed after the thing it belongs to. If that still exists now, the hint was really missing.
         let Some(after) = self.row(space).await? else { return Ok(Vec::new()) };
         let mut problems = Vec::new();
         let mut repairs = redis::pipe();
         if listed == Value::Nil && after.born == before.born {
             repairs.add_command(self.hint_listed(space, after.born));
-            problems.push("it was missing in the list of spaces, and was put back".into());
+            problems.push("it was missing in the list of spaces; this was repaired".into());
         }
         let in_time = |at| matches!(hinted, Value::Double(score) if score as i64 <= at);
         if let Some(at) = after.due.filter(|at| after.hint == before.hint && !in_time(*at)) {
             repairs.add_command(self.hint_due(space, at, &after.hint));
-            problems.push("it was missing in the list of what is due, and was put back".into());
+            problems.push("it was missing in the list of due dates; this was repaired".into());
         }
         self.pages.ask_all_again(&repairs).await.map_err(RedisCallError::of_reading)?;
         Ok(problems)
     }
 
-    /// What is kept beside the log of a space that lives.
+    /// Reads the data kept beside the log of an existing space.
     async fn row(&self, space: &SpaceId) -> Result<Option<Row>> {
         let row = self.rows(std::iter::once(space)).await?.pop();
         Ok(row.filter(|row| row.head.rev > row.born))
@@ -147,7 +147,7 @@ impl RedisShared {
                     None => part == 0,
                 };
                 if !follows {
-                    seen.problems.push(format!("entry {id} of its log does not follow what is before it"));
+                    seen.problems.push(format!("entry {id} of its log does not follow the entry before it"));
                 }
                 last = Some((rev, part));
                 let first = seen.log.map_or(rev, |(first, _)| first);

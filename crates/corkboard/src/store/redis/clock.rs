@@ -1,4 +1,4 @@
-//! The server's clock, as this process reckons it between two looks.
+//! The server's clock, estimated by this process between two readings.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
@@ -10,10 +10,10 @@ use super::answer::{array, senseless, text};
 use super::connection::RedisCallError;
 use crate::store::StoreError;
 
-/// The server's time, told by a clock of this process that only runs forward.
+/// Computes the server's time from this process's monotonic clock.
 pub(super) struct ServerClock {
     started: Instant,
-    /// The server's time when this process's clock stood at nothing, in microseconds.
+    /// The server's time when this process's clock started, in microseconds.
     offset: AtomicI64,
 }
 
@@ -33,8 +33,8 @@ impl ServerClock {
 }
 
 impl RedisShared {
-    /// Compares this process's clock with the server's. The answer was given somewhere in the middle of the round trip, so
-    /// the shortest of a few round trips says most.
+    /// Compares this process's clock with the server's. The server answers somewhere within the round trip, so the
+    /// shortest of several round trips is the most precise.
     pub(super) async fn set_clock(&self) -> Result<(), StoreError> {
         let mut shortest = i64::MAX;
         for _ in 0..3 {

@@ -1,7 +1,7 @@
-//! A connection that many calls share, and that comes back by itself.
+//! A connection that many calls share and that reconnects automatically.
 //!
-//! Calls that wait together go out together: the connection takes all commands that are there and writes them in one go, and
-//! the server answers them in order.
+//! Concurrent calls are pipelined: the connection writes all waiting commands at once, and the server answers them in
+//! order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,35 +17,35 @@ use super::address::Address;
 use super::answer::cannot_connect;
 use crate::backoff::{Backoff, jitter};
 
-/// How long a server is waited for that has gone away. When it has been away for longer, a call waits for the next attempt.
+/// How long calls wait for a server that has gone away. After a longer outage, a call only waits for the next attempt.
 const PATIENCE: Duration = Duration::from_secs(3);
 const CONNECT: Duration = Duration::from_secs(3);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(500));
-/// How many calls may wait to be sent.
+/// Maximum number of calls waiting to be sent.
 const WAITING: usize = 1024;
 
-/// Why there is no answer.
+/// Why a call failed.
 #[derive(Debug, Clone)]
 pub(super) enum RedisCallError {
     NotSent(String),
-    /// Nothing went out, and trying again will not help.
+    /// Nothing was sent, and a retry will not help.
     Denied(String),
-    /// It went out, and the connection was lost before the answer.
+    /// It was sent, and the connection was lost before the answer.
     Cut(String),
-    /// It went out, and no answer came for long.
+    /// It was sent, and the answer timed out.
     Late(String),
     Refused(ServerError),
     Closed,
 }
 
-/// One connection to the server, made when it is needed.
+/// One connection to the server, opened when it is needed.
 pub(super) struct Connection {
     address: Arc<Address>,
     answer_within: Duration,
-    /// Where the connection's own task runs, whoever makes the call.
+    /// Runs the connection's task, independent of the caller's runtime.
     runtime: Handle,
     live: Mutex<Option<OpenConnection>>,
-    /// One caller at a time connects.
+    /// Held while connecting, so that only one caller connects.
     connecting: tokio::sync::Mutex<Option<Outage>>,
     attempts: AtomicU64,
     last_failure: Mutex<String>,
@@ -59,7 +59,7 @@ struct Outage {
     next: Instant,
 }
 
-/// A connection that is up, as far as is known.
+/// An open connection, as far as known.
 #[derive(Clone)]
 pub(super) struct OpenConnection {
     pub(super) connection: MultiplexedConnection,
@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// Sends commands that the server does one after the other. Each has its own answer: a refusal is one, too.
+    /// Sends commands that the server runs one after the other. Each has its own answer or refusal.
     pub(super) async fn ask_all(&self, commands: &Pipeline) -> Result<Vec<Result<Value, ServerError>>, RedisCallError> {
         let mut live = self.live().await?;
         let answers = live.connection.send_packed_commands(commands, 0, commands.len()).await;
@@ -112,7 +112,7 @@ impl Connection {
         Ok(answers.into_iter().map(answer).collect())
     }
 
-    /// Asks something that can be asked twice: if the connection is lost, once more.
+    /// Sends a command that may be repeated, and repeats it once if the connection is lost.
     pub(super) async fn ask_again(&self, command: &Cmd) -> Result<Value, RedisCallError> {
         match self.ask(command).await {
             Err(RedisCallError::Cut(_)) => self.ask(command).await,
@@ -120,7 +120,7 @@ impl Connection {
         }
     }
 
-    /// As [`Connection::ask_again`] for several commands. The first refusal stands for all.
+    /// Like [`Connection::ask_again`], for several commands. Returns the first refusal, if any.
     pub(super) async fn ask_all_again(&self, commands: &Pipeline) -> Result<Vec<Value>, RedisCallError> {
         if commands.is_empty() {
             return Ok(Vec::new());
@@ -132,14 +132,14 @@ impl Connection {
         answers.into_iter().collect::<Result<_, _>>().map_err(RedisCallError::Refused)
     }
 
-    /// Sends a command whose answer is of no interest, and which may get lost.
+    /// Sends a command without waiting for the answer. The command may get lost.
     pub(super) async fn tell(&self, mut command: Cmd) {
         if let Some(mut live) = self.held() {
             let _ = live.connection.send_packed_command(command.set_no_response(true)).await;
         }
     }
 
-    /// The connection; a new one if the last has ended, within [`PATIENCE`].
+    /// Returns the open connection, or opens a new one within [`PATIENCE`].
     async fn live(&self) -> Result<OpenConnection, RedisCallError> {
         if let Some(live) = self.held() {
             return Ok(live);
@@ -156,12 +156,12 @@ impl Connection {
         let entered = self.attempts.load(Ordering::Relaxed);
         let mut outage = self.connecting.lock().await;
         loop {
-            // Another caller may have been successful while this one waited.
+            // Another caller may have connected in the meantime.
             if let Some(live) = self.held() {
                 return Ok(live);
             }
             if let Some(known) = &*outage {
-                // A server that has been away for long is given one attempt, by this caller or by one before.
+                // During a long outage each call only waits for one attempt, its own or another caller's.
                 if known.since.elapsed() > PATIENCE && self.attempts.load(Ordering::Relaxed) != entered {
                     return Err(RedisCallError::NotSent(self.last_failure.lock().clone()));
                 }
@@ -200,7 +200,7 @@ impl Connection {
         Ok(live)
     }
 
-    /// No more calls. Those that are on their way are answered.
+    /// Refuses new calls. Calls in progress get their answers.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.live.lock().take();
@@ -208,7 +208,7 @@ impl Connection {
 
     fn refused(&self, live: &OpenConnection, error: &ServerError) {
         if error.kind() == Some(ServerErrorKind::ReadOnly) {
-            // After a failover the address may lead to another server.
+            // After a failover the address may lead to another server, so reconnect.
             self.retire(live);
         }
     }
@@ -221,7 +221,7 @@ impl Connection {
         RedisCallError::Cut(format!("the connection to Redis was lost: {error}"))
     }
 
-    /// The next call connects anew. Calls that wait on the old connection go on waiting.
+    /// Makes the next call open a new connection. Calls in progress keep waiting on the old one.
     fn retire(&self, live: &OpenConnection) {
         let mut held = self.live.lock();
         if held.as_ref().is_some_and(|held| Arc::ptr_eq(&held.ended, &live.ended)) {
@@ -230,7 +230,7 @@ impl Connection {
     }
 }
 
-/// Connects, and waits until the server serves. `pushed` gets what the server sends unasked.
+/// Connects and checks that the server is ready. `pushed` receives the server's push messages.
 pub(super) async fn connect(
     address: Arc<Address>,
     answer_within: Duration,
@@ -243,7 +243,7 @@ pub(super) async fn connect(
         .set_response_timeout(Some(answer_within))
         .set_pipeline_buffer_size(WAITING)
         .set_push_sender(move |push: PushInfo| {
-            // The connection's own task says so before it ends: whoever looks first need not send into the void.
+            // The connection's task reports its end here, so that later calls do not use it.
             if push.kind == PushKind::Disconnection {
                 told.store(true, Ordering::Release);
             }
@@ -252,7 +252,7 @@ pub(super) async fn connect(
         });
     let connection = address.client.get_multiplexed_async_connection_with_config(&config).await;
     let mut connection = connection.map_err(|error| cannot_connect(&error, &address.location))?;
-    // A server that has just started takes connections before it takes commands.
+    // A server that has just started accepts connections before it accepts commands.
     let answer: RedisResult<Value> = connection.send_packed_command(&redis::cmd("PING")).await;
     match answer {
         Ok(Value::ServerError(error)) if error.kind() == Some(ServerErrorKind::BusyLoading) => {

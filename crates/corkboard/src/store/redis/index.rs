@@ -1,19 +1,20 @@
-//! Which spaces there are, and where something is due: two sorted sets per kind, which are hints.
+//! Indexes of spaces and due dates: two sorted sets per kind, whose members are hints.
 //!
-//! They lie beside the spaces, not with them, so no script can keep them exact. What keeps them sufficient:
+//! The indexes have other hash tags than the spaces, so no script can update both atomically. Three rules make hints
+//! sufficient anyway:
 //!
-//! - *Nothing is missing.* A hint is written before the append that it is for, in the same round trip. The append's script
-//!   itself demands it where one is needed: for the first append of a life, and where the due date moves. So a head that
-//!   lives has its hint, and a head with a due date has a hint at or before that date. A process that ends in between leaves
-//!   a hint of something that never came.
-//! - *Nothing spurious is seen.* Whoever reads an index reads the heads as well, and takes what these confirm.
-//! - *No clean-up removes what is needed.* A hint belongs to one life (the revision the space was born at) or to one append
-//!   (revision and commit), and says so. It is removed only once the head shows that this life or this append is over, or
-//!   never was. Revisions do not come back, so it will not be needed later either, however late the removal arrives. What
-//!   lies in the head's future may be an append on its way, and stays.
+//! - *Nothing is missing.* A hint is written before its append, in the same round trip. The append script demands the
+//!   hint for the first append of a life, and when the due date changes. So a space that exists has its hint, and a
+//!   head with a due date has a hint at or before that date. A process that stops in between leaves a hint without an
+//!   append.
+//! - *Nothing wrong is returned.* A reader of an index also reads the heads, and returns only what they confirm.
+//! - *Cleaning up removes nothing that is needed.* A hint names the life (the revision at which the space was born) or
+//!   the append (revision and commit) that it belongs to. It is removed only once the head shows that this life or
+//!   append is over or never happened. Revision numbers are never reused, so the hint will not be needed later, however
+//!   late its removal arrives. A hint for a revision after the head may belong to an append in progress, and is kept.
 //!
-//! Where a failover loses writes, head and hints are lost alike, for they are replicated in order. [`RedisShared::check`] finds
-//! hints that are missing nevertheless, and writes them.
+//! If a failover loses writes, it loses heads and hints alike, because they are replicated in order.
+//! [`RedisShared::check`] finds hints that are missing nevertheless, and writes them.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,8 @@ use crate::store::{ListedSpace, Result};
 const PAGE: usize = 256;
 
 impl RedisShared {
-    /// Writes the hint that a space lives. It is sent whole: a server that knows the append's script may not know this one.
+    /// Writes the hint that a space exists. Sends the script's source, because a server that knows the append script
+    /// may not know this one.
     pub(super) fn hint_listed(&self, space: &SpaceId, born: u64) -> Cmd {
         let mut hint = HINT.whole();
         hint.arg(1).arg(self.keys.spaces(keys::kind_of(space))).arg(0).arg(keys::listed(space, &born.to_string()));
@@ -44,14 +46,14 @@ impl RedisShared {
         command
     }
 
-    /// Removes the hint of a life that is over.
+    /// Removes the hint of a life that has ended.
     pub(super) async fn unlist(&self, space: &SpaceId, born: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.spaces(keys::kind_of(space))).arg(keys::listed(space, born));
         self.connection_of(space).tell(remove).await;
     }
 
-    /// Removes the hint of a due date that is none any more.
+    /// Removes an obsolete hint of a due date.
     pub(super) async fn forget_due(&self, space: &SpaceId, hint: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.dues(keys::kind_of(space))).arg(keys::due(space, hint));
@@ -119,7 +121,7 @@ impl RedisShared {
                             early.push((at, keys::due(space, hint)));
                         }
                     }
-                    // Its append has not come, or not yet.
+                    // Its append never happened, or is still in progress.
                     None if keys::revision_of(hint).is_some_and(|rev| rev > row.head.rev) => {}
                     None => stale.push(keys::due(space, hint)),
                 }
@@ -129,13 +131,13 @@ impl RedisShared {
             if members.len() < PAGE {
                 break;
             }
-            // What is put right moves out of the way of the next page.
+            // Corrected hints no longer match the query, so the next page starts earlier.
             offset += if corrected { PAGE.saturating_sub(moved) } else { PAGE };
         }
         Ok(found.into_iter().take(limit).map(|(_, space)| space).collect())
     }
 
-    /// The members that a query finds, with their scores if it asks for them.
+    /// Returns the members that a query finds, with their scores if it asks for them.
     async fn members(&self, query: &Cmd) -> Result<Vec<(Vec<u8>, i64)>> {
         let found = self.pages.ask_again(query).await.map_err(RedisCallError::of_reading)?;
         let Value::Array(found) = found else { return Err(senseless("part of an index")) };
@@ -150,7 +152,7 @@ impl RedisShared {
         found.into_iter().map(member).collect()
     }
 
-    /// What is kept beside the logs of spaces, all asked for in one go.
+    /// Reads the data kept beside the logs of spaces, in one round trip.
     pub(super) async fn rows(&self, spaces: impl Iterator<Item = &SpaceId>) -> Result<Vec<Row>> {
         let mut queries = redis::pipe();
         for space in spaces {
@@ -161,14 +163,14 @@ impl RedisShared {
         rows.into_iter().map(Row::new).collect()
     }
 
-    /// Removes hints that mean nothing any more. If that fails, whoever reads next does it.
+    /// Removes obsolete hints. If this fails, the next reader does it.
     async fn remove(&self, index: &str, stale: Vec<String>) -> bool {
         let mut remove = redis::cmd("ZREM");
         remove.arg(index).arg(&stale);
         stale.is_empty() || self.pages.ask(&remove).await.is_ok()
     }
 
-    /// Moves hints that come too early to the time of their append, which does not change.
+    /// Corrects hints that are too early to the due date of their append, which never changes.
     async fn put_right(&self, index: &str, early: Vec<(i64, String)>) -> bool {
         let mut put = redis::cmd("ZADD");
         put.arg(index).arg("XX");
@@ -194,7 +196,7 @@ impl Row {
         Ok(Self { head: head(rev, commit)?, born, due: due_of(due), hint: text(hint), summary: bytes(summary) })
     }
 
-    /// Whether the space lives in the life that began there.
+    /// Whether the space exists, in the life that began at this revision.
     pub(super) fn is_life(&self, born: &str) -> bool {
         self.head.rev > self.born && born.parse() == Ok(self.born)
     }

@@ -1,8 +1,8 @@
-//! The names of keys. `{space}` is a hash tag, so that everything of one space lies together wherever spaces are spread.
+//! The names of keys. `{space}` is a hash tag, so that all keys of a space are on the same node.
 
 use corkboard_core::{CommitId, Head, SpaceId};
 
-/// The names below one prefix.
+/// Key names with one prefix.
 #[derive(Debug, Clone)]
 pub(super) struct Keys {
     prefix: String,
@@ -12,7 +12,7 @@ pub(super) struct SpaceKeys {
     pub(super) head: String,
     pub(super) log: String,
     pub(super) snapshot: String,
-    /// Where a rewritten log is built.
+    /// Temporary key for building a rewritten log.
     pub(super) rewritten: String,
     pub(super) channel: String,
 }
@@ -55,60 +55,60 @@ impl Keys {
         key
     }
 
-    /// The space of a key, and what of it the key holds.
+    /// Returns the space of a key, and the key's suffix.
     pub(super) fn space_of<'a>(&self, key: &'a str) -> Option<(SpaceId, &'a str)> {
         let (tag, what) = key.strip_prefix(&self.prefix)?.strip_prefix(":{")?.split_once("}:")?;
         Some((SpaceId::from_stored(&from_tag(tag)?), what))
     }
 
-    /// A pattern for SCAN. A prefix has no character that would mean something in it.
+    /// A pattern for SCAN. Prefixes contain no special characters.
     pub(super) fn all(&self, what: &str) -> String {
         format!("{}:{{*}}:{what}", self.prefix)
     }
 
-    /// A pattern for the channels of all spaces. Only a pattern that a user's permissions name literally is granted, and this
-    /// is the one that they do.
+    /// The pattern of all spaces' channels. A user may only subscribe to a pattern that its permissions name literally,
+    /// and this is the one they contain.
     pub(super) fn channels(&self) -> String {
         format!("{}:*", self.prefix)
     }
 
-    /// What is kept of the store as a whole. No space's tag is `index`: it would have a kind and a slash.
+    /// The key for data about the whole store. No space's tag is `index`, because a tag contains a kind and a slash.
     pub(super) fn meta(&self) -> String {
         format!("{}:{{index}}:meta", self.prefix)
     }
 
-    /// Where it is tried out what the user may do.
+    /// Temporary keys for testing the user's permissions.
     pub(super) fn trial(&self) -> [String; 2] {
         ["one", "other"].map(|what| format!("{}:{{trial}}:{what}", self.prefix))
     }
 
-    /// The index of a kind's spaces in order: equal scores, members by [`listed`].
+    /// The sorted set of a kind's spaces: equal scores, members made by [`listed`].
     pub(super) fn spaces(&self, kind: &str) -> String {
         format!("{}:{{index}}:spaces:{kind}", self.prefix)
     }
 
-    /// The index of what is due in a kind's spaces: scores are times, members by [`due`].
+    /// The sorted set of a kind's due dates: scores are times, members made by [`due`].
     pub(super) fn dues(&self, kind: &str) -> String {
         format!("{}:{{index}}:due:{kind}", self.prefix)
     }
 }
 
-/// The kind of a space, be it known to this version or not.
+/// The kind of a space, even one that this version does not know.
 pub(super) fn kind_of(space: &SpaceId) -> &str {
     space.as_str().split_once('/').map_or("", |(kind, _)| kind)
 }
 
-/// The hint that a space is there: in the life that began at this revision.
+/// The hint that a space exists, in the life that began at revision `born`.
 pub(super) fn listed(space: &SpaceId, born: &str) -> String {
     format!("{space}\0{born}")
 }
 
-/// The hint that something is due in a space: as the append that led to this head said.
+/// The hint that something expires in a space, according to the append that `hint` names.
 pub(super) fn due(space: &SpaceId, hint: &str) -> String {
     format!("{space}\0{hint}")
 }
 
-/// What tells one append's hint of a due date from any other's.
+/// Identifies the append that set a due date.
 pub(super) fn due_hint(head: Head) -> String {
     format!("{}-{}", head.rev, head.commit.0.as_simple())
 }
@@ -118,7 +118,7 @@ pub(super) fn revision_of(hint: &str) -> Option<u64> {
     hint.split_once('-')?.0.parse().ok()
 }
 
-/// A member of an index: its space, and what follows.
+/// Splits a member of an index into its space and the rest.
 pub(super) fn member(bytes: &[u8]) -> Option<(SpaceId, &str)> {
     let (space, rest) = std::str::from_utf8(bytes).ok()?.rsplit_once('\0')?;
     Some((SpaceId::from_stored(space), rest))
@@ -128,7 +128,7 @@ pub(super) fn commit_bytes(commit: &CommitId) -> &[u8] {
     commit.0.as_bytes()
 }
 
-/// A hash tag ends at the first closing brace, so braces are written otherwise.
+/// Appends a hash tag. A tag ends at the first closing brace, so braces are encoded.
 fn push_tag(key: &mut String, space: &str) {
     for character in space.chars() {
         match character {
@@ -139,7 +139,7 @@ fn push_tag(key: &mut String, space: &str) {
         }
     }
     if space.is_empty() {
-        // An empty tag is none.
+        // Redis ignores an empty tag.
         key.push('%');
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_space_has_a_tag_of_its_own_and_is_read_back() {
+    fn tags_are_unique_and_decode_to_their_space() {
         let keys = Keys::new("cork");
         let names = [
             "agent/alice",
@@ -187,7 +187,7 @@ mod tests {
         for name in names {
             let space = SpaceId::from_stored(name);
             let key = keys.of(&space).log;
-            // What Redis hashes: from the first opening brace to the first closing one, and it must not be empty.
+            // Redis hashes the text between the first opening and the first closing brace, which must not be empty.
             let tag = key.split_once('{').unwrap().1.split_once('}').unwrap().0;
             assert!(!tag.is_empty() && seen.insert(tag.to_owned()), "{key}");
             assert_eq!(keys.space_of(&key), Some((space, "log")));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_in_the_order_of_their_spaces() {
+    fn members_sort_like_their_spaces() {
         let mut spaces = ["agent/a", "agent/a b", "agent/a/b", "agent/ab", "agent/\u{e9}"].map(SpaceId::from_stored);
         spaces.sort();
         let members: Vec<String> = spaces.iter().map(|space| listed(space, "17")).collect();

@@ -1,7 +1,8 @@
-//! Wake-ups: the server tells what others append, to one connection that is there while someone listens.
+//! Wake-ups: one connection, open while there are subscribers, receives the server's messages about other processes'
+//! appends.
 //!
-//! What is published while that connection is away is lost, so messages are never relied on: whenever a channel was
-//! subscribed to, and every [`LOOK`] anyway, the heads of what is listened to are asked for, in one go.
+//! Messages published while that connection is down are lost, so they are never relied on. After subscribing to a
+//! channel, and every [`LOOK`], this reads the heads of all subscribed spaces in one round trip.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,15 +18,15 @@ use super::RedisShared;
 use super::answer::{bytes, text};
 use super::connection::{OpenConnection, connect};
 
-/// How often heads are looked at, whatever was published.
+/// How often to read the heads, even if messages arrive.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often all spaces are looked at while someone listens to all of them and the server tells. While it does not: every
-/// [`LOOK`].
+/// How often to read the heads of all spaces while there are global subscribers and messages arrive. Without messages:
+/// every [`LOOK`].
 const LOOK_AT_ALL: Duration = Duration::from_secs(5);
-/// How long the server may take to confirm that it will tell.
+/// How long the server may take to confirm a subscription.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// Whether someone listens, and word that it is someone new.
+/// Whether the listener task is running, and a signal that subscribers changed.
 #[derive(Default)]
 pub(super) struct Listening {
     running: AtomicBool,
@@ -33,7 +34,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Has it looked at again whether someone listens.
+    /// Makes the listener task check its subscribers again.
     pub(super) fn wake(&self) {
         self.changed.notify_one();
     }
@@ -52,7 +53,7 @@ struct Listened {
 }
 
 impl RedisShared {
-    /// Sees to it that what is listened to is heard of.
+    /// Starts the listener task if it is not running, and makes it pick up new subscribers.
     pub(super) fn listen(self: &Arc<Self>) {
         self.listening.wake();
         if !self.listening.running.swap(true, Ordering::SeqCst) {
@@ -69,7 +70,7 @@ impl RedisShared {
             let Some(listened) = self.listened().filter(|_| !self.is_closed()) else {
                 drop(subscription.take());
                 self.listening.running.store(false, Ordering::SeqCst);
-                // Someone may have begun to listen in between.
+                // A new subscriber may have arrived in between.
                 if self.is_closed() || self.listened().is_none() || self.listening.running.swap(true, Ordering::SeqCst)
                 {
                     return;
@@ -81,13 +82,13 @@ impl RedisShared {
             self.look(&news).await;
             let hears_all = subscription.as_ref().is_some_and(|subscription| subscription.hears_all);
             let every = if hears_all { LOOK_AT_ALL } else { LOOK };
-            // What was told before they were subscribed to was told to nobody.
+            // Messages from before the subscription were not received.
             let is_due = hears_all && !heard_all || looked_at_all.is_none_or(|at| at.elapsed() >= every);
             if listened.all && is_due {
                 self.look_at_all().await;
                 looked_at_all = Some(Instant::now());
             }
-            // Messages come thick and fast; who listens is looked up when that may have changed.
+            // Handle many messages before checking the subscribers again.
             while let Some(subscribed) = &mut subscription {
                 tokio::select! {
                     push = subscribed.pushes.recv() => match push {
@@ -112,7 +113,8 @@ impl RedisShared {
         }
     }
 
-    /// Brings what is subscribed to in line with what is listened to. Returns what is new: it may have moved before.
+    /// Updates the server's subscriptions to match the subscribers. Returns the new spaces, which may have changed
+    /// before.
     async fn subscribe(&self, held: &mut Option<Subscription>, listened: &Listened) -> Vec<SpaceId> {
         if held.is_none() {
             let (sender, pushes) = unbounded_channel();
@@ -121,9 +123,9 @@ impl RedisShared {
             };
             match connect(self.address.clone(), ANSWER, pushed).await {
                 Ok(live) => *held = Some(Subscription { live, pushes, subscribed: HashSet::new(), hears_all: false }),
-                // Looking goes on, and so does trying, once a second.
+                // Polling continues, and so do attempts to connect, once a second.
                 Err(failure) => {
-                    tracing::debug!(?failure, "no connection to listen on");
+                    tracing::debug!(?failure, "cannot connect to listen for changes");
                     return Vec::new();
                 }
             }
@@ -135,7 +137,7 @@ impl RedisShared {
                 news
             }
             Err(error) => {
-                tracing::debug!(%error, "listening is begun anew");
+                tracing::debug!(%error, "subscription failed; reconnecting");
                 *held = None;
                 Vec::new()
             }
@@ -143,7 +145,7 @@ impl RedisShared {
     }
 
     fn wake(&self, push: PushInfo) {
-        // Where a pattern was subscribed to, it stands before the channel.
+        // For a pattern subscription, the pattern precedes the channel.
         let mut data = push.data.into_iter().rev();
         let (Some(rev), Some(channel)) = (data.next(), data.next()) else { return };
         let channel = text(channel);
@@ -153,7 +155,7 @@ impl RedisShared {
         }
     }
 
-    /// What is listened to, if anything is.
+    /// The current subscribers, if there are any.
     fn listened(&self) -> Option<Listened> {
         let listened =
             Listened { spaces: self.notifier.subscribed_spaces(), all: self.notifier.has_global_subscribers() };
@@ -164,7 +166,7 @@ impl RedisShared {
         for kind in SpaceKind::ALL {
             match self.list(*kind, None, usize::MAX).await {
                 Ok(listed) => listed.iter().for_each(|listed| self.notifier.notify(&listed.space, listed.head.rev)),
-                Err(error) => tracing::debug!(%error, "what is listened to could not be looked at"),
+                Err(error) => tracing::debug!(%error, "failed to read the heads of watched spaces"),
             }
         }
     }
@@ -175,18 +177,19 @@ impl RedisShared {
         }
         match self.heads(spaces).await {
             Ok(heads) => spaces.iter().zip(heads).for_each(|(space, head)| self.notifier.notify(space, head.rev)),
-            Err(error) => tracing::debug!(%error, "what is listened to could not be looked at"),
+            Err(error) => tracing::debug!(%error, "failed to read the heads of watched spaces"),
         }
     }
 }
 
 impl Subscription {
-    /// A connection that was cut without a word would be silent for ever.
+    /// A connection that was cut silently would stay silent forever, so ping the server.
     async fn is_lost(&mut self) -> bool {
         self.live.connection.send_packed_command(&redis::cmd("PING")).await.is_err()
     }
 
-    /// Has the server tell of all spaces, or no longer. One that may not is asked again, and looked at meanwhile.
+    /// Subscribes to all spaces, or unsubscribes. If the server refuses, all spaces are polled and the next call tries
+    /// again.
     async fn follow_all(&mut self, inner: &RedisShared, all: bool) {
         let told = match (self.hears_all, all) {
             (false, true) => self.live.connection.psubscribe(inner.keys.channels()).await,
@@ -195,7 +198,7 @@ impl Subscription {
         };
         match told {
             Ok(()) => self.hears_all = all,
-            Err(error) => tracing::debug!(%error, "the server does not tell of all spaces"),
+            Err(error) => tracing::debug!(%error, "cannot change the subscription to all spaces"),
         }
     }
 

@@ -1,21 +1,21 @@
-//! `redis:`, `rediss:`: a stream per space on a Redis server, shared by many servers and processes.
+//! `redis:`, `rediss:`: a stream per space on a Redis server, shared by many machines and processes.
 //!
 //! The keys of a space, all with the hash tag `{space}`:
 //!
-//! - `PREFIX:{space}:log`: a stream. An entry's id is `revision-part`; its fields are `c` commit, `t` time, `b` body. A long
-//!   body goes on in the parts 1, 2, …, which have `b` alone.
-//! - `PREFIX:{space}:head`: a hash: `rev`, `commit`, `born_rev`, `born_commit`, `due`, `hint`, `summary`. It outlives the
-//!   space as its tombstone.
+//! - `PREFIX:{space}:log`: a stream. An entry's ID is `revision-part`; its fields are `c` commit, `t` time, `b` body. A
+//!   long body continues in the parts 1, 2, …, which only have `b`.
+//! - `PREFIX:{space}:head`: a hash: `rev`, `commit`, `born_rev`, `born_commit`, `due`, `hint`, `summary`. It remains as
+//!   a tombstone when the space is deleted.
 //! - `PREFIX:{space}:snapshot`: a hash: `rev`, `commit`, `body`.
-//! - `PREFIX:{space}:wake`: the channel on which new revisions are told.
+//! - `PREFIX:{space}:wake`: the channel on which new revisions are published.
 //!
-//! Beside them lie the indexes, `PREFIX:{index}:…`: see [`index`].
+//! The indexes have the keys `PREFIX:{index}:…`; see [`index`].
 //!
-//! The user needs these permissions (`ACL SETUSER`): `~PREFIX:* &PREFIX:* +eval +evalsha +exists +hget +hmget +hset +info
-//! +ping +publish +rename +subscribe +time +unlink +unsubscribe +xadd +xrange +xtrim +zadd +zrangebylex +zrangebyscore
-//! +zrem`, and `+select` for another database than 0. Further, `+config|get` to see what may be lost, `+scan
-//! +zscore` for checks, `+bgrewriteaof +bgsave` for scrubbing, and `+psubscribe +punsubscribe` to hear at once of what others
-//! write to any space, which is looked for every second otherwise.
+//! The user needs these permissions (`ACL SETUSER`): `~PREFIX:* &PREFIX:* +eval +evalsha +exists +hget +hmget +hset
+//! +info +ping +publish +rename +subscribe +time +unlink +unsubscribe +xadd +xrange +xtrim +zadd +zrangebylex
+//! +zrangebyscore +zrem`, and `+select` for another database than 0. Optional: `+config|get` for warnings about data
+//! loss, `+scan +zscore` for checks, `+bgrewriteaof +bgsave` for scrubbing, and `+psubscribe +punsubscribe` to learn
+//! immediately of writes to any space instead of polling every second.
 
 mod address;
 mod answer;
@@ -54,14 +54,15 @@ use keys::Keys;
 use listener::Listening;
 use server::Server;
 
-/// Connections for appends and heads, made when they are first used. Redis takes 16 KiB from a connection at a time, and with
-/// `appendfsync always` syncs once for what it took from all of them. Of 64 callers' small appends, 26 share an fsync with one
-/// connection, about 40 with two, 45 with four (38 of `redis-benchmark`'s, which has 64). Everysec makes no difference.
+/// Number of connections for appends and heads, opened when first used. Redis reads up to 16 KiB from a connection at a
+/// time. With `appendfsync always` it syncs once for what it read from all of them. Of 64 callers' small appends, 26
+/// share an fsync with one connection, about 40 with two, 45 with four (38 with `redis-benchmark`, which uses 64). With
+/// everysec it makes no difference.
 const QUICK: usize = 4;
 const CLOCK: Duration = Duration::from_secs(10);
-/// Due dates remembered, so that an append need not say again what is known.
+/// Number of due dates to remember, so that an append need not repeat a known hint.
 const KNOWN_DUES: usize = 10_000;
-/// How long old log is kept here: it lies in memory.
+/// Default retention of the log, because it is in memory.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Keeps logs on a Redis server.
@@ -72,15 +73,15 @@ pub struct RedisStore {
 struct RedisShared {
     address: Arc<Address>,
     keys: Keys,
-    /// For what is small and must be quick, appends and heads: each space has one of them.
+    /// For appends and heads, which are small and must be quick. Each space uses one of them.
     quick: [Connection; QUICK],
     /// For pages of logs and of indexes.
     pages: Connection,
-    /// For what may be large: snapshots, long bodies.
+    /// For large data: snapshots and long bodies.
     bulk: Connection,
     server: OnceLock<Server>,
     clock: ServerClock,
-    /// The due dates that this process has written last. Scripts compare them with the truth.
+    /// The due dates that this process wrote last. The scripts compare them with the stored ones.
     known_dues: Mutex<HashMap<SpaceId, Option<i64>>>,
     notifier: ChangeNotifier,
     listening: Listening,
@@ -89,7 +90,7 @@ struct RedisShared {
 }
 
 impl RedisStore {
-    /// Connects to the server of a `redis://` or `rediss://` URL. An answer may take as long as `answer_within`.
+    /// Connects to the server of a `redis://` or `rediss://` URL. `answer_within` is the timeout of each answer.
     pub async fn open(url: &ServerUrl, answer_within: Duration) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let runtime = tokio::runtime::Handle::current();
@@ -108,7 +109,7 @@ impl RedisStore {
             runtime: runtime.clone(),
             closed: AtomicBool::new(false),
         });
-        // Once: who opens a store wants to know at once that it is not there.
+        // Only one attempt, so that opening fails at once if the server is unreachable.
         inner.first().connect().await.map_err(|failure| match failure {
             RedisCallError::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
             other => other.of_reading(),
@@ -124,7 +125,7 @@ impl RedisStore {
             loop {
                 tokio::time::sleep(CLOCK).await;
                 match weak.upgrade() {
-                    // Until it is back, the clock goes on as it went.
+                    // While the server is unreachable, the clock continues as it was.
                     Some(inner) if !inner.is_closed() => drop(inner.set_clock().await),
                     Some(_) | None => return,
                 }
@@ -140,7 +141,7 @@ impl RedisShared {
         first
     }
 
-    /// The connection for what is small of a space.
+    /// The connection for small commands of a space.
     fn connection_of(&self, space: &SpaceId) -> &Connection {
         let mut hasher = DefaultHasher::new();
         space.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What reads one space. Each answer is of one moment: one command or one script.
+//! Reads of one space. Each is one command or one script, so its answer is consistent.
 
 use corkboard_core::{Head, SpaceId};
 use redis::Value;
@@ -17,7 +17,7 @@ impl RedisShared {
         head_of(answer)
     }
 
-    /// The heads of several spaces, asked for in one go.
+    /// Reads the heads of several spaces in one round trip.
     pub(super) async fn heads(&self, spaces: &[SpaceId]) -> Result<Vec<Head>> {
         let mut queries = redis::pipe();
         for space in spaces {

@@ -1,4 +1,4 @@
-//! What the server does in one step: scripts, sent by their hash, and whole where the server does not know them.
+//! Scripts that the server runs atomically. They are called by hash, and sent in full if the server does not know them.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use redis::{Cmd, ServerErrorKind, Value};
 
 use super::connection::{Connection, RedisCallError};
 
-/// A script and the name that the server knows it by.
+/// A script, and the hash by which the server knows it.
 pub(super) struct Script {
     source: &'static str,
     hash: String,
@@ -37,21 +37,21 @@ impl Script {
         Self { source, hash: redis::Script::new(source).get_hash().into() }
     }
 
-    /// The call by hash. The server answers NOSCRIPT, and does nothing, if it was restarted or told to forget scripts.
+    /// The call by hash. If the server was restarted or its scripts were flushed, it answers NOSCRIPT and does nothing.
     pub(super) fn by_hash(&self) -> Cmd {
         let mut cmd = redis::cmd("EVALSHA");
         cmd.arg(&self.hash);
         cmd
     }
 
-    /// The call that teaches the server the script.
+    /// The call with the script's source, which the server then remembers.
     pub(super) fn whole(&self) -> Cmd {
         let mut cmd = redis::cmd("EVAL");
         cmd.arg(self.source);
         cmd
     }
 
-    /// Runs it. `arguments` adds the number of keys, the keys and the rest to the call.
+    /// Runs the script. `arguments` adds the number of keys, the keys and the other arguments.
     pub(super) async fn run(
         &self,
         connection: &Connection,
@@ -69,7 +69,7 @@ impl Script {
         }
     }
 
-    /// Runs a script that only reads: if the connection is lost, once more.
+    /// Runs a read-only script, and repeats it once if the connection is lost.
     pub(super) async fn run_again(
         &self,
         connection: &Connection,

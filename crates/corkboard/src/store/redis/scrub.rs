@@ -1,4 +1,4 @@
-//! Getting old bytes out of the server's files.
+//! Removes old bytes from the server's files.
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use super::RedisShared;
 use super::connection::RedisCallError;
 use crate::store::{Result, StoreError};
 
-/// How often the server is asked whether it is done.
+/// How often to ask the server whether it is done.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A file that the server writes anew on demand.
+/// A file that the server rewrites on request.
 struct File {
     command: &'static str,
-    /// Names in INFO: whether it is being written, whether it will be, how the last time ended, how often it was begun.
+    /// Field names in INFO: whether the file is being written, whether that is scheduled, the last result, and how
+    /// often it was started.
     running: &'static str,
     scheduled: &'static str,
     status: &'static str,
@@ -37,14 +38,14 @@ const RDB: File = File {
 };
 
 impl RedisShared {
-    /// Has the server write its files anew from what it holds now. What replicas, backups and an RDB file of former settings
-    /// hold is beyond reach.
+    /// Makes the server rewrite its files from its current data. This does not reach replicas, backups, and RDB files
+    /// from earlier settings.
     pub(super) async fn scrub(&self) -> Result<()> {
         let info = self.server_info(&["persistence"]).await?;
         if info.get::<u64>("aof_enabled") == Some(1) {
             self.write_anew(&AOF).await?;
         }
-        // Where none is ever written, one would come to life at the next start.
+        // If the server never saves an RDB file, do not create one: the next start could load it.
         if self.server.get().is_none_or(|server| server.saves()) || info.get::<u64>(RDB.begun) > Some(0) {
             self.write_anew(&RDB).await?;
         }
@@ -55,19 +56,20 @@ impl RedisShared {
         let begun = loop {
             let info = self.server_info(&["persistence"]).await?;
             let number = |name| info.get::<u64>(name).unwrap_or(0);
-            // What began earlier may have seen what is to be gone. Only one of the two is written at a time.
+            // A rewrite that started earlier may contain old data, so wait for it. Redis writes only one of the files
+            // at a time.
             let busy = [AOF.running, AOF.scheduled, RDB.running].into_iter().any(|name| number(name) > 0);
             if !busy {
                 match self.bulk.ask(&redis::cmd(file.command)).await {
                     Ok(_) => break number(file.begun),
                     Err(RedisCallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
                         return Err(StoreError::Unavailable(format!(
-                            "this Redis user may not use {0}: what was removed stays in the server's files until someone \
+                            "this Redis user may not use {0}: removed data stays in the server's files until someone \
                              runs {0} there",
                             file.command
                         )));
                     }
-                    // Someone else began in between.
+                    // Another client started one in between.
                     Err(RedisCallError::Refused(error)) if error.details().is_some_and(is_busy) => {}
                     Err(failure) => return Err(failure.of_reading()),
                 }
@@ -83,7 +85,7 @@ impl RedisShared {
                     return Ok(());
                 }
                 return Err(StoreError::Unavailable(format!(
-                    "{} failed on the server: what was removed may still be in its files",
+                    "{} failed on the server: removed data may still be in its files",
                     file.command
                 )));
             }
@@ -92,7 +94,7 @@ impl RedisShared {
     }
 }
 
-/// Redis writes one file at a time, and says so in several ways.
+/// Whether Redis refused because it is already writing a file; it has several messages for that.
 fn is_busy(details: &str) -> bool {
     details.contains("in progress") || details.contains("child process")
 }

@@ -1,4 +1,4 @@
-//! What the server says of itself: whether it can be trusted with logs, and what it may lose.
+//! Checks whether the server is suitable for logs, and what it may lose.
 
 use redis::{InfoDict, ServerError, ServerErrorKind, Value};
 
@@ -9,10 +9,10 @@ use super::script::OPEN;
 use crate::store::{Result, StoreError};
 
 const FORMAT: u32 = 1;
-/// Scripts that declare what they need came with this version.
+/// Scripts with flags need this version.
 const OLDEST: u32 = 7;
 
-/// The server's settings, as far as they matter.
+/// The relevant settings of the server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Server {
     pub(super) version: String,
@@ -30,7 +30,7 @@ struct Config {
 }
 
 impl Server {
-    /// What is written down, for people.
+    /// Describes the server's persistence.
     pub(super) fn persistence(&self) -> String {
         let save = match self.config.as_ref().map(|config| &*config.save) {
             Some("") => "no RDB saves".into(),
@@ -44,7 +44,7 @@ impl Server {
         }
     }
 
-    /// What a crash may cost, in one sentence each.
+    /// Warnings about what a crash may lose, one sentence each.
     pub(super) fn warnings(&self) -> Vec<String> {
         let config = self.config.as_ref();
         let lost = match (self.aof, config.map(|config| &*config.fsync)) {
@@ -52,8 +52,8 @@ impl Server {
                 Some("") => "everything: it has no append-only file and saves nothing (set `appendonly yes`)",
                 Some(_) => "everything since its last RDB save: it has no append-only file (set `appendonly yes`)",
                 None => {
-                    "everything since its last RDB save, if it saves at all: it has no append-only file, and this user may \
-                     not read `save`"
+                    "everything since its last RDB save, if it saves at all: it has no append-only file, and this user \
+                     may not read `save`"
                 }
             },
             (true, Some("always")) if config.is_some_and(|config| config.pauses) => {
@@ -75,7 +75,7 @@ impl Server {
 }
 
 impl RedisShared {
-    /// Looks at a server before anything is entrusted to it.
+    /// Checks a server before it is used.
     pub(super) async fn inspect(&self) -> Result<Server> {
         let info = self.server_info(&["server", "memory", "persistence"]).await?;
         let said = |name: &str| info.get::<String>(name).unwrap_or_default();
@@ -85,12 +85,12 @@ impl RedisShared {
             return Err(self.unfit(format!("this is Redis {version}; Corkboard needs {OLDEST}.0 or newer")));
         }
         if said("redis_mode") == "cluster" {
-            return Err(self.unfit("this is a node of a Redis Cluster, which Corkboard cannot use yet".into()));
+            return Err(self.unfit("this is a Redis Cluster node; Corkboard does not support Redis Cluster yet".into()));
         }
         if policy != "noeviction" {
             return Err(self.unfit(format!(
-                "its maxmemory-policy is {policy}: it would throw away memories when it runs full; \
-                 say CONFIG SET maxmemory-policy noeviction, and put it into its configuration"
+                "its maxmemory-policy is {policy}, so it would evict memories when it runs full; \
+                 run CONFIG SET maxmemory-policy noeviction, and add it to its configuration"
             )));
         }
         let mut query = redis::cmd("CONFIG");
@@ -109,14 +109,13 @@ impl RedisShared {
         query.arg(sections);
         match self.first().ask_again(&query).await {
             Ok(info) => Ok(InfoDict::new(&text(info))),
-            Err(RedisCallError::Refused(error)) if is_denied(&error) => {
-                Err(self.unfit("this user may not use INFO, by which Corkboard sees whether Redis evicts keys".into()))
-            }
+            Err(RedisCallError::Refused(error)) if is_denied(&error) => Err(self
+                .unfit("this user may not use INFO, which Corkboard needs to check whether Redis evicts keys".into())),
             Err(failure) => Err(failure.of_reading()),
         }
     }
 
-    /// Checks the store's format, and that the user may do what scripts do.
+    /// Checks the store's format, and that the user may run all commands of the scripts.
     async fn try_out(&self) -> Result<()> {
         let [one, other] = self.keys.trial();
         let tried = OPEN.run_again(self.first(), |call| {
@@ -125,7 +124,7 @@ impl RedisShared {
         let answer = match tried.await {
             Ok(Value::Array(answer)) => answer,
             Ok(_) => return Err(senseless("answer")),
-            // It may well be read: a server that is full, a replica, one whose disk is.
+            // The store may still be readable: the server may be full, a replica, or have a full disk.
             Err(RedisCallError::Refused(error)) if matches!(error.code(), "OOM" | "READONLY" | "MISCONF") => {
                 let mut query = redis::cmd("HGET");
                 query.arg(self.keys.meta()).arg("format");
@@ -149,7 +148,7 @@ impl RedisShared {
         Err(self.unfit(format!("this user may not use {}", refused.join(", "))))
     }
 
-    /// A server that cannot be used as it is.
+    /// The error for an unsuitable server.
     fn unfit(&self, reason: String) -> StoreError {
         StoreError::Url { url: self.address.location.clone(), reason }
     }

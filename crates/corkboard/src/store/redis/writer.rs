@@ -1,4 +1,4 @@
-//! What writes. Every method is one script on one space, with the hints that it needs before it.
+//! Writes. Every method runs one script on one space, after writing the hints it needs.
 
 use corkboard_core::{CommitId, Head, SpaceId};
 use redis::{Cmd, ServerErrorKind, Value};
@@ -10,10 +10,10 @@ use super::script::{APPEND, DELETE, IMPORT, REWRITE, SNAPSHOT, Script, TRIM};
 use super::{KNOWN_DUES, RedisShared};
 use crate::store::{Append, Appended, Import, Record, Result, Rewrite, Snapshot, StoreError, Trim};
 
-/// What the append's script says where a hint is missing. Nothing was written then.
+/// Returned by the append script if a hint is missing. Nothing was written.
 const HINT_NEEDED: i64 = 2;
 
-/// From so many bytes on, an append is not sent with the others.
+/// Appends larger than this use the connection for bulk data.
 const LARGE: usize = 64 * 1024;
 
 impl RedisShared {
@@ -24,7 +24,7 @@ impl RedisShared {
             return Err(StoreError::Unavailable("the records do not follow the expected head".into()));
         }
         let due = append.next_due.map(|at| at.as_millisecond());
-        // A log that begins needs its hint, and a due date that moves. Where that is not known, the script says so.
+        // A new log and a changed due date need a hint. If this process cannot know, the script says so.
         let known = self.known_dues.lock().get(&append.space).copied();
         let hints = Hints { listed: append.expected == Head::EMPTY, due: due.is_some() && known != Some(due) };
         let mut answer = self.send_append(append, due, hints).await?;
@@ -69,12 +69,12 @@ impl RedisShared {
         self.hinted(&APPEND, self.connection_for(&append.space, bytes), before, arguments).await
     }
 
-    /// Large bodies go their own way, so that nobody waits behind them.
+    /// Large bodies use another connection, so that small appends do not wait behind them.
     fn connection_for(&self, space: &SpaceId, bytes: usize) -> &Connection {
         if bytes > LARGE { &self.bulk } else { self.connection_of(space) }
     }
 
-    /// Runs a script after its hints, in one round trip.
+    /// Writes hints and runs a script in one round trip.
     async fn hinted(
         &self,
         script: &Script,
@@ -96,14 +96,14 @@ impl RedisShared {
         let answer = answers.pop().ok_or_else(|| senseless("answer"))?;
         let refused = answers.into_iter().find_map(|answer| answer.err());
         match (answer, refused) {
-            // Not written yet, so the hints are not needed either, if they were refused.
+            // The server does not know the script, so nothing was written: run it now, unless the hints were refused.
             (Err(error), refused) if error.kind() == Some(ServerErrorKind::NoScript) => match refused {
                 Some(refused) => Err(RedisCallError::Refused(refused).of_writing()),
                 None => script.run(connection, arguments).await.map_err(RedisCallError::of_writing),
             },
             (Err(error), _) => Err(RedisCallError::Refused(error).of_writing()),
             (Ok(value), None) => Ok(value),
-            // Written without its hint, because the server changed its mind in between. It must not stay so.
+            // The server refused the hint and then accepted the append. The hint must be written.
             (Ok(value), Some(_)) => {
                 let mut commands = redis::pipe();
                 hints.into_iter().for_each(|hint| {
@@ -111,7 +111,7 @@ impl RedisShared {
                 });
                 if let Err(failure) = connection.ask_all_again(&commands).await {
                     let error = failure.of_reading();
-                    tracing::error!(%error, "a space may be missing in lists until the store is checked");
+                    tracing::error!(%error, "cannot write a hint; lists may miss a space until the store is checked");
                 }
                 Ok(value)
             }
@@ -230,14 +230,14 @@ impl RedisShared {
     }
 }
 
-/// Which hints go before an append.
+/// The hints to write before an append.
 #[derive(Clone, Copy)]
 struct Hints {
     listed: bool,
     due: bool,
 }
 
-/// Every record as entries of a stream, one for each part of its body.
+/// Adds the records as stream entries, one for each part of a body.
 fn entries(call: &mut Cmd, records: &[Record]) {
     for record in records {
         for (part, body) in record.parts().enumerate() {
@@ -251,7 +251,7 @@ fn entries(call: &mut Cmd, records: &[Record]) {
     }
 }
 
-/// A snapshot as three arguments, empty if there is none.
+/// Adds a snapshot as three arguments, empty if there is none.
 fn snapshot(call: &mut Cmd, snapshot: Option<&Snapshot>) {
     match snapshot {
         Some(snapshot) => {
@@ -263,10 +263,10 @@ fn snapshot(call: &mut Cmd, snapshot: Option<&Snapshot>) {
     }
 }
 
-/// Where the log is, which is not where it was expected to be.
+/// Decodes a conflict.
 fn conflicting(answer: Value) -> Result<Appended> {
     let [rev, commit] = array(answer, "answer to a write")?;
-    // A script has no other way to say that a log was never written.
+    // A script returns revision 0 for a log that was never written.
     match bytes(rev) {
         zero if zero == b"0" => Ok(Appended::Conflict { head: Head::EMPTY }),
         rev => Ok(Appended::Conflict { head: head(Value::BulkString(rev), commit)? }),

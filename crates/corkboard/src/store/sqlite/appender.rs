@@ -1,4 +1,4 @@
-//! Records at the end of the log, each behind the one before it in its space.
+//! Adds records at the end of the log, each linked to the previous one of its space.
 
 use corkboard_core::{Head, SpaceId};
 use rusqlite::{Transaction, params};
@@ -21,7 +21,7 @@ impl LogAppender {
         Self { space: row.id, previous: row.last, first: None, head: None }
     }
 
-    /// The summary goes with the last record: only that is ever asked for it.
+    /// Writes the records. The summary is stored with the last one, because no other is read.
     pub(super) fn add(
         &mut self,
         transaction: &Transaction<'_>,
@@ -52,23 +52,23 @@ impl LogAppender {
         Ok(())
     }
 
-    /// Moves the space's head to the last record. Returns how the space is then.
+    /// Moves the space's head to the last record. Returns the new row of the space.
     pub(super) fn end(self, statements: &mut Statements<'_>, row: SpaceRow) -> Result<SpaceRow> {
         let (Some(first), Some(head)) = (self.first, self.head) else { return Ok(row) };
         let (id, commit, position) = (row.id, head.commit.0.as_bytes(), self.previous);
         let (oldest, written) = match row.last {
             Some(_) => (row.oldest, statements.move_head.execute(params![id, head.rev, commit, position])),
-            // The first record of a copied log may be any.
+            // A copied log can begin at any revision.
             None => (first, statements.insert_head.execute(params![id, head.rev, commit, position, first])),
         };
         match written.map_err(error)? {
             1 => Ok(SpaceRow { head, last: position, oldest, ..row }),
-            _ => Err(StoreError::Corrupt(format!("the space {id} has lost its head"))),
+            _ => Err(StoreError::Corrupt(format!("the head of space {id} is missing"))),
         }
     }
 }
 
-/// What a row of the log does not hold of a long body.
+/// Writes the parts of a long body that do not fit in the row of the log.
 pub(super) fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> Result<()> {
     for (part, body) in record.parts().enumerate().skip(1) {
         transaction

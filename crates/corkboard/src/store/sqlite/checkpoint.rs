@@ -1,6 +1,6 @@
-//! Copying the write-ahead log into the database, between two commits.
+//! Copies the write-ahead log into the database, between two commits.
 //!
-//! SQLite does it inside a commit: all whose writes are in that commit wait for it, and if it fails, nobody hears of it.
+//! By default, SQLite does this inside a commit: all callers of that commit wait for it, and a failure is not reported.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,18 +11,18 @@ use rusqlite::Connection;
 use super::schema::error;
 use crate::store::StoreError;
 
-/// So many pages in the log are worth it, as SQLite has it.
+/// Number of pages in the log that triggers a checkpoint, as in SQLite.
 const PAGES: u64 = 1000;
 
 pub(super) struct Checkpoints {
-    /// In the log after the last commit; 0 since the last copying.
+    /// Pages in the log after the last commit; 0 after a checkpoint.
     pages: Arc<AtomicU64>,
-    /// In the log after the last commit; 0 once [`Self::committed`] has told.
+    /// Pages in the log after the last commit; reset to 0 by [`Self::committed`].
     committed: Arc<AtomicU64>,
 }
 
 impl Checkpoints {
-    /// Takes it over from SQLite.
+    /// Replaces SQLite's automatic checkpoints.
     pub(super) fn take_over(connection: &mut Connection) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicU64::new(0));
         let committed = Arc::new(AtomicU64::new(0));
@@ -35,7 +35,7 @@ impl Checkpoints {
         Ok(Self { pages, committed })
     }
 
-    /// How many pages the log has after a commit. None: nothing was committed since this was last asked.
+    /// Returns the number of pages in the log after a commit. `None`: nothing was committed since the last call.
     pub(super) fn committed(&self) -> Option<u64> {
         match self.committed.swap(0, Ordering::Relaxed) {
             0 => None,
@@ -53,7 +53,7 @@ impl Checkpoints {
     }
 }
 
-/// Copies what is in the log into the database. What readers still need, or others are copying, stays for another time.
+/// Copies the log into the database, except pages that readers still need. Does nothing if another process is doing it.
 pub(super) fn copy(connection: &Connection) -> Result<(), StoreError> {
     match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(error) {
         Err(StoreError::Busy { .. }) => Ok(()),
@@ -61,7 +61,8 @@ pub(super) fn copy(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Copies the whole log into the database and empties the file. Busy: someone still reads from it or writes to it.
+/// Copies the whole log into the database and empties the file. Fails with `Busy` if another connection is reading or
+/// writing.
 pub(super) fn empty(connection: &Connection) -> Result<(), StoreError> {
     let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(error)?;
     if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: Duration::ZERO }) }
@@ -101,7 +102,7 @@ mod tests {
             self.folder.path().join("a.db")
         }
 
-        /// Appends a record of about so many pages.
+        /// Appends a record of about `pages` pages.
         async fn add(&mut self, pages: u64) {
             let rev = self.head.rev + 1;
             let body = vec![b'x'; (pages * PAGE) as usize];
@@ -113,7 +114,7 @@ mod tests {
             assert_eq!(self.store.append(append).await, Ok(Appended::Committed));
         }
 
-        /// Waits until the database itself has so many pages.
+        /// Waits until the database file has at least `pages` pages.
         async fn database_has(&self, pages: u64) {
             let arrived = async {
                 while length(&self.path()) < pages * PAGE {
@@ -121,7 +122,7 @@ mod tests {
                 }
             };
             let in_time = tokio::time::timeout(Duration::from_secs(30), arrived).await;
-            assert!(in_time.is_ok(), "the database has {} bytes only", length(&self.path()));
+            assert!(in_time.is_ok(), "the database only has {} bytes", length(&self.path()));
         }
     }
 
@@ -130,13 +131,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_written_is_copied_into_the_database() {
+    async fn the_log_is_copied_into_the_database() {
         let mut written = Written::nothing().await;
         for _ in 0..6 {
             written.add(200).await;
         }
         written.database_has(PAGES).await;
-        // The log is begun anew then, not continued.
+        // Afterwards the log restarts from its beginning.
         let log = length(&written.path().with_extension("db-wal"));
         written.add(200).await;
         assert_eq!(length(&written.path().with_extension("db-wal")), log);
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_log_does_not_grow_for_ever() {
+    async fn the_log_does_not_grow_forever() {
         let mut written = Written::nothing().await;
         for _ in 0..60 {
             written.add(100).await;
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_holds_up_the_copying_and_nothing_else() {
+    async fn a_reader_delays_only_the_checkpoint() {
         let mut written = Written::nothing().await;
         written.add(1).await;
         let reader = Connection::open(written.path()).unwrap();

@@ -1,4 +1,4 @@
-//! The checksum that is stored with every record and every snapshot. SQLite itself does not notice a changed bit in them.
+//! The checksum stored with every record and snapshot, because SQLite does not detect a changed bit in them.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -6,10 +6,10 @@ use super::reader::read_parts;
 use super::schema::error;
 use crate::store::{Record, StoreError};
 
-/// How many records are upgraded between two lines in the log.
+/// Number of upgraded records between two progress messages.
 const PROGRESS: u64 = 100_000;
 
-/// Of everything that is stored of a record, its whole body included.
+/// The checksum of a complete record, including its whole body.
 pub(super) fn of_record(space: &str, rev: u64, commit: &[u8], at: i64, summary: Option<&[u8]>, body: &[u8]) -> u32 {
     let summary = summary.unwrap_or_default();
     let numbers = [rev, at.cast_unsigned(), space.len() as u64, summary.len() as u64];
@@ -20,7 +20,7 @@ pub(super) fn of_snapshot(space: &str, rev: u64, commit: &[u8], body: &[u8]) -> 
     of(&[rev, space.len() as u64], &[commit, space.as_bytes(), body])
 }
 
-/// CRC-32: it finds every change of up to 32 bits in a row.
+/// CRC-32, which detects every change within 32 consecutive bits.
 pub(super) fn of(numbers: &[u64], bytes: &[&[u8]]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     numbers.iter().for_each(|number| hasher.update(&number.to_be_bytes()));
@@ -28,7 +28,7 @@ pub(super) fn of(numbers: &[u64], bytes: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// Gives checksums to records and snapshots of a store that had none.
+/// Adds checksums to the records and snapshots of a store without them.
 pub(super) fn fill(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     fill_log(transaction).and_then(|()| fill_snapshots(transaction)).map_err(error)
 }

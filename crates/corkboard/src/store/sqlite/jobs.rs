@@ -1,4 +1,4 @@
-//! What write jobs do inside a transaction.
+//! Performs write jobs inside a transaction.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl OwnJob for OwnSqliteJob {
     }
 }
 
-/// The rows that this thread wrote last. They hold until another connection writes.
+/// Cache of the rows that this thread wrote last. Valid until another connection writes.
 #[derive(Default)]
 pub(super) struct KnownRows {
     data_version: i64,
@@ -40,11 +40,11 @@ pub(super) struct KnownRows {
 }
 
 impl KnownRows {
-    /// So many are remembered; then it starts anew.
+    /// Maximum number of rows; beyond it, the cache is cleared.
     const MOST: usize = 10_000;
 
-    /// Forgets everything if another connection wrote. Must be called inside the write transaction: from then on nobody
-    /// else writes.
+    /// Clears the cache if another connection wrote. Call it inside the write transaction, where no other connection
+    /// can write.
     pub(super) fn check(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         let data_version = data_version(transaction)?;
         if data_version != self.data_version || self.rows.len() > Self::MOST {
@@ -58,7 +58,7 @@ impl KnownRows {
         self.rows.clear();
     }
 
-    /// The space's row, which is made if there is none; or the head, if that is not the one expected.
+    /// Returns the space's row, creating it if necessary, or the head if it is not the expected one.
     pub(super) fn row(
         &self,
         transaction: &Transaction<'_>,
@@ -80,7 +80,7 @@ impl KnownRows {
     }
 }
 
-/// What every append runs, looked up once for a whole batch.
+/// The statements of every append, prepared once for a batch.
 pub(super) struct Statements<'a> {
     pub(super) insert_record: CachedStatement<'a>,
     pub(super) insert_head: CachedStatement<'a>,
@@ -103,7 +103,8 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// Performs one job inside a transaction. None: a streamed append was withdrawn, and what was written of it must be undone.
+/// Performs one job inside a transaction. `None`: a streamed append was withdrawn, and the transaction must be rolled
+/// back.
 pub(super) fn perform(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
@@ -149,7 +150,7 @@ fn perform_append(
     Ok(Appended::Committed)
 }
 
-/// Puts the last records of an append at the end of the log, and what is kept beside it.
+/// Writes the last records of an append, and the data beside the log.
 pub(super) fn finish_append(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
@@ -299,17 +300,17 @@ fn put_snapshot(transaction: &Transaction<'_>, id: i64, space: &SpaceId, snapsho
 
 fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> Result<u64> {
     let Some(row) = space_row(transaction, space)? else { return Ok(1) };
-    // Read once more: it is about to be the only one that knows. A damaged one covers nothing.
+    // Read the snapshot again to verify it: after the trim, it alone has the old state. A damaged one covers nothing.
     let covered = match reader::snapshot(transaction, space, row.id) {
         Err(StoreError::Corrupt(_)) => 0,
         snapshot => snapshot?.map_or(0, |snapshot| snapshot.head.rev),
     };
-    // The last record stays: the head leads to it.
+    // Keep the last record: the head points to it.
     let newest = covered.min(trim.up_to).min(row.head.rev.saturating_sub(1));
     let older_than = trim.older_than.map_or(i64::MAX, |time| time.as_millisecond());
     let mut going = positions(transaction, &row, row.oldest, newest)?;
     let mut at = transaction.prepare_cached("SELECT at FROM log WHERE position = ?1").map_err(error)?;
-    // The log stays without gaps: what lies behind the first record that must stay, stays too.
+    // The log must not get gaps: stop at the first record that must be kept.
     let mut count = 0;
     for position in &going {
         if at.query_row([position], |row| row.get::<_, i64>(0)).map_err(error)? >= older_than {

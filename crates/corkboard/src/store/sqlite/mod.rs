@@ -38,34 +38,35 @@ use jobs::OwnSqliteJob;
 use wal::WalNotes;
 use writer::WriterState;
 
-/// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
-/// is visible.
+/// How often to check for other processes' commits while there are subscribers. inotify is not used, because it fires
+/// before the commit is visible.
 const POLL: Duration = Duration::from_millis(25);
-/// How often all spaces are looked at while someone watches all of them: a deletion leaves no record to be found.
+/// How often to read all spaces while there are global subscribers: a deletion leaves no record to find.
 const LOOK: Duration = Duration::from_secs(5);
-/// Between two attempts to empty the write-ahead log while someone reads from it.
+/// Delay between attempts to empty the write-ahead log while a reader uses it.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(100));
 const IDLE_READERS: usize = 4;
-/// So many look for heads at the same time.
+/// Maximum number of concurrent reads of heads.
 const MOST_HEADS: usize = 4;
-/// Heads remembered between two commits, by each of them.
+/// Maximum number of heads in each [`HeadCache`].
 const KNOWN_HEADS: usize = 10_000;
-/// The file beside the database that is locked.
+/// Suffix of the lock file.
 const OWNER: &str = "-owner";
 
-/// Keeps logs in one SQLite file.
+/// Keeps all logs in one SQLite file.
 pub struct SqliteStore {
     inner: Arc<SqliteShared>,
     writer: WriterThread<OwnSqliteJob>,
     writer_state: Arc<WriterState>,
-    /// The lock that shares the store with other processes or keeps them out.
+    /// The lock that other processes share, or that keeps them out.
     owner: Mutex<Option<File>>,
 }
 
 struct SqliteShared {
     path: PathBuf,
     ownership: Ownership,
-    /// Several, so that those who read at the same time on several cores do not wait for each other. None once it is closed.
+    /// Several, so that concurrent readers on several cores do not wait for each other. `None` once the store is
+    /// closed.
     heads: Vec<Mutex<Option<HeadCache>>>,
     readers: Mutex<Vec<Connection>>,
     notifier: Arc<ChangeNotifier>,
@@ -74,17 +75,17 @@ struct SqliteShared {
     runtime: tokio::runtime::Handle,
 }
 
-/// The heads seen since the file last changed.
+/// The heads read since the file last changed.
 struct HeadCache {
     connection: Connection,
     data_version: i64,
     known: HashMap<SpaceId, Head>,
 }
 
-/// What was seen when all spaces were last looked at.
+/// The result of the last check of all spaces.
 struct FullPoll {
     version: Option<i64>,
-    /// The file's version when every space was looked at, not only what was appended.
+    /// The file's version when all spaces were last read, not only the appended ones.
     wholly: Option<i64>,
     at: Instant,
     end: Option<reader::LogEnd>,
@@ -97,7 +98,7 @@ impl FullPoll {
 }
 
 impl SqliteStore {
-    /// Opens the file, and creates it and its folder where they are missing.
+    /// Opens the file, and creates it and its folder if they are missing.
     pub async fn open(path: PathBuf, ownership: Ownership, busy_timeout: Duration) -> Result<Self, StoreError> {
         let runtime = tokio::runtime::Handle::current();
         let opened =
@@ -116,10 +117,10 @@ impl SqliteStore {
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
         if !schema::is_ours_to_open(&path) {
-            return Err(cannot_open(&path, "that file is no Corkboard database".into()));
+            return Err(cannot_open(&path, "this file is not a Corkboard database".into()));
         }
         files::create(&path)?;
-        // SQLite puts its log beside the file that a link leads to, and so must everything here.
+        // SQLite puts its log beside the target of a symbolic link, so use the target everywhere.
         let path = if path.is_symlink() { path.canonicalize().unwrap_or(path) } else { path };
         let owner = own(&path, ownership)?;
         wal::check(&path)?;
@@ -147,12 +148,12 @@ impl SqliteStore {
         Ok(Self { inner: Arc::new(inner), writer, writer_state, owner: Mutex::new(Some(owner)) })
     }
 
-    /// How many transactions this process committed. Each cost one fsync of the log.
+    /// Number of transactions that this process committed. Each cost one fsync of the log.
     pub fn commits(&self) -> u64 {
         self.writer_state.commits.load(Ordering::Relaxed)
     }
 
-    /// Wipes what deleted content left in the database, a few pages at a time, and empties the write-ahead log.
+    /// Wipes leftovers of deleted content from the database, a few pages at a time, and empties the write-ahead log.
     async fn wipe_leftovers(&self) -> Result<(), StoreError> {
         if self.read(|connection| wipe::is_possible(connection)).await? {
             let mut next = Some(1);
@@ -168,9 +169,9 @@ impl SqliteStore {
         }
         let (started, mut backoff) = (Instant::now(), BACKOFF);
         loop {
-            // Most of it is copied without holding up anybody; the rest is little.
+            // Copies most of the log without blocking others; only a little remains for the writer thread.
             self.read(|connection| checkpoint::copy(connection)).await.inspect_err(|error| {
-                // Another fsync might wrongly succeed.
+                // A further fsync could wrongly report success.
                 self.writer_state.fatal.record(error);
             })?;
             match self.writer.perform(WriteJob::Own(OwnSqliteJob::EmptyLog)).await {
@@ -195,7 +196,7 @@ impl SqliteStore {
     }
 }
 
-/// Shares the store with other processes, or keeps them out. The lock goes with the process, however it ends.
+/// Locks the store, shared or exclusively. The operating system releases the lock when the process ends.
 fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
     let mut file = open_beside(path, OWNER)?;
@@ -209,7 +210,7 @@ fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            let holder = if holder.is_empty() { "other processes that share it".into() } else { holder };
+            let holder = if holder.is_empty() { "other processes that share the store".into() } else { holder };
             return Err(StoreError::Locked { holder });
         }
     }
@@ -229,7 +230,7 @@ impl HeadCache {
 }
 
 impl SqliteShared {
-    /// Those that nobody looks at just now, or else the first.
+    /// Returns a cache that is not in use, or else waits for the first.
     fn heads(&self) -> Result<MutexGuard<'_, Option<HeadCache>>, StoreError> {
         let idle = self.heads.iter().find_map(|heads| heads.try_lock());
         idle.or_else(|| self.heads.first().map(|heads| heads.lock())).ok_or(StoreError::Closed)
@@ -238,7 +239,7 @@ impl SqliteShared {
     fn head(&self, space: &SpaceId) -> Result<Head, StoreError> {
         let mut heads = self.heads()?;
         let heads = heads.as_mut().ok_or(StoreError::Closed)?;
-        // A reader waits only while the file is being recovered after a crash.
+        // A read only waits while the file is being recovered after a crash.
         let data_version = schema::retry(self.busy_timeout, || reader::data_version(&heads.connection))?;
         if data_version != heads.data_version || heads.known.len() > KNOWN_HEADS {
             heads.known.clear();
@@ -254,7 +255,7 @@ impl SqliteShared {
     }
 
     fn data_version(&self) -> Result<i64, StoreError> {
-        // Always of the same one: another connection counts from elsewhere.
+        // Always use the same connection, because each counts differently.
         let heads = self.heads.first().ok_or(StoreError::Closed)?.lock();
         reader::data_version(&heads.as_ref().ok_or(StoreError::Closed)?.connection)
     }
@@ -279,7 +280,7 @@ impl SqliteShared {
         result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
     }
 
-    /// ChangeNotifier those who listen to all spaces, of what moved since the file was last looked at.
+    /// Notifies the global subscribers of all changes since the last check.
     async fn look_at_all(self: &Arc<Self>, looked: &mut FullPoll, version: i64) {
         if looked.version == Some(version) && (looked.wholly == Some(version) || looked.at.elapsed() < LOOK) {
             return;
@@ -295,29 +296,29 @@ impl SqliteShared {
                     (looked.wholly, looked.at) = (Some(version), Instant::now());
                 }
             }
-            Err(error) => tracing::debug!(%error, "what others wrote cannot be seen now"),
+            Err(error) => tracing::debug!(%error, "cannot check for other processes' commits"),
         }
     }
 
-    /// Has what other processes write looked for, if there are others.
+    /// Starts polling for other processes' writes, if the store is shared.
     fn listen(self: &Arc<Self>) {
         if self.ownership == Ownership::Shared && !self.polling.swap(true, Ordering::SeqCst) {
             self.runtime.spawn(self.clone().poll());
         }
     }
 
-    /// ChangeNotifier the listeners of every space that another process wrote to, for as long as there are listeners.
+    /// Notifies the subscribers of every space that another process wrote to, while there are subscribers.
     async fn poll(self: Arc<Self>) {
         let mut seen = None;
         let mut looked = None;
         loop {
-            // Before the listeners: what is committed after this is looked for the next time.
+            // Read the version first: the next check then finds later commits.
             let version = self.data_version();
             let listened = self.notifier.subscribed_spaces();
             let is_all_listened_to = self.notifier.has_global_subscribers();
             if listened.is_empty() && !is_all_listened_to {
                 self.polling.store(false, Ordering::SeqCst);
-                // Someone may have begun to listen in between.
+                // A new subscriber may have arrived in between.
                 let nobody_listens =
                     self.notifier.subscribed_spaces().is_empty() && !self.notifier.has_global_subscribers();
                 if nobody_listens || self.polling.swap(true, Ordering::SeqCst) {
@@ -329,7 +330,7 @@ impl SqliteShared {
                 Ok(version) if is_all_listened_to => {
                     self.look_at_all(looked.get_or_insert_with(FullPoll::new), *version).await;
                 }
-                // Whoever comes next begins anew.
+                // The next global subscriber starts with a full check.
                 _ => looked = None,
             }
             match version {

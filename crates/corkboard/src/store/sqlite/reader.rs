@@ -1,4 +1,4 @@
-//! Queries. Each runs in one read transaction, so that what it returns belongs together.
+//! Queries. Each runs in one read transaction, so its result is consistent.
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
@@ -9,19 +9,19 @@ use super::checksum;
 use super::schema::error;
 use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Result, Snapshot, StoreError};
 
-/// How many records with a wrong checksum are told.
+/// Maximum number of records with a wrong checksum to report.
 const PROBLEMS: usize = 20;
 
-/// What is known of one space.
+/// The stored data of one space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpaceRow {
     pub(super) id: i64,
     pub(super) head: Head,
     pub(super) born: Head,
     pub(super) next_due: Option<i64>,
-    /// Where the last record is. None: there is none.
+    /// The position of the last record. `None`: there are no records.
     pub(super) last: Option<i64>,
-    /// The oldest revision held; beyond the head if there is none.
+    /// The oldest revision in the log; after the head if the log is empty.
     pub(super) oldest: u64,
 }
 
@@ -44,15 +44,15 @@ pub(super) fn space_row(connection: &Connection, space: &SpaceId) -> Result<Opti
         .map_err(error)
 }
 
-/// Where the records with these revisions are, in their order: along the appender, back from the next mark or from the head.
-/// The first must not lie before the oldest one held.
+/// Returns the positions of the records with these revisions, in order. Follows the chain of records back from the next
+/// mark or from the head. `first` must not be before the oldest record.
 pub(super) fn positions(connection: &Connection, row: &SpaceRow, first: u64, last: u64) -> Result<Vec<i64>> {
     let Some(head) = row.last.filter(|_| first <= last) else { return Ok(Vec::new()) };
     let mut mark = connection
         .prepare_cached("SELECT position FROM marks WHERE space = ?1 AND rev >= ?2 ORDER BY rev LIMIT 1")
         .map_err(error)?;
     let start: Option<i64> = mark.query_row(params![row.id, last], |row| row.get(0)).optional().map_err(error)?;
-    let mut appender = connection
+    let mut chain = connection
         .prepare_cached(
             "WITH RECURSIVE appender (position, rev, previous) AS (
                  SELECT position, rev, previous FROM log WHERE position = ?1 AND space = ?2
@@ -62,10 +62,10 @@ pub(super) fn positions(connection: &Connection, row: &SpaceRow, first: u64, las
              SELECT position FROM appender WHERE rev <= ?4",
         )
         .map_err(error)?;
-    let found = appender.query_map(params![start.unwrap_or(head), row.id, first, last], |row| row.get(0));
+    let found = chain.query_map(params![start.unwrap_or(head), row.id, first, last], |row| row.get(0));
     let mut found: Vec<i64> = found.and_then(Iterator::collect).map_err(error)?;
     if found.len() as u64 != last - first + 1 {
-        return Err(StoreError::Corrupt(format!("the log does not hold revisions {first} to {last}")));
+        return Err(StoreError::Corrupt(format!("the log does not contain revisions {first} to {last}")));
     }
     found.reverse();
     Ok(found)
@@ -76,17 +76,18 @@ pub(super) fn data_version(connection: &Connection) -> Result<i64> {
     query.query_row([], |row| row.get(0)).map_err(error)
 }
 
-/// The newest record of all.
+/// The newest record of all spaces.
 #[derive(Clone)]
 pub(super) struct LogEnd {
     position: i64,
     commit: [u8; 16],
 }
 
-/// Spaces with their newest revisions, and where the log of all ended then.
+/// Spaces with their newest revisions, and the newest record of all at that time.
 type Moved = (Vec<(SpaceId, u64)>, Option<LogEnd>);
 
-/// The spaces that were appended to since then, and the newest revision of each: all of them if that cannot be told.
+/// Returns the spaces that changed since then, with their newest revisions. Returns all spaces if the changes cannot be
+/// determined.
 pub(super) fn moved(connection: &mut Connection, since: Option<&LogEnd>) -> Result<Moved> {
     let transaction = connection.transaction().map_err(error)?;
     let end = |condition: &str, position: i64| {
@@ -95,8 +96,8 @@ pub(super) fn moved(connection: &mut Connection, since: Option<&LogEnd>) -> Resu
         let end = query.query_row([position], |row| Ok(LogEnd { position: row.get(0)?, commit: row.get(1)? }));
         end.optional().map_err(error)
     };
-    // When the newest record is deleted its position is given again: what comes after it is all that is new only if it is
-    // there still.
+    // The position of a deleted newest record is reused. Positions after it are a complete list of changes only if it
+    // still exists.
     let known = match since {
         Some(since) => end("position = ?1", since.position)?.filter(|found| found.commit == since.commit),
         None => None,
@@ -128,7 +129,7 @@ pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loade
     };
     let snapshot = match snapshot(&transaction, space, row.id) {
         Err(StoreError::Corrupt(problem)) if row.oldest == row.born.rev + 1 => {
-            tracing::warn!(problem, "the snapshot cannot be used; the log has everything");
+            tracing::warn!(problem, "cannot use the snapshot; the log is complete");
             None
         }
         snapshot => snapshot?,
@@ -136,7 +137,7 @@ pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loade
     Ok(Loaded { head: row.head, born: row.born, snapshot })
 }
 
-/// The snapshot of a space, if its checksum is right.
+/// Reads the snapshot of a space and checks its checksum.
 pub(super) fn snapshot(connection: &Connection, space: &SpaceId, id: i64) -> Result<Option<Snapshot>> {
     let mut query =
         connection.prepare_cached("SELECT rev, commit_id, body, sum FROM snapshots WHERE space = ?1").map_err(error)?;
@@ -180,8 +181,8 @@ pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: C
     Page::fill(records, head)
 }
 
-/// The record in a row of the log, with all parts of its body, if its checksum is right. The row begins with `commit_id`,
-/// `at`, `summary`, `body` and `sum`.
+/// Reads a record from a row of the log, with all parts of its body, and checks its checksum. The row begins with
+/// `commit_id`, `at`, `summary`, `body` and `sum`.
 fn record(
     connection: &Connection,
     (space, id): (&str, i64),
@@ -201,7 +202,7 @@ fn record(
     })
 }
 
-/// What the row of the log does not hold: a full first part may have more after it.
+/// Appends the further parts of a body: if its first part is full, there may be more.
 pub(super) fn read_parts(connection: &Connection, id: i64, rev: u64, body: &mut Vec<u8>) -> rusqlite::Result<()> {
     let mut query = connection.prepare_cached("SELECT body FROM parts WHERE space = ?1 AND rev = ?2 ORDER BY part")?;
     let mut rows = query.query(params![id, rev])?;
@@ -268,8 +269,8 @@ fn names_of(kind: SpaceKind) -> (String, String) {
     (format!("{}/", kind.as_str()), format!("{}0", kind.as_str()))
 }
 
-/// SQLite's own check, and ours: every log is a appender without gaps, from where its space or its snapshot begins to its head,
-/// and every checksum is right.
+/// Runs SQLite's own check, then checks that every log is a chain without gaps, from the start of its space or its
+/// snapshot to its head, and that every checksum is correct.
 pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction().map_err(error)?;
     let mut problems = Vec::new();
@@ -311,7 +312,7 @@ pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
         .map_err(error)?;
     let astray: u64 = marks.query_row([], |row| row.get(0)).map_err(error)?;
     if astray > 0 {
-        problems.push(format!("{astray} marks lead to no record"));
+        problems.push(format!("{astray} marks do not lead to a record"));
     }
     check_heads(&transaction, &mut problems).map_err(error)?;
     check_sums(&transaction, &mut problems).map_err(error)?;
@@ -355,7 +356,7 @@ fn check_sums(connection: &Connection, problems: &mut Vec<String>) -> rusqlite::
     Ok(())
 }
 
-/// A record's place in its log, and what the log's ends must be.
+/// A record's position in its log, and the expected ends of the log.
 struct RecordPosition {
     space: i64,
     name: Option<String>,
@@ -395,16 +396,16 @@ impl RecordPosition {
         if self.name.is_none() || !begins {
             return Some(self.says("the log does not begin where its space or its snapshot does"));
         }
-        (self.rev != self.oldest).then(|| self.says("it is not the oldest one, as it should be"))
+        (self.rev != self.oldest).then(|| self.says("it should be the oldest revision, but is not"))
     }
 
     fn problem_after(&self, before: &Self) -> Option<String> {
         let follows = self.rev == before.rev + 1 && self.previous == Some(before.position);
-        (!follows).then(|| self.says("the log has a gap before it"))
+        (!follows).then(|| self.says("the log has a gap before this revision"))
     }
 
     fn problem_at_end(&self) -> Option<String> {
-        ((self.rev, self.position) != self.head).then(|| self.says("it is not the head, as it should be"))
+        ((self.rev, self.position) != self.head).then(|| self.says("it should be the head, but is not"))
     }
 }
 

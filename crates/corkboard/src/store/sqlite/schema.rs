@@ -1,4 +1,4 @@
-//! The tables, and opening a connection to them.
+//! The tables, and opening connections.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,13 +9,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::checksum;
 use crate::store::StoreError;
 
-/// "CORK", so that no other program's database is taken for ours.
+/// "CORK"; distinguishes a Corkboard database from other programs' databases.
 const APPLICATION_ID: i64 = 0x434f_524b;
-/// What leads from each version of the tables to the next. Their number is the version.
+/// The migrations from each version of the tables to the next. Their number is the current version.
 const STEPS: &[&str] = &[TABLES, PARTS, CHAINS, SUMS];
 const FORMAT: u32 = STEPS.len() as u32;
 
-/// The log is in the order of appending. Due dates are written only when they move.
+/// The log is in the order of appending. Due dates are written only when they change.
 const TABLES: &str = "
 CREATE TABLE spaces (
     id          INTEGER PRIMARY KEY,
@@ -46,7 +46,7 @@ CREATE TABLE snapshots (
 ) STRICT;
 ";
 
-/// What a row of the log does not hold of a long body.
+/// Further parts of long bodies.
 const PARTS: &str = "
 CREATE TABLE parts (
     space       INTEGER NOT NULL,
@@ -57,9 +57,10 @@ CREATE TABLE parts (
 ) STRICT;
 ";
 
-/// Every record knows the one before it in its space, and the heads lie close together: an append writes at the end of the
-/// log and in one of few pages, however many spaces it is for. An index over all records, which this replaces, had a page
-/// of its own for every space. Every 64th revision has a mark (later: every 256th), so that no reader goes far along the appender.
+/// Every record links to the one before it in its space, and the heads are close together. An append then writes at the
+/// end of the log and in one of few pages, even for many spaces. This replaces an index over all records, which had a
+/// separate page for every space. Every 64th revision has a mark (later: every 256th), so that no reader follows the
+/// chain far.
 const CHAINS: &str = "
 CREATE TABLE heads (
     space       INTEGER PRIMARY KEY,
@@ -95,7 +96,7 @@ DROP TABLE log;
 ALTER TABLE chained RENAME TO log;
 ";
 
-/// Every record and every snapshot has a checksum: see `checksum.rs`, which fills them in.
+/// Every record and snapshot has a checksum; `checksum.rs` fills them in.
 const SUMS: &str = "
 ALTER TABLE log ADD COLUMN sum INTEGER;
 ALTER TABLE snapshots ADD COLUMN sum INTEGER;
@@ -104,35 +105,35 @@ const WITH_SUMS: u32 = 4;
 
 pub(super) const MARK: u64 = 256;
 
-/// Whether a file may become, or may be, a Corkboard database: it is missing, empty, or looks like SQLite's.
+/// Whether a file can be opened as a Corkboard database: it is missing, empty, or an SQLite file.
 pub(super) fn is_ours_to_open(path: &Path) -> bool {
     const MAGIC: &[u8; 16] = b"SQLite format 3\0";
     let mut start = Vec::new();
     match std::fs::File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)) {
         Ok(_) => start.is_empty() || start == MAGIC,
-        // Missing, or unreadable: opening says which.
+        // Missing or unreadable: opening reports which.
         Err(_) => true,
     }
 }
 
-/// Opens a connection with the settings that durability rests on.
+/// Opens a connection with the settings that durability requires.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // A path is a path, even if it begins like an SQLite URI.
+    // Prevents SQLite from interpreting the path as a URI.
     let path = if path.is_relative() { Path::new(".").join(path) } else { path.to_owned() };
     let connection = Connection::open_with_flags(path, flags).map_err(error)?;
-    // Waiting is ours: SQLite's own backs off to 100 ms, far more than a commit takes.
+    // This module waits itself: SQLite's handler backs off to 100 ms, far longer than a commit takes.
     connection.busy_timeout(Duration::ZERO).map_err(error)?;
-    // What is deleted or overwritten is overwritten with zeros at once.
+    // Overwrite deleted content with zeros at once.
     connection.execute_batch("PRAGMA secure_delete = ON").map_err(error)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
 
-/// Makes the file ours: write-ahead log, full synchronisation, tables.
+/// Initializes or migrates the file: write-ahead log, full synchronization, tables.
 pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Result<(), StoreError> {
     let (application, tables) = retry(busy_timeout, || {
-        // One transaction: another process may be making the tables right now.
+        // One transaction, because another process may be creating the tables right now.
         let transaction = connection.transaction().map_err(error)?;
         let tables = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
         let tables = tables.map_err(error)?;
@@ -175,7 +176,7 @@ pub(super) fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name:
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(error)
 }
 
-/// Tries again while others hold the lock: jittered, at most 2 ms apart, until the deadline.
+/// Retries while others hold the lock: jittered, at most 2 ms apart, until the deadline.
 pub(super) fn retry<T>(
     deadline: Duration,
     mut attempt: impl FnMut() -> Result<T, StoreError>,
@@ -196,14 +197,15 @@ pub(super) fn retry<T>(
     }
 }
 
-/// SQLite's errors in our words. What may have left the file in doubt ends the store.
+/// Converts SQLite's errors. An error that may leave the file in doubt stops the store.
 pub(super) fn error(error: rusqlite::Error) -> StoreError {
     let text = error.to_string();
-    // A row that is not what we wrote.
+    // A row that Corkboard did not write.
     if error.sqlite_error_code().is_none() && !matches!(error, rusqlite::Error::QueryReturnedNoRows) {
         return StoreError::Corrupt(text);
     }
-    // The system refused a write, for example over a quota. SQLite undoes it, so nothing is in doubt as after a failed fsync.
+    // The system refused a write, for example because of a quota. SQLite rolls it back, so nothing is in doubt as after
+    // a failed fsync.
     let refused_writes = [rusqlite::ffi::SQLITE_IOERR_WRITE, rusqlite::ffi::SQLITE_IOERR_SHMSIZE];
     if error.sqlite_error().is_some_and(|error| refused_writes.contains(&error.extended_code)) {
         return StoreError::Unavailable(text);
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
     use crate::store::{Append, Appended, Cursor, Ownership, Record, SqliteStore, Store};
 
-    /// A file as the first version of the tables left it.
+    /// Creates a file with the first version of the tables.
     fn first_version(path: &Path) {
         let connection = connect(path).unwrap();
         connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
@@ -250,7 +252,7 @@ mod tests {
             .unwrap();
     }
 
-    /// A file as the version before checksums left it. One record is long.
+    /// Creates a file of the version before checksums. One record is long.
     fn third_version(path: &Path) {
         let connection = connect(path).unwrap();
         connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
@@ -297,7 +299,7 @@ mod tests {
             }
         }
         assert_eq!(store.load(&trimmed).await.unwrap().snapshot.unwrap().body, b"state");
-        // It goes on from there.
+        // The upgraded log can be appended to.
         let commit = CommitId(uuid::Uuid::from_u128(6));
         let record = Record { rev: 6, commit, at: Timestamp::UNIX_EPOCH, body: b"six".to_vec() };
         let expected = store.head(&trimmed).await.unwrap();
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_version_of_the_tables_is_taken_over_with_all_that_is_in_it() {
+    async fn the_first_version_of_the_tables_is_upgraded_completely() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("old.db");
         first_version(&path);

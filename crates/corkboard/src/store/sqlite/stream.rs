@@ -1,4 +1,5 @@
-//! An append whose records are still being made while the first of them are written: one thread decides, the other writes.
+//! An append whose first records are written while later ones are still being created: one thread decides, the other
+//! writes.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -15,7 +16,7 @@ use super::writer::WriterState;
 use crate::store::writer_thread::{WriteJob, WriteOutcome, WriterThread, appended};
 use crate::store::{Append, Appended, Appending, Record, StoreError, StoreFuture};
 
-/// How long the next records are looked for before the thread goes to sleep over it.
+/// How long to spin for the next records before the thread blocks.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 pub(super) enum StreamPart {
@@ -23,12 +24,14 @@ pub(super) enum StreamPart {
     Last(Append),
 }
 
-/// An append as the writing thread sees it. What has come is kept: a transaction may have to be begun again.
+/// A streamed append as the writer thread sees it. Received records are kept, because the transaction may have to be
+/// repeated.
 pub(super) struct Stream {
     space: SpaceId,
     expected: Head,
     parts: Receiver<StreamPart>,
-    /// As they came. To take them apart would be to free what another thread made, which then waits for the allocator.
+    /// Kept in the received vectors. Taking them apart would free memory of another thread, which then waits for the
+    /// allocator.
     records: Vec<Vec<Record>>,
     ending: StreamEnd,
 }
@@ -36,11 +39,12 @@ pub(super) struct Stream {
 enum StreamEnd {
     Open,
     Last(Append),
-    /// Whoever made the records gave it up.
+    /// The caller dropped the append.
     Withdrawn,
 }
 
-/// Begins an append. None: the writer takes no more jobs, and an append tells why.
+/// Begins a streamed append. `None`: the writer is closed or stopped; [`Store::append`](crate::store::Store::append)
+/// returns the error.
 pub(super) fn begin(
     writer: &WriterThread<OwnSqliteJob>,
     state: &Arc<WriterState>,
@@ -61,7 +65,7 @@ struct StreamedAppend {
 
 impl Appending for StreamedAppend {
     fn add(&mut self, records: Vec<Record>) {
-        // A thread that listens no longer has answered.
+        // If the writer thread no longer receives, it has already answered.
         let _ = self.parts.send(StreamPart::Records(records));
     }
 
@@ -109,13 +113,13 @@ impl Stream {
     }
 }
 
-/// Appends that were answered. Whoever sends the next one lets go of them while that is written: to free them at once, in the
-/// writing thread, would hold up those who made them and were just answered.
+/// Answered appends. The caller that sends the next append drops them while that is being written. Dropping them in the
+/// writer thread would delay the callers that were just answered.
 #[derive(Default)]
 pub(super) struct SpentStreams(Mutex<Vec<Stream>>);
 
 impl SpentStreams {
-    /// So many bytes of each are kept at most.
+    /// Larger appends are not kept.
     const BYTES: usize = 1024 * 1024;
 
     pub(super) fn keep(&self, jobs: Vec<SqliteJob>) {
@@ -133,7 +137,7 @@ impl SpentStreams {
     }
 }
 
-/// Writes the records as they come. None: it was withdrawn after records were written.
+/// Writes the records as they arrive. `None`: the append was withdrawn after records were written.
 pub(super) fn perform_stream(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
@@ -141,7 +145,7 @@ pub(super) fn perform_stream(
     stream: &mut Stream,
 ) -> Result<Option<WriteOutcome>, StoreError> {
     if matches!(stream.ending, StreamEnd::Withdrawn) {
-        // Nobody waits for an answer.
+        // No caller waits for an answer.
         return Ok(Some(WriteOutcome::Done));
     }
     let row = match known.row(transaction, &stream.space, stream.expected)? {
@@ -196,12 +200,12 @@ mod tests {
 
     async fn revs(store: &SqliteStore, space: &SpaceId) -> Vec<u64> {
         let page = store.read_after(space, Cursor { rev: 0, commit: None }, 1000).await.unwrap();
-        assert!(page.records.iter().all(|read| *read == record(read.rev)), "each is what was added");
+        assert!(page.records.iter().all(|read| *read == record(read.rev)), "each record is unchanged");
         page.records.iter().map(|record| record.rev).collect()
     }
 
     #[tokio::test]
-    async fn records_that_come_a_few_at_a_time_are_one_append() {
+    async fn records_added_in_steps_are_one_append() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder).await;
         let space = SpaceId::from_stored("agent/a");
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_dropped_unfinished_never_was_and_what_waited_for_it_is_written() {
+    async fn an_append_dropped_unfinished_writes_nothing_and_others_proceed() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder).await;
         let (dropped, other) = (SpaceId::from_stored("agent/dropped"), SpaceId::from_stored("agent/other"));
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_that_has_moved_is_a_conflict_and_nothing_is_written() {
+    async fn a_changed_log_is_a_conflict_and_nothing_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder).await;
         let space = SpaceId::from_stored("agent/a");

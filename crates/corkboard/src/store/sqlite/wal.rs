@@ -1,11 +1,12 @@
-//! Whether the write-ahead log that a crash left still holds everything that was committed.
+//! Checks that the write-ahead log that a crash left still contains everything that was committed.
 //!
-//! When SQLite opens such a log, it reads up to the first frame with a wrong checksum and drops the rest: a transaction that
-//! a crash cut off looks like that. A frame that was damaged later looks the same, and everything committed after it would
-//! be lost without a word. So after each commit the number of frames is written to a file beside the database, `-head`. It
-//! is not fsynced, and two processes may overwrite each other's: it may be behind the log, never ahead of it.
+//! When SQLite opens the log, it reads up to the first frame with a wrong checksum and drops the rest, because a
+//! transaction cut off by a crash looks like that. A frame that was damaged later looks the same, and everything
+//! committed after it would be lost silently. So after each commit the number of frames is written to a file beside the
+//! database, `-head`. It is not fsynced, and two processes may overwrite each other's number: it may be behind the log,
+//! never ahead of it.
 //!
-//! SQLite describes the format of the log in <https://www.sqlite.org/fileformat2.html#walformat>.
+//! The format of the log is described in <https://www.sqlite.org/fileformat2.html#walformat>.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -21,13 +22,13 @@ const FRAME_HEADER: usize = 24;
 /// The file that holds the [`WalNote`].
 const HEAD: &str = "-head";
 const LOG: &str = "-wal";
-/// How often a log that changes while it is read is read again.
+/// How often to read the log again if it changes during reading.
 const ATTEMPTS: usize = 10;
 
-/// What tells one beginning of the log from the next.
+/// Random numbers that change every time the log restarts.
 type Salts = [u8; 8];
 
-/// How many frames of the log are committed.
+/// The number of committed frames in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct WalNote {
     salts: Salts,
@@ -46,7 +47,7 @@ impl WalNote {
         bytes
     }
 
-    /// None if there is none, or only a part of one.
+    /// `None` if there is no note, or only a part of one.
     fn read(database: &Path) -> std::io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         match File::open(beside(database, HEAD)) {
@@ -59,11 +60,11 @@ impl WalNote {
     }
 }
 
-/// Writes down after each commit how long the log is.
+/// Saves the length of the log after each commit.
 pub(super) struct WalNotes {
     file: File,
     log: PathBuf,
-    /// Opened at the first commit. SQLite keeps the log as long as a connection is open.
+    /// Opened at the first commit. SQLite keeps the log file while a connection is open.
     opened: Option<File>,
 }
 
@@ -73,11 +74,11 @@ impl WalNotes {
         Ok(Self { file, log: beside(database, LOG), opened: None })
     }
 
-    /// Must be called after every commit, before it is acknowledged.
+    /// Call this after every commit, before acknowledging it.
     pub(super) fn write(&mut self, frames: u64) {
         if let Err(error) = self.try_write(frames) {
-            // The commit is durable all the same.
-            tracing::warn!(%error, "the length of the write-ahead log could not be noted");
+            // The commit is durable nevertheless.
+            tracing::warn!(%error, "failed to save the length of the write-ahead log");
         }
     }
 
@@ -89,7 +90,7 @@ impl WalNotes {
         let mut header = [0; HEADER];
         log.read_exact_at(&mut header, 0)?;
         let header = WalHeader(header);
-        // Another process may have begun the log anew since the commit: then the commit is in the database.
+        // Another process may have restarted the log since the commit: then the commit is in the database.
         let mut frame = [0; FRAME_HEADER];
         let at = HEADER as u64 + frames.saturating_sub(1) * header.frame_bytes();
         let is_commit = log.read_exact_at(&mut frame, at).is_ok() && header.owns(&frame) && word(&frame, 4) != 0;
@@ -100,7 +101,7 @@ impl WalNotes {
     }
 }
 
-/// Refuses to open a database whose log is damaged. It must be called before SQLite opens it.
+/// Fails if the log of a database is damaged. Call it before SQLite opens the database.
 pub(super) fn check(database: &Path) -> Result<(), StoreError> {
     match problem(database)? {
         Some(problem) => Err(StoreError::Corrupt(problem)),
@@ -108,7 +109,7 @@ pub(super) fn check(database: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// What is wrong with the log, if anything is. Others may write to it meanwhile.
+/// Describes the problem of the log, if there is one. Others may write to the log during the check.
 pub(super) fn problem(database: &Path) -> Result<Option<String>, StoreError> {
     for _ in 0..ATTEMPTS {
         let looked = look(database).map_err(|error| {
@@ -126,7 +127,7 @@ pub(super) fn problem(database: &Path) -> Result<Option<String>, StoreError> {
 enum WalState {
     Whole,
     Damaged(String),
-    /// The log was begun anew while it was read.
+    /// The log restarted while it was read.
     Changed,
 }
 
@@ -167,7 +168,7 @@ fn look(database: &Path) -> std::io::Result<WalState> {
     Ok(if is_same { WalState::Damaged(problem) } else { WalState::Changed })
 }
 
-/// How many frames from the first on are as they were written, up to a number.
+/// Counts the valid frames from the first on, up to `most`.
 fn valid_frames(log: &File, header: &WalHeader, most: u64) -> std::io::Result<u64> {
     let page = header.number(8) as usize;
     let mut input = BufReader::with_capacity(1 << 16, FromStart { file: log, at: HEADER as u64 });
@@ -188,7 +189,7 @@ fn valid_frames(log: &File, header: &WalHeader, most: u64) -> std::io::Result<u6
     Ok(most)
 }
 
-/// Reads a file without moving the place at which others read it.
+/// Reads a file without moving its shared file position.
 struct FromStart<'a> {
     file: &'a File,
     at: u64,
@@ -209,7 +210,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 struct WalHeader([u8; HEADER]);
 
 impl WalHeader {
-    /// None if the log has not begun.
+    /// `None` if the log is empty.
     fn read(log: &File) -> std::io::Result<Option<Self>> {
         let mut bytes = [0; HEADER];
         match log.read_exact_at(&mut bytes, 0) {
@@ -230,7 +231,7 @@ impl WalHeader {
         self.0.get(16..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or_default()
     }
 
-    /// Whether a frame was written after this header was.
+    /// Whether a frame belongs to this header.
     fn owns(&self, frame: &[u8; FRAME_HEADER]) -> bool {
         frame.get(8..16) == Some(self.salts().as_slice())
     }
@@ -248,7 +249,7 @@ impl WalHeader {
             && (512..=65536).contains(&page)
     }
 
-    /// SQLite's checksum, continued. The lowest bit of the log's first number says in which order the bytes are taken.
+    /// Continues SQLite's checksum. The lowest bit of the log's first number determines the byte order.
     fn add(&self, (mut first, mut second): (u32, u32), bytes: &[u8]) -> (u32, u32) {
         let is_big_endian = self.number(0) & 1 == 1;
         let take = |bytes: [u8; 4]| if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };

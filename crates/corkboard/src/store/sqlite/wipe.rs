@@ -1,7 +1,8 @@
-//! Wiping leftovers of deleted content from the pages of the database, a few pages at a time.
+//! Wipes leftovers of deleted content from the pages of the database, a few pages at a time.
 //!
-//! `secure_delete` overwrites what is deleted where it is. Two kinds of leftovers remain: SQLite moves rows between pages and
-//! leaves copies in the unused part of a page, and files from before `secure_delete` was on have old content in free pages.
+//! `secure_delete` overwrites deleted content in place. Two kinds of leftovers remain: SQLite moves rows between pages
+//! and leaves copies in the unused part of a page, and files from before `secure_delete` was on have old content in
+//! free pages.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,15 +12,15 @@ use rusqlite::{Connection, OptionalExtension};
 use super::schema::{error, pragma};
 use crate::store::Result;
 
-/// The most pages that one transaction wipes, so that other writers never wait long.
+/// Maximum number of pages wiped in one transaction, so that other writers do not wait long.
 const WIPED_AT_ONCE: usize = 64;
-/// The most pages that one read transaction looks at, so that the write-ahead log can be emptied in between.
+/// Maximum number of pages read in one transaction, so that the write-ahead log can be emptied in between.
 const READ_AT_ONCE: u32 = 4096;
 
-/// What a look at some pages found.
+/// Result of searching some pages.
 pub(super) struct LeftoverPages {
     pub(super) pages: Vec<u32>,
-    /// Where to look next; none at the end of the file.
+    /// The page to continue at; `None` at the end of the file.
     pub(super) next: Option<u32>,
 }
 
@@ -47,7 +48,7 @@ pub(super) fn find(connection: &mut Connection, from: u32) -> Result<LeftoverPag
     Ok(LeftoverPages { pages, next: (number <= last).then_some(number) })
 }
 
-/// Wipes the leftovers in these pages, as the pages are now.
+/// Wipes the leftovers in the current content of these pages.
 pub(super) fn wipe(transaction: &Connection, pages: &[u32]) -> Result<()> {
     let layout = Layout::read(transaction)?;
     let mut write = transaction.prepare_cached("UPDATE sqlite_dbpage SET data = ?2 WHERE pgno = ?1").map_err(error)?;
@@ -60,7 +61,7 @@ pub(super) fn wipe(transaction: &Connection, pages: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// A page's bytes; none if the file has become shorter.
+/// Returns a page's bytes; empty if the file has become shorter.
 fn read(connection: &Connection, number: u32) -> Result<Vec<u8>> {
     let mut read = connection.prepare_cached("SELECT data FROM sqlite_dbpage WHERE pgno = ?1").map_err(error)?;
     let page = read.query_row([number], |row| row.get(0)).optional().map_err(error)?;
@@ -68,9 +69,9 @@ fn read(connection: &Connection, number: u32) -> Result<Vec<u8>> {
 }
 
 struct Layout {
-    /// The bytes of a page that SQLite uses.
+    /// Number of bytes of a page that SQLite uses.
     usable: usize,
-    /// Free pages, and how many bytes at the beginning of each are in use: a list of other free pages.
+    /// Free pages, and how many bytes at the start of each are used for a list of other free pages.
     free: HashMap<u32, usize>,
 }
 
@@ -81,7 +82,7 @@ impl Layout {
         let usable = first.len().saturating_sub(reserved);
         let mut free = HashMap::new();
         let mut trunk = number(&first, 32);
-        // A list that leads back to itself is damage, which is for `check` to find.
+        // A cyclic list is damage, which `check` reports.
         while trunk != 0 && !free.contains_key(&trunk) {
             let page = read(connection, trunk)?;
             let count = (number(&page, 4) as usize).min(usable / 4);
@@ -92,7 +93,7 @@ impl Layout {
         Ok(Self { usable, free })
     }
 
-    /// Overwrites with zeros what is not in use. Returns whether there was anything.
+    /// Overwrites unused bytes with zeros. Returns whether there was anything to overwrite.
     fn wipe(&self, number: u32, page: &mut [u8]) -> bool {
         let unused = match self.free.get(&number) {
             Some(used) => Some(std::iter::once(*used..self.usable).collect()),
@@ -108,8 +109,8 @@ impl Layout {
         found
     }
 
-    /// The unused parts of a page of a tree: between the list of cells and the cells, and between cells. None: it is no such
-    /// page, or not as it should be.
+    /// Returns the unused parts of a tree page: between the list of cells and the cells, and between cells. `None` if
+    /// it is not a valid tree page.
     fn unused_in_tree(&self, page: &[u8], header: usize) -> Option<Vec<Range<usize>>> {
         let short = |at: usize| Some(usize::from(u16::from_be_bytes([*page.get(at)?, *page.get(at + 1)?])));
         let cells = match page.get(header)? {
@@ -141,7 +142,7 @@ impl Layout {
     }
 }
 
-/// A number in a page; 0 beyond its end.
+/// Reads a number from a page; 0 beyond its end.
 fn number(page: &[u8], at: usize) -> u32 {
     let bytes = page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
     bytes.map_or(0, u32::from_be_bytes)
@@ -164,7 +165,7 @@ mod tests {
         SqliteStore::open(path.to_owned(), Ownership::Shared, Duration::from_secs(60)).await.unwrap()
     }
 
-    /// The numbers of all texts like "secret 17." anywhere in the database and its write-ahead log.
+    /// Finds the numbers of all texts like "secret 17." anywhere in the database and its write-ahead log.
     fn found(path: &Path) -> HashSet<u64> {
         let log = path.with_extension("db-wal");
         let raw = [std::fs::read(path).unwrap(), std::fs::read(log).unwrap_or_default()].concat();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn leftovers_from_before_content_was_overwritten_are_wiped() {
+    async fn leftovers_from_before_secure_delete_are_wiped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let store = open(&path).await;
@@ -195,14 +196,14 @@ mod tests {
             )
             .unwrap();
         let left = &found(&path) - &kept(&careless);
-        assert!(left.len() > 100 && left.contains(&9000), "{}: deleted content is there at first", left.len());
+        assert!(left.len() > 100 && left.contains(&9000), "{}: deleted content must remain at first", left.len());
         store.scrub().await.unwrap();
         assert_eq!((found(&path), store.check().await), (kept(&careless), Ok(vec![])));
     }
 
     /// Rows that SQLite moves to another page leave copies behind, which stay when the row is changed or deleted.
     #[tokio::test]
-    async fn nothing_is_left_of_rows_that_moved_before_they_were_changed() {
+    async fn copies_of_moved_rows_are_wiped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let store = open(&path).await;
@@ -233,7 +234,7 @@ mod tests {
         }
         writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         let left = &found(&path) - &kept(&writer);
-        assert!(!left.is_empty(), "overwriting what is deleted is enough");
+        assert!(!left.is_empty(), "the test needs leftovers that secure_delete does not overwrite");
         store.scrub().await.unwrap();
         assert_eq!((found(&path), store.check().await), (kept(&writer), Ok(vec![])));
     }

@@ -1,4 +1,4 @@
-//! How the writing thread writes a batch: one transaction and one fsync for all jobs that wait together.
+//! The writer thread of the SQLite store: one transaction and one fsync for all waiting jobs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,13 +16,13 @@ use crate::store::writer_thread::{BATCH, FatalError, QueuedJob, WriteFailure, Wr
 use crate::store::{ChangeNotifier, Result, StoreError};
 type QueuedSqliteJob = QueuedJob<OwnSqliteJob>;
 
-/// How long the next job is waited for while jobs come in quick succession.
+/// How long to wait for the next job while jobs arrive in quick succession.
 const GATHER: Duration = Duration::from_micros(20);
 
-/// What the writing thread and its callers share.
+/// State shared by the writer thread and its callers.
 pub(super) struct WriterState {
     pub(super) fatal: Arc<FatalError>,
-    /// How many transactions were committed: each cost one fsync.
+    /// Number of committed transactions; each cost one fsync.
     pub(super) commits: AtomicU64,
     pub(super) spent: SpentStreams,
 }
@@ -102,8 +102,8 @@ impl Writer {
         }
     }
 
-    /// Tells those who wait. Waking a task from outside its runtime costs a system call or two, so a crowd is woken by a
-    /// task, which lets go of what was written when they have run.
+    /// Answers the callers. Waking a task from outside its runtime costs one or two system calls, so a separate task
+    /// wakes large groups. It drops the written jobs after the callers have run.
     fn answer(&self, answers: Vec<(QueuedSqliteJob, WriteOutcome)>) {
         const CROWD: usize = 4;
         let tell = |answers: Vec<(QueuedSqliteJob, WriteOutcome)>| -> Vec<SqliteJob> {
@@ -127,13 +127,13 @@ impl Writer {
         if let Err(error) = self.checkpoints.run(&self.connection)
             && !self.state.fatal.record(&error)
         {
-            // A full disk, perhaps. Nothing is lost by it: what is not in the database is in the log.
-            tracing::warn!(%error, "the write-ahead log could not be emptied");
+            // The disk may be full. Nothing is lost: data that is not in the database is in the log.
+            tracing::warn!(%error, "failed to checkpoint the write-ahead log");
         }
     }
 
-    /// One transaction for the whole batch, and for what comes while it is written. A conflict fails its own job only; an
-    /// error undoes all of it.
+    /// Runs one transaction for the whole batch, and for the jobs that arrive meanwhile. A conflict fails only its own
+    /// job; an error rolls back all of them.
     fn write(
         &mut self,
         batch: &mut Vec<QueuedSqliteJob>,
@@ -156,7 +156,7 @@ impl Writer {
                     None => transaction.rollback().map_err(error).map(|()| None),
                 });
                 if !matches!(committed, Ok(Some(_))) {
-                    // What was remembered of this transaction never was.
+                    // The rows cached in this transaction were rolled back.
                     known.forget();
                 }
                 if let Some(done) = committed.transpose() {
@@ -165,7 +165,7 @@ impl Writer {
             }
         });
         written.map_err(|error| {
-            // What fails before the commit is undone. A commit that fails may have reached the disk or not, and the next
+            // A failure before the commit is rolled back. A failed commit may have reached the disk, and the next
             // opening may find it.
             let in_doubt = self.state.fatal.record(&error) && in_commit;
             WriteFailure { error, in_doubt }
@@ -173,7 +173,7 @@ impl Writer {
     }
 }
 
-/// None: one of them was withdrawn half-way, and the others are to be done again without it.
+/// Performs all jobs. `None`: a streamed append was withdrawn, and the other jobs must be repeated without it.
 fn perform_all(
     transaction: &Transaction<'_>,
     known: &mut KnownRows,
@@ -195,8 +195,8 @@ fn perform_all(
     }
 }
 
-/// Takes what waits. Where several were just answered, those who are about to come again are waited for, as long as they
-/// come thick and fast: it spares them an fsync of their own.
+/// Collects waiting jobs. If several callers were just answered, waits briefly for their next jobs while jobs keep
+/// arriving, because sharing an fsync is cheaper.
 struct Gathering<'a> {
     jobs: &'a Receiver<QueuedSqliteJob>,
     just_answered: usize,
@@ -208,7 +208,7 @@ impl<'a> Gathering<'a> {
         Self { jobs, just_answered, last: Instant::now() }
     }
 
-    /// Adds to the batch what has come. False: enough was waited for.
+    /// Adds newly arrived jobs to the batch. Returns false when it is time to commit.
     fn more(&mut self, batch: &mut Vec<QueuedSqliteJob>) -> bool {
         loop {
             let before = batch.len();

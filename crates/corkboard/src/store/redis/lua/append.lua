@@ -1,17 +1,17 @@
 #!lua
--- Appends records if the log is still where it was expected to be: all of them or none.
+-- Appends records if the log's head is still the expected one, all or nothing.
 --
 -- KEYS: head, log
--- ARGV: 1 expected revision, 2 expected commit, 3 new revision, 4 new commit, 5 due date or '', 6 the due date's hint or
---       '', 7 'listed' if the space's hint was written or '', 8 summary, 9 channel,
+-- ARGV: 1 expected revision, 2 expected commit, 3 new revision, 4 new commit, 5 due date or '', 6 the due date's hint
+--       or '', 7 'listed' if the space's hint was written, else '', 8 summary, 9 channel,
 --       then for every entry of the stream: id, commit ('' in a further part), time, body
 --
--- Redis does not undo what a script did before it failed, so nothing here may fail after the first write:
--- - Memory: the first line makes this a script that declares its needs. Without `allow-oom` it is refused before it starts
---   when `maxmemory` is reached, and once it has started its writes are let through (tested on 7.0).
--- - Disk errors (MISCONF) and replicas (READONLY): refused before it starts, too.
--- - Permissions and types: after HSET, the first XADD is the only call that could be refused. Then the head is put back
---   by hand (all but the summary, which says nothing of the log). After it the ids only ascend.
+-- Redis does not roll back a script that fails, so nothing here may fail after the first write:
+-- - Memory: the first line declares the script's flags. Without `allow-oom`, Redis refuses to start it when
+--   `maxmemory` is reached. Once started, its writes are allowed (tested on 7.0).
+-- - Disk errors (MISCONF) and replicas (READONLY): Redis refuses to start it, too.
+-- - Permissions and types: after HSET, only the first XADD can be refused. Then the script restores the head (except
+--   the summary, which does not describe the log). The later IDs only ascend, so those calls succeed.
 local held = redis.call('HMGET', KEYS[1], 'rev', 'commit', 'born_rev', 'due', 'hint')
 local rev, commit = held[1] or '0', held[2] or string.rep('\0', 16)
 if rev ~= ARGV[1] or commit ~= ARGV[2] then
@@ -42,8 +42,8 @@ for entry = 14, #ARGV, 4 do
     redis.call('XADD', KEYS[2], ARGV[entry], 'c', ARGV[entry + 1], 't', ARGV[entry + 2], 'b', ARGV[entry + 3])
   end
 end
--- Whoever listens looks for himself every now and then: not being allowed to publish is no reason to fail.
+-- Listeners also poll, so a missing permission to publish is not an error.
 redis.pcall('PUBLISH', ARGV[9], ARGV[3])
--- The hint that means nothing from now on, if there is one.
+-- Return the hint that is obsolete now, if there is one.
 local stale = moves and hint or ARGV[6]
 return stale ~= '' and stale or 1

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- A part of what a check looks at: which entries there are, without their bodies.
+-- Lists the entries of a log, without their bodies, in several calls.
 --
 -- KEYS: head, log, snapshot
--- ARGV: 1 where in the log to begin
--- Returns: revision, born revision, the snapshot's revision (each '' where there is none), 1 if there are more entries, ids
+-- ARGV: 1 the ID at which to start
+-- Returns: revision, born revision, the snapshot's revision (each '' if missing), 1 if there are more entries, IDs
 local held = redis.call('HMGET', KEYS[1], 'rev', 'born_rev')
 local kept = redis.call('HGET', KEYS[3], 'rev')
 local ids, bytes, from, more = {}, 0, ARGV[1], 0

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Removes a space's log and snapshot if the log is still where it was expected to be, and leaves a tombstone. It frees
--- memory, so it is let through when there is none left.
+-- Removes a space's log and snapshot if the head is still the expected one, and leaves a tombstone. It frees memory, so
+-- it may also run when the server is out of memory.
 --
 -- KEYS: head, log, snapshot
 -- ARGV: 1 expected revision, 2 expected commit, 3 the tombstone's revision, 4 its commit, 5 channel
--- Returns: revision and commit where it conflicts; else {'deleted', former birth, former hint of the due date}
+-- Returns: on a conflict, the current revision and commit; otherwise {'deleted', old born revision, old due hint}
 local held = redis.call('HMGET', KEYS[1], 'rev', 'commit', 'born_rev', 'hint')
 local rev, commit = held[1] or '0', held[2] or string.rep('\0', 16)
 if rev ~= ARGV[1] or commit ~= ARGV[2] then

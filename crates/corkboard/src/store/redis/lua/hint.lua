@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Writes hints of one index. It must not be refused where the append after it is let through.
+-- Writes hints of one index. It must not be refused when the append that follows is allowed.
 --
 -- KEYS: the index
 -- ARGV: score, member
--- LT: of two scores the earlier one stays. A hint may be too early, never too late.
+-- LT keeps the earlier of two scores: a hint may be too early, never too late.
 return redis.call('ZADD', KEYS[1], 'LT', ARGV[1], ARGV[2])

@@ -1,5 +1,6 @@
 #!lua
--- Begins a log as a copy of another, if the space was never here. As in append.lua, nothing fails after the first write.
+-- Begins a log as a copy of another, if the space never existed here. As in append.lua, nothing may fail after the
+-- first write.
 --
 -- KEYS: head, log, snapshot
 -- ARGV: 1 revision, 2 commit, 3 born revision, 4 born commit, 5 due date or '', 6 its hint or '', 7 summary, 8 channel,
@@ -21,7 +22,7 @@ for entry = 12, #ARGV, 4 do
     redis.call('XADD', KEYS[2], ARGV[entry], 'c', ARGV[entry + 1], 't', ARGV[entry + 2], 'b', ARGV[entry + 3])
   end
 end
--- Last: until there is a head, there is no space.
+-- The head is written last: without it, the space does not exist.
 redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'commit', ARGV[2], 'born_rev', ARGV[3], 'born_commit', ARGV[4],
   'due', ARGV[5], 'hint', ARGV[6], 'summary', ARGV[7])
 redis.pcall('PUBLISH', ARGV[8], ARGV[1])

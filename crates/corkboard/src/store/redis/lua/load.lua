@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Where a log is, and its snapshot. Not a transaction: a full server refuses those even if they only read.
+-- Reads the head of a log and its snapshot. Not a transaction: a full server refuses even read-only ones.
 --
 -- KEYS: head, snapshot
 local held = redis.call('HMGET', KEYS[1], 'rev', 'commit', 'born_rev', 'born_commit')

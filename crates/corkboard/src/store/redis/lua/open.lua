@@ -1,6 +1,6 @@
 #!lua
--- Tries what Corkboard does on keys that are nobody's and gone afterwards, and says what this user may not do: a script
--- that finds out in its middle would leave half a write. Notes the format of a store that is new.
+-- Tries all commands that Corkboard uses on temporary keys, and reports which ones this user may not run. Otherwise a
+-- script would find out halfway and leave half a write. Saves the format of a new store.
 --
 -- KEYS: meta, two keys to try on
 -- ARGV: 1 the format, 2 a channel

@@ -1,6 +1,6 @@
 #!lua
--- Puts other bodies in the place of some revisions', if the log is still where it was expected to be. A stream's entries
--- cannot be changed, so the stream is built anew beside the old one, with the same ids, and takes its name.
+-- Replaces the bodies of some revisions, if the log's head is still the expected one. A stream's entries cannot be
+-- changed, so a new stream with the same IDs is built beside the old one and renamed over it.
 --
 -- KEYS: head, log, snapshot, the new stream
 -- ARGV: 1 expected revision, 2 expected commit, 3 the snapshot's revision or '', 4 its commit, 5 its body,
@@ -16,7 +16,7 @@ while argument < #ARGV do
   argument = argument + 2 + tonumber(ARGV[argument + 1])
 end
 redis.call('UNLINK', KEYS[4])
--- In steps, so that little lies in the script's memory however large the entries are.
+-- Read in steps, so that the script uses little memory even if the entries are large.
 local from, step = '-', 1
 repeat
   local page = redis.call('XRANGE', KEYS[2], from, '+', 'COUNT', step)

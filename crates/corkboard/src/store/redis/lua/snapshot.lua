@@ -1,10 +1,10 @@
 #!lua
--- Keeps a snapshot if it is newer than the one held, and of this log and this life.
+-- Stores a snapshot if it is newer than the existing one, and belongs to this log and this life of the space.
 --
 -- KEYS: head, log, snapshot
 -- ARGV: 1 revision, 2 commit, 3 body
 
--- Revisions are compared as text: Lua's numbers are exact up to 2^53 only.
+-- Compare revisions as text, because Lua's numbers are only exact up to 2^53.
 local function less(one, other)
   return #one < #other or (#one == #other and one < other)
 end

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Drops old records that the snapshot covers, from the oldest on, so that there never is a gap.
+-- Drops old records that the snapshot covers, oldest first, so that there is never a gap.
 --
 -- KEYS: head, log, snapshot
--- ARGV: 1 the newest revision that may go, 2 only what was decided before this time, or ''
--- Returns: the head's revision, the oldest id held afterwards or '', and 1 if there is more to look at
+-- ARGV: 1 the newest revision to drop, 2 drop only records decided before this time, or ''
+-- Returns: the head's revision, the oldest ID left or '', and 1 if there is more to examine
 local function less(one, other)
   return #one < #other or (#one == #other and one < other)
 end
@@ -22,7 +22,7 @@ if less(ARGV[1], covered) then
   covered = ARGV[1]
 end
 
--- The first record that stays, if any does. Many are looked at in several calls: others wait meanwhile.
+-- Find the first record to keep, if any. A long log takes several calls, because a script blocks all other clients.
 local stays, more = nil, 0
 if ARGV[2] == '' then
   local next = redis.call('XRANGE', KEYS[2], '(' .. covered .. '-18446744073709551615', '+', 'COUNT', 1)
@@ -48,6 +48,6 @@ else
     from = '(' .. page[16][1]
   end
 end
--- The newest stays in any case.
+-- Always keep the newest record.
 redis.call('XTRIM', KEYS[2], 'MINID', stays or (rev .. '-0'))
 return {rev, oldest(), more}
