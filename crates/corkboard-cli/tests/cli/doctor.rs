@@ -174,7 +174,7 @@ fn a_store_that_other_users_can_open_is_told() {
     let readable = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(sandbox.database(), readable).unwrap();
     let text = sandbox.ok(&["doctor"]);
-    let said = format!("! other users can open {}; to keep them out: chmod 600 ", sandbox.database().display());
+    let said = format!("! other users can open {}; to prevent this, run: chmod 600 ", sandbox.database().display());
     assert!(text.contains(&said), "{text}");
 }
 

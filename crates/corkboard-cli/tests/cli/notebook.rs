@@ -122,7 +122,7 @@ fn unknown_ids_are_refused_or_left_out() {
     let ran = apply(&sandbox, text, &["--ignore-unknown"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("KL-1 archived") && ran.stderr.contains("there is no KL-7"), "{ran:?}");
-    let error = sandbox.fails(&["notebook", "show", "--at", "9"], 2, "lies in the future");
+    let error = sandbox.fails(&["notebook", "show", "--at", "9"], 2, "does not exist yet");
     assert_eq!(error["code"], "future_revision");
 }
 
