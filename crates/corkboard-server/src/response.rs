@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::condition::Seen;
 use crate::error::HttpError;
 
-/// The header that carries the space's revision, whatever the body is.
+/// The header with the space's revision, for every kind of body.
 pub(crate) const REV: HeaderName = HeaderName::from_static("cork-rev");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

@@ -33,7 +33,7 @@ struct EventsQuery {
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
-    /// Comma-separated event types to include. Revisions without such an event are left out.
+    /// Comma-separated event types to include. Revisions without one of them are left out.
     #[serde(rename = "type")]
     #[param(example = "task_started,task_completed")]
     types: Option<String>,
@@ -42,7 +42,7 @@ struct EventsQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct AllEventsQuery {
-    /// Comma-separated event types to include. Revisions without such an event are left out.
+    /// Comma-separated event types to include. Revisions without one of them are left out.
     #[serde(rename = "type")]
     #[param(example = "task_started,task_completed")]
     types: Option<String>,

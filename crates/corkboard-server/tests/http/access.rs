@@ -1,4 +1,4 @@
-//! Who is let in, as whom, and how far, through a real socket.
+//! Authentication and authorization through a real socket.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,12 +28,12 @@ fn token(principal: &str, kind: ActorKind, role: Role, grants: Value) -> TokenRe
     TokenRequest { kind, role, ..worker(principal, grants) }
 }
 
-/// A client that goes nowhere by itself.
+/// A client that follows no redirects.
 fn no_redirect() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
-/// A write in another's name.
+/// A write on behalf of another actor.
 async fn write_as(running: &Running, secret: &str, actor: &Value) -> Answer {
     let request = running.client(secret).request(Method::PUT, ENTRY).header("cork-actor", actor.to_string());
     answer(request.header("content-type", "application/json").body(r#"{"value": 1}"#)).await
@@ -43,7 +43,7 @@ async fn secret_of(running: &Running, request: TokenRequest) -> String {
     running.corkboard.tokens().create(request).await.unwrap().secret.expose_secret().to_owned()
 }
 
-/// Sends a body without saying how long it is. Returns the first line of the answer.
+/// Sends a body without announcing its length. Returns the first line of the answer.
 async fn put_in_chunks(running: &Running, secret: &str, body: &Value) -> String {
     let address = running.url.trim_start_matches("http://");
     let mut connection = TcpStream::connect(address).await.unwrap();
@@ -59,9 +59,9 @@ async fn put_in_chunks(running: &Running, secret: &str, body: &Value) -> String 
     answer.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What is described is in `roles`.
+/// Routes in the description are tested in `roles`.
 #[tokio::test]
-async fn without_a_token_what_is_not_described_is_closed_too() {
+async fn routes_outside_the_description_need_a_token_too() {
     let running = Running::start().await;
     for path in ["/", "/docs/", "/openapi.json/", "/metrics", "/v1/nowhere", "/healthz/..%2fv1/tokens", "//healthz"] {
         let answer = answer(running.stranger(Method::GET, path)).await;
@@ -73,7 +73,7 @@ async fn without_a_token_what_is_not_described_is_closed_too() {
 }
 
 #[tokio::test]
-async fn only_the_names_of_this_server_reach_it() {
+async fn requests_with_another_host_are_refused() {
     let known = Settings { hosts: vec!["memory.example.org".into()], ..settings() };
     let running = Running::with(in_memory(Options::default()), known).await;
     let admin = running.admin();
@@ -84,14 +84,14 @@ async fn only_the_names_of_this_server_reach_it() {
     for host in ["evil.example.org", "localhost.evil.org", "127.0.0.1.evil.org:7117", "memory.example.org.evil.org"] {
         called(host).await.problem(403, "host");
     }
-    // A name that leads here is refused before anything is looked at, the public routes included.
+    // A foreign host name is refused before anything else, even on public routes.
     let rebound = running.stranger(Method::GET, "/healthz").header(HOST, "rebind.evil.org");
     answer(rebound).await.problem(403, "host");
     running.stop().await;
 }
 
 #[tokio::test]
-async fn only_pages_of_this_server_and_those_that_are_named_may_call_it() {
+async fn only_pages_of_the_server_and_allowed_origins_may_call_it() {
     let known = Settings { origins: vec!["https://app.example.org".into()], ..settings() };
     let running = Running::with(in_memory(Options::default()), known).await;
     let admin = running.admin();
@@ -107,7 +107,7 @@ async fn only_pages_of_this_server_and_those_that_are_named_may_call_it() {
 }
 
 #[tokio::test]
-async fn a_link_signs_in_once_and_its_cookie_writes_only_from_a_page_of_ours() {
+async fn a_link_signs_in_once_and_its_cookie_writes_only_from_the_servers_own_page() {
     let running = Running::start().await;
     let no_redirect = no_redirect();
     let link = format!("{}{}", running.url, running.server.sign_in_path());
@@ -135,7 +135,7 @@ async fn a_link_signs_in_once_and_its_cookie_writes_only_from_a_page_of_ours() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_wrong_expired_or_revoked_opens_nothing_and_is_not_repeated() {
+async fn a_wrong_expired_or_revoked_token_is_refused_and_not_repeated() {
     let running = Running::start().await;
     let grants = json!({"agents": ["ada"]});
     let soon = running.corkboard.time() + std::time::Duration::from_millis(300);
@@ -160,7 +160,7 @@ async fn a_token_that_is_wrong_expired_or_revoked_opens_nothing_and_is_not_repea
     assert_eq!(running.admin().delete(&path).await.ok()["deleted"], true);
     ada.get("/v1/me").await.problem(401, "unauthenticated");
     running.admin().delete(&path).await.problem(404, "no_token");
-    // The other expires by itself: it is asked for until it is refused.
+    // The other token expires: retry until it is refused.
     let expired = tokio::time::timeout(PATIENCE, async {
         while short.get("/v1/me").await.status != 401 {
             tokio::task::yield_now().await;
@@ -192,11 +192,11 @@ async fn a_revocation_is_seen_by_another_server_on_the_same_store() {
 }
 
 #[tokio::test]
-async fn a_token_made_elsewhere_is_good_at_once() {
+async fn a_token_created_elsewhere_works_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("sqlite:{}", folder.path().join("cork.db").display());
     let (one, other) = (Running::on(&store).await, Running::on(&store).await);
-    // What the other knows of the tokens is a moment old.
+    // The other server's copy of the tokens is slightly old.
     assert_eq!(other.client(&secret_of(&other, worker("bob", json!({}))).await).get("/v1/me").await.status, 200);
     for round in 0..5 {
         let secret = secret_of(&one, worker(&format!("ada-{round}"), json!({"agents": ["ada"]}))).await;
@@ -204,7 +204,7 @@ async fn a_token_made_elsewhere_is_good_at_once() {
         let asked = futures_util::future::join_all((0..20).map(|_| client.get("/v1/me"))).await;
         assert!(asked.iter().all(|answer| answer.status == 200), "{round}: {asked:?}");
     }
-    // A browser that the one signed in, and that a balancer leads to the other.
+    // One server signs a browser in, and a load balancer sends it to the other.
     let link = format!("{}{}", one.url, one.server.sign_in_path());
     let signed_in = answer(no_redirect().get(link).header(HOST, "localhost")).await;
     let cookie = signed_in.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
@@ -215,10 +215,10 @@ async fn a_token_made_elsewhere_is_good_at_once() {
 }
 
 #[tokio::test]
-async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
+async fn guessing_tokens_costs_few_reads_and_locks_nobody_out() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
     let open = || Corkboard::with_store(store.clone(), Options::default());
-    // How many one address may try is another test's subject.
+    // Another test covers the rate limit per address.
     let all = Settings { wrong_tokens: Rate { burst: 1e9, per_second: 1e9 }, ..settings() };
     let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), all).await);
     let (began, heads) = (Instant::now(), store.reads(&SpaceId::tokens()));
@@ -236,7 +236,7 @@ async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
     assert_eq!(status, StatusCode::OK);
     let (asked, seconds) = (store.reads(&SpaceId::tokens()) - heads, began.elapsed().as_secs_f64());
     assert!((asked as f64) < 10.0 + 20.0 * seconds, "{asked} reads in {seconds} s");
-    // What can be nobody's token is not looked for.
+    // Malformed tokens are not looked up.
     let heads = store.reads(&SpaceId::tokens());
     for wrong in ["x", "cork_", "cork_short"] {
         other.client(wrong).get("/v1/me").await.problem(401, "unauthenticated");
@@ -245,20 +245,20 @@ async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
     drop((one, other));
 }
 
-/// So many wrong tokens are looked up, and hardly one more while the test runs.
+/// Allows a few wrong tokens, with hardly any refill during the test.
 fn few_wrong_tokens() -> Settings {
     Settings { wrong_tokens: Rate { burst: 3.0, per_second: 0.001 }, ..settings() }
 }
 
 #[tokio::test]
-async fn wrong_tokens_from_one_address_are_slowed_down_and_good_ones_are_not() {
+async fn wrong_tokens_from_one_address_are_limited_and_valid_ones_are_not() {
     let running = Running::with(in_memory(Options::default()), few_wrong_tokens()).await;
     let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
     let wrong = running.client(&format!("cork_{:0>52}", 1));
     for _ in 0..3 {
         wrong.get("/v1/me").await.problem(401, "unauthenticated");
     }
-    // By whatever way they come, and the same whether they look like a token or not.
+    // In every header, whether or not they look like a token.
     let cookie = |name: String| running.stranger(Method::GET, "/v1/me").header(COOKIE, format!("{name}=cork_guess"));
     let port = running.url.rsplit_once(':').unwrap().1.to_owned();
     let form = running.stranger(Method::POST, "/sign-in").header(ORIGIN, &running.url).body("token=guess");
@@ -274,12 +274,12 @@ async fn wrong_tokens_from_one_address_are_slowed_down_and_good_ones_are_not() {
         let seconds: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!(seconds > 0, "{refused:?}");
     }
-    // Who has a token is served, and may sign in, although somebody guesses at the same address.
+    // Clients with a token are served and may sign in while someone guesses from the same address.
     assert_eq!(ada.get("/v1/me").await.status, 200);
     assert_eq!(running.admin().get("/v1/me").await.status, 200);
     let link = format!("{}{}", running.url, running.server.sign_in_path());
     assert_eq!(no_redirect().get(link).send().await.unwrap().status(), StatusCode::SEE_OTHER);
-    // Who brings no token guesses none.
+    // Requests without a token do not count as guesses.
     for _ in 0..5 {
         answer(running.stranger(Method::GET, "/v1/me")).await.problem(401, "unauthenticated");
     }
@@ -292,7 +292,7 @@ async fn a_known_token_is_served_at_a_limited_address_of_another_server() {
     let open = || Corkboard::with_store(store.clone(), Options::default());
     let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), few_wrong_tokens()).await);
     let secret = secret_of(&one, worker("ada", json!({"agents": ["ada"]}))).await;
-    // It is new to the other, which asks the store, and does not count it as a guess.
+    // The other server does not know it yet, asks the store, and does not count it as a guess.
     for _ in 0..5 {
         assert_eq!(other.client(&secret).get("/v1/me").await.status, 200);
     }
@@ -371,9 +371,9 @@ async fn tokens_are_for_admins_and_listed_in_pages() {
     running.stop().await;
 }
 
-/// There is one space of tokens in a store, and it has a name.
+/// A store has one space of tokens, with a fixed name.
 #[tokio::test]
-async fn the_space_of_tokens_answers_to_its_name_alone() {
+async fn the_space_of_tokens_has_only_one_name() {
     let running = Running::start().await;
     let admin = running.admin();
     running.client_with(token("hugo", ActorKind::Human, Role::Human, json!({}))).await;
@@ -392,7 +392,7 @@ async fn the_space_of_tokens_answers_to_its_name_alone() {
 }
 
 #[tokio::test]
-async fn nobody_acts_for_others_but_admins_and_services_and_nobody_gains_by_it() {
+async fn only_admins_and_services_act_for_others_without_gaining_rights() {
     let running = Running::start().await;
     let grants = json!({"agents": ["ada", "bob"]});
     let gateway = secret_of(&running, token("gateway", ActorKind::Service, Role::Worker, grants.clone())).await;
@@ -403,7 +403,7 @@ async fn nobody_acts_for_others_but_admins_and_services_and_nobody_gains_by_it()
 
     let bob = actor("bob", "agent", "worker");
     write_as(&running, &gateway, &bob).await.ok();
-    // What the header says of `via` counts for nothing.
+    // The header's `via` is ignored.
     let lying = json!({"principal": "bob", "kind": "agent", "role": "worker", "via": "hugo"});
     write_as(&running, &gateway, &lying).await.ok();
     write_as(&running, ADMIN, &actor("hugo", "human", "human")).await.ok();
@@ -416,14 +416,14 @@ async fn nobody_acts_for_others_but_admins_and_services_and_nobody_gains_by_it()
     let refused = [
         (&agent, bob.clone()),
         (&human, bob.clone()),
-        // Another role, more or less.
+        // A different role.
         (&gateway, actor("bob", "agent", "orchestrator")),
         (&gateway, actor("bob", "agent", "admin")),
         (&gateway, actor("gateway", "service", "human")),
-        // A person, who would vouch.
+        // A person, who could vouch for content.
         (&gateway, actor("bob", "human", "worker")),
         (&robot, actor("hugo", "human", "admin")),
-        // Somebody whom the token does not open.
+        // An agent that the token does not grant.
         (&gateway, actor("mallory", "agent", "worker")),
     ];
     for (secret, other) in &refused {
@@ -432,13 +432,13 @@ async fn nobody_acts_for_others_but_admins_and_services_and_nobody_gains_by_it()
     write_as(&running, &gateway, &actor("bob", "agent", "observer")).await.problem(403, "role_denied");
     write_as(&running, ADMIN, &json!("bob")).await.problem(400, "actor");
     write_as(&running, ADMIN, &actor(" ", "agent", "worker")).await.problem(400, "blank");
-    // Whoever names himself is himself.
+    // Naming oneself is allowed.
     write_as(&running, &agent, &actor("eve", "agent", "worker")).await.ok();
     running.stop().await;
 }
 
 #[tokio::test]
-async fn whoever_asks_too_often_or_sends_too_much_waits_and_nobody_else_does() {
+async fn rate_limits_apply_to_each_principal_separately() {
     let small = Settings {
         requests: Rate { burst: 5.0, per_second: 0.01 },
         written_bytes: Rate { burst: 1000.0, per_second: 0.1 },
@@ -454,7 +454,7 @@ async fn whoever_asks_too_often_or_sends_too_much_waits_and_nobody_else_does() {
     refused.problem(429, "too_many_requests");
     let seconds: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=100).contains(&seconds), "{seconds}");
-    // Another name for the same token's holder is no other holder.
+    // Acting for another does not give a separate limit.
     let named = often
         .request(Method::GET, "/v1/me")
         .header("cork-actor", r#"{"principal":"x","kind":"agent","role":"worker"}"#);
@@ -464,7 +464,7 @@ async fn whoever_asks_too_often_or_sends_too_much_waits_and_nobody_else_does() {
     let kilobyte = json!({"value": "x".repeat(1000)});
     much.put(ENTRY, &kilobyte).await.ok();
     much.put(ENTRY, &kilobyte).await.problem(429, "too_many_requests");
-    // A body whose length nobody says is counted as it comes.
+    // A body without an announced length is counted as it arrives.
     let streaming = secret_of(&running, worker("streaming", grants.clone())).await;
     assert_eq!(put_in_chunks(&running, &streaming, &kilobyte).await, "HTTP/1.1 200 OK");
     assert_eq!(put_in_chunks(&running, &streaming, &kilobyte).await, "HTTP/1.1 429 Too Many Requests");
@@ -475,7 +475,7 @@ async fn whoever_asks_too_often_or_sends_too_much_waits_and_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn without_authentication_everybody_is_the_admin_but_no_page_of_others() {
+async fn without_authentication_every_caller_is_admin_except_foreign_pages() {
     let running = Running::with(in_memory(Options::default()), Settings::new(Access::Open)).await;
     let me = answer(running.stranger(Method::GET, "/v1/me")).await.ok();
     assert_eq!((&me["principal"], &me["role"]), (&json!("admin"), &json!("admin")));
@@ -485,9 +485,9 @@ async fn without_authentication_everybody_is_the_admin_but_no_page_of_others() {
     running.stop().await;
 }
 
-/// The server's tier holds however it is asked: by its own routes, by commands to whole spaces, by the library.
+/// The server's tier applies to its own routes, to commands to whole spaces, and to the library.
 #[tokio::test]
-async fn the_tier_of_a_server_holds_for_commands_to_whole_spaces_too() {
+async fn the_tier_of_a_server_applies_to_commands_to_whole_spaces() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::shared());
     let before = Corkboard::with_store(store.clone(), Options::default());
     before.agent("ada").unwrap().long_term().unwrap().add("Ada likes tea").await.unwrap();
@@ -514,7 +514,7 @@ async fn the_tier_of_a_server_holds_for_commands_to_whole_spaces_too() {
     assert!(matches!(ada.long_term(), Err(Error::LicenseRestriction { tier: Tier::Core, .. })));
     let compact = ContextRequest::new().strategy(Strategy::Compact);
     assert!(matches!(ada.context_window().compose(compact).await, Err(Error::LicenseRestriction { .. })));
-    // Shared cores are open to every tier, and an agent is deleted with all that it has.
+    // Shared cores are available in every tier, and an agent is deleted with all its data.
     admin.post("/v1/spaces/core/house-rules/commands", &add).await.ok();
     assert!(client.delete_agent("ada").await.unwrap());
     assert_eq!(before.agent("ada").unwrap().long_term().unwrap().stats().await.unwrap().entries, 0);
@@ -522,7 +522,7 @@ async fn the_tier_of_a_server_holds_for_commands_to_whole_spaces_too() {
 }
 
 #[tokio::test]
-async fn a_server_without_working_memory_says_so_however_it_is_asked() {
+async fn every_route_reports_that_working_memory_is_disabled() {
     let features = Features { working_memory: false };
     let server = Running::with(in_memory(Options { features, ..Options::default() }), settings()).await;
     let admin = server.admin();
@@ -552,9 +552,9 @@ async fn a_server_without_working_memory_says_so_however_it_is_asked() {
     server.stop().await;
 }
 
-/// A conversation's space takes changes of the conversation, and nothing else.
+/// A conversation's space accepts only commands that change the conversation.
 #[tokio::test]
-async fn a_conversation_takes_no_commands_but_its_own() {
+async fn a_conversation_accepts_only_its_own_commands() {
     let server = Running::start().await;
     let admin = server.admin();
     let scope = server.corkboard.agent("ada").unwrap().conversation("c-1").unwrap().scope_id();

@@ -1,4 +1,5 @@
-//! All other routes of agents: scopes, conversations, notebooks, search, context, snapshots. Who may call them is in `roles`.
+//! The other routes of agents: scopes, conversations, notebooks, search, context and snapshots. `roles` tests
+//! permissions.
 
 use data_encoding::BASE64;
 use reqwest::Method;
@@ -14,7 +15,7 @@ async fn text(client: &Client, path: &str, text: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn agents_are_listed_as_far_as_the_token_opens_them() {
+async fn the_list_contains_only_agents_that_the_token_grants() {
     let server = Running::start().await;
     let admin = server.admin();
     for agent in ["ada", "bob", "team-1", "team-2", "team-3"] {
@@ -86,7 +87,7 @@ async fn a_scope_falls_back_is_merged_cleared_and_disposed() {
 }
 
 #[tokio::test]
-async fn what_is_no_scope_is_refused() {
+async fn invalid_scopes_are_refused() {
     let server = Running::start().await;
     let ada = server.admin();
     ada.get("/v1/agents/ada/scopes/x").await.problem(400, "path");
@@ -98,14 +99,14 @@ async fn what_is_no_scope_is_refused() {
     let first = with(&ada, Method::POST, "/v1/agents/ada/scopes", named, &json!({"name": "s"})).await.ok();
     assert_eq!(with(&ada, Method::POST, "/v1/agents/ada/scopes", named, &json!({"name": "s"})).await.ok(), first);
     assert_eq!(ada.get("/v1/agents/ada/scopes").await.ok()["items"].as_array().unwrap().len(), 1);
-    // Another agent's scope is not there.
+    // Another agent's scope is not found.
     let scope = first["id"].as_str().unwrap();
     ada.get(&format!("/v1/agents/bob/scopes/{scope}/entries")).await.problem(404, "not_found");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_conversation_begins_with_a_write_and_is_no_part_of_the_memory() {
+async fn a_conversation_begins_with_a_write_and_is_separate_from_the_memory() {
     let server = Running::start().await;
     let ada = server.admin();
     let talk = "/v1/agents/ada/conversations/c-1";
@@ -131,7 +132,7 @@ async fn a_conversation_begins_with_a_write_and_is_no_part_of_the_memory() {
 }
 
 #[tokio::test]
-async fn handoff_and_scratchpad_are_entries_with_a_route_of_their_own() {
+async fn handoff_and_scratchpad_are_entries_with_separate_routes() {
     let server = Running::start().await;
     let ada = server.admin();
     for (path, key) in [("/v1/agents/ada/handoff", "session-handoff"), ("/v1/agents/ada/scratchpad", "scratchpad")] {
@@ -162,7 +163,7 @@ const UPDATE: &str = "CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\
                       tabs count as two\n";
 
 #[tokio::test]
-async fn a_notebook_is_updated_by_texts_and_taken_back() {
+async fn a_notebook_is_updated_by_texts_and_rolled_back() {
     let server = Running::start().await;
     let ada = server.admin();
     let book = "/v1/agents/ada/notebook";
@@ -208,7 +209,7 @@ async fn a_notebook_is_updated_by_texts_and_taken_back() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_wrong_is_answered_with_its_lines_and_changes_nothing() {
+async fn an_invalid_text_is_refused_with_line_numbers_and_changes_nothing() {
     let server = Running::start().await;
     let ada = server.admin();
     let updates = "/v1/agents/ada/notebook/updates";
@@ -243,7 +244,7 @@ async fn a_text_that_is_wrong_is_answered_with_its_lines_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_written_is_found_shown_and_counted() {
+async fn entries_and_notes_are_found_shown_and_counted() {
     let server = Running::start().await;
     let ada = server.admin();
     let deploy = json!({"value": "Deployments go out on Tuesdays", "metadata": {"tags": ["ops"]}});
@@ -278,7 +279,7 @@ async fn what_was_written_is_found_shown_and_counted() {
 }
 
 #[tokio::test]
-async fn a_window_on_a_board_needs_a_token_for_the_board() {
+async fn a_context_window_with_a_board_needs_a_token_for_the_board() {
     let server = Running::start().await;
     let ada = server.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
     let refused = ada.post("/v1/agents/ada/context", &json!({"board": "secret"})).await;
@@ -287,7 +288,7 @@ async fn a_window_on_a_board_needs_a_token_for_the_board() {
 }
 
 #[tokio::test]
-async fn a_snapshot_goes_out_and_comes_back_in_every_form() {
+async fn a_snapshot_is_exported_and_restored_in_every_form() {
     let server = Running::start().await;
     let ada = server.admin();
     let (snapshot, restore) = ("/v1/agents/ada/snapshot", "/v1/agents/ada/restore");
@@ -384,7 +385,7 @@ async fn a_memory_is_cleared_forgotten_and_deleted() {
     server.stop().await;
 }
 
-/// The examples of the document about HTTP, less the one that sets the environment.
+/// The examples of docs/http.md, except the one that sets the environment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_documents_examples_work() {
     let document = include_str!("../../../../docs/http.md");

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{ADMIN, Client, Running, answer, in_memory, rev, settings, with, worker};
 
-/// The three places that have the same routes: an agent's memory itself, a scope, a conversation.
+/// The three places with the same routes: an agent's memory, a scope and a conversation.
 async fn places(client: &Client) -> [String; 3] {
     let scope = client.post("/v1/agents/ada/scopes", &json!({"name": "task"})).await.ok();
     let scope = scope["id"].as_str().unwrap();
@@ -59,7 +59,7 @@ async fn an_entry_is_written_read_changed_and_removed_in_every_place() {
 }
 
 #[tokio::test]
-async fn a_condition_that_does_not_hold_writes_nothing_and_shows_what_is_there() {
+async fn a_failed_condition_writes_nothing_and_returns_the_current_entry() {
     let server = Running::start().await;
     let ada = server.admin();
     for place in places(&ada).await {
@@ -92,7 +92,7 @@ async fn a_condition_that_does_not_hold_writes_nothing_and_shows_what_is_there()
     server.stop().await;
 }
 
-/// Issue 17, item 9: many keyed requests of one principal pushed out the keys of everybody else.
+/// Many requests with keys from one principal used to evict the keys of all others (issue 17, item 9).
 #[tokio::test]
 async fn the_idempotency_keys_of_others_cannot_be_evicted() {
     let limits = Limits { idempotency_keys: 20, ..Limits::default() };
@@ -108,7 +108,7 @@ async fn the_idempotency_keys_of_others_cannot_be_evicted() {
         with(&mallory, Method::DELETE, path, ("idempotency-key", &key), &Value::Null).await.ok();
     }
     let unmoved = rev(&ada.get("/v1/agents/shared/entries/log").await.ok());
-    assert_eq!(unmoved, rev(&first), "what changes nothing writes nothing");
+    assert_eq!(unmoved, rev(&first), "a request without changes creates no revision");
     for number in 0..50 {
         let (key, body) = (format!("note {number}"), json!({"text": "spam"}));
         with(&mallory, Method::POST, "/v1/agents/shared/notes", ("idempotency-key", &key), &body).await.ok();
@@ -118,9 +118,9 @@ async fn the_idempotency_keys_of_others_cannot_be_evicted() {
     server.stop().await;
 }
 
-/// Issue 17, item 11: JSON nested 100,000 levels deep was stored. At every route that takes a value.
+/// JSON nested 100,000 levels deep used to be stored (issue 17, item 11). Tests every route that takes a value.
 #[tokio::test]
-async fn json_nested_100_000_levels_deep_is_refused_at_every_door() {
+async fn json_nested_100_000_levels_deep_is_refused_on_every_route() {
     let server = Running::start().await;
     let ada = server.admin();
     let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
@@ -128,7 +128,7 @@ async fn json_nested_100_000_levels_deep_is_refused_at_every_door() {
         answer(ada.request(method, path).header(CONTENT_TYPE, kind).body(body)).await
     };
     for (number, place) in places(&ada).await.into_iter().enumerate() {
-        // A scope falls back to the memory it is in: each place has another key.
+        // A scope falls back to its memory, so each place uses a different key.
         let path = format!("{place}/entries/deep{number}");
         let too_deep = format!("{{\"value\":{}}}", deep(100_000));
         let refused = send(Method::PUT, &path, "application/json", too_deep).await;
@@ -160,7 +160,7 @@ async fn json_nested_100_000_levels_deep_is_refused_at_every_door() {
     let snapshot = snapshot.replace(&deep(64), &value);
     assert!(snapshot.len() > 200_000);
     send(Method::POST, "/v1/agents/ada/restore", "application/json", snapshot).await.problem(422, "limit");
-    // As the input of a tool, it is not even read.
+    // As the input of a tool, it is not even parsed.
     let call = format!("{{\"input\":{{\"key\":\"deep\",\"content\":{value}}},\"context\":{{\"agent\":\"ada\"}}}}");
     let refused = send(Method::POST, "/v1/tools/write_memory", "application/json", call).await;
     assert!(refused.status.is_client_error(), "{}", refused.status);
@@ -168,7 +168,7 @@ async fn json_nested_100_000_levels_deep_is_refused_at_every_door() {
 }
 
 #[tokio::test]
-async fn whoever_has_the_version_is_told_so_without_a_body() {
+async fn a_known_version_is_answered_without_a_body() {
     let server = Running::start().await;
     let ada = server.admin();
     let texts = ["/v1/agents/ada/handoff".to_owned(), "/v1/agents/ada/scratchpad".to_owned()];
@@ -188,11 +188,11 @@ async fn whoever_has_the_version_is_told_so_without_a_body() {
 }
 
 #[tokio::test]
-async fn the_same_request_again_has_the_same_answer_and_no_second_effect() {
+async fn a_repeated_request_gets_the_same_answer_and_has_no_further_effect() {
     let server = Running::start().await;
     let ada = server.admin();
     for (number, place) in places(&ada).await.into_iter().enumerate() {
-        // The memory and its scopes are one space, where a key names one request.
+        // The memory and its scopes are one space, so a key identifies one request in all of them.
         let keys = ["append", "note", "put", "remove"].map(|name| format!("{name} {number}"));
         let [append_key, note_key, put_key, remove_key] = keys.each_ref().map(|key| ("idempotency-key", key.as_str()));
         let append = format!("{place}/entries/log/append");
@@ -241,7 +241,7 @@ async fn text_is_appended_and_anything_else_is_refused() {
     server.stop().await;
 }
 
-/// Percent-encodes all that is not a letter or a digit.
+/// Percent-encodes everything except letters and digits.
 fn encoded(key: &str) -> String {
     key.bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
@@ -249,7 +249,7 @@ fn encoded(key: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_key_may_be_anything_printable() {
+async fn a_key_can_contain_any_printable_character() {
     let server = Running::start().await;
     let ada = server.admin();
     let keys = [
@@ -289,7 +289,7 @@ async fn a_key_may_be_anything_printable() {
     server.stop().await;
 }
 
-/// Sends a request byte for byte: clients make something else of the key `..`.
+/// Sends raw bytes, because HTTP clients rewrite paths with the key `..`.
 async fn raw(server: &Running, method: &str, path: &str, body: &str) -> String {
     let address = server.url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -306,7 +306,7 @@ async fn raw(server: &Running, method: &str, path: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn dots_are_keys_and_lead_nowhere() {
+async fn dots_are_ordinary_keys() {
     let server = Running::start().await;
     let ada = server.admin();
     for (key, path) in
@@ -321,7 +321,7 @@ async fn dots_are_keys_and_lead_nowhere() {
     let listed = ada.get("/v1/agents/ada/entries?prefix=..").await.ok();
     assert_eq!(listed["items"][0]["key"], "..");
     assert_eq!(ada.get("/v1/agents").await.ok()["items"].as_array().unwrap().len(), 1);
-    // Who cannot send the path removes it like this.
+    // Clients that cannot send the path can remove the entry in a batch.
     let batch = json!({"entries": [{"key": "..", "remove": true}]});
     ada.post("/v1/agents/ada/entries:batch", &batch).await.ok();
     assert_eq!(ada.get("/v1/agents/ada/entries?prefix=..").await.ok()["items"][0]["key"], "../../bob/entries/x");
@@ -376,7 +376,7 @@ async fn entries_are_listed_by_page_prefix_tag_and_kind() {
 }
 
 #[tokio::test]
-async fn a_batch_happens_whole_in_one_revision_or_not_at_all() {
+async fn a_batch_is_atomic_and_creates_one_revision() {
     let server = Running::start().await;
     let ada = server.admin();
     for place in places(&ada).await {
@@ -482,7 +482,7 @@ async fn notes_are_added_listed_and_removed_in_every_place() {
 }
 
 #[tokio::test]
-async fn what_is_no_entry_is_refused_and_nothing_is_written() {
+async fn invalid_entries_are_refused_and_write_nothing() {
     let server = Running::start().await;
     let ada = server.admin();
     let path = "/v1/agents/ada/entries/x";
@@ -512,7 +512,7 @@ async fn what_is_no_entry_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn an_entry_says_how_often_it_was_read() {
+async fn an_entry_reports_its_access_count() {
     let server = Running::start().await;
     let ada = server.admin();
     for place in places(&ada).await {

@@ -1,4 +1,4 @@
-//! Bodies that say something else than they should: every problem says where, and nothing is written.
+//! Invalid bodies: every problem names the position, and nothing is written.
 
 use corkboard::Options;
 use corkboard_server::Settings;
@@ -17,10 +17,10 @@ fn detail(answer: &Answer) -> &str {
     answer.body["detail"].as_str().unwrap()
 }
 
-/// The scope that every memory has.
+/// The root scope's ID, the same in every memory.
 const ROOT: &str = "00000000-0000-0000-0000-000000000000";
 
-/// A body that is refused for what it says, and how the problem begins.
+/// An invalid body, and the beginning of its problem's message.
 type Wrong = (Method, &'static str, &'static str, &'static str);
 
 const WRONG: [Wrong; 20] = [
@@ -87,7 +87,7 @@ const WRONG: [Wrong; 20] = [
 ];
 
 #[tokio::test]
-async fn what_has_another_shape_is_a_problem_that_says_where() {
+async fn problems_name_the_position_of_the_error() {
     let server = Running::start().await;
     let admin = server.admin();
     admin.post("/v1/boards", &json!({"id": "b", "name": "Add login"})).await.ok();
@@ -95,16 +95,13 @@ async fn what_has_another_shape_is_a_problem_that_says_where() {
         let wrong = send(&admin, method, path, body).await;
         wrong.problem(400, "body_json");
         assert!(detail(&wrong).starts_with(expected), "{path} {body}: {}", wrong.body);
-        assert_eq!(
-            (&wrong.body["kind"], &wrong.body["title"]),
-            (&json!("invalid"), &json!("The request is invalid"))
-        );
+        assert_eq!((&wrong.body["kind"], &wrong.body["title"]), (&json!("invalid"), &json!("The request is invalid")));
     }
     assert_eq!(admin.get("/v1/agents/ada/entries").await.ok()["rev"], 0);
     assert_eq!(admin.get("/v1/boards/b").await.ok()["rev"], 1);
     assert_eq!(admin.get("/v1/cores/house/stats").await.ok()["rev"], 0);
 
-    // The lines of a batch are counted, and so are their fields.
+    // Errors in a batch of lines name the line and the field.
     let lines = "{\"key\": \"a\", \"value\": 1}\n{\"key\": \"b\", \"colour\": 1}\n";
     let batch =
         admin.request(Method::POST, "/v1/agents/ada/entries:batch").header(CONTENT_TYPE, "application/x-ndjson");
@@ -116,7 +113,7 @@ async fn what_has_another_shape_is_a_problem_that_says_where() {
 }
 
 #[tokio::test]
-async fn commands_say_nothing_that_is_unknown() {
+async fn unknown_fields_of_commands_are_refused() {
     let server = Running::start().await;
     let admin = server.admin();
     let set = json!({"scope": ROOT, "key": "color", "value": {"any": 1}, "type_name": "json", "metadata": {}, "if_version": 0});
@@ -168,7 +165,7 @@ async fn commands_say_nothing_that_is_unknown() {
 }
 
 #[tokio::test]
-async fn whatever_takes_a_body_refuses_a_large_one_with_a_problem() {
+async fn every_route_with_a_body_refuses_a_large_one() {
     let small = Settings { body_bytes: 1024, ..settings() };
     let server = Running::with(in_memory(Options::default()), small).await;
     let admin = server.admin();

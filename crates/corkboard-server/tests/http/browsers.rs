@@ -1,4 +1,4 @@
-//! What browsers need: pages elsewhere that may call, and people who sign in, through a real socket.
+//! Browsers: pages of other origins, and signing in, through a real socket.
 
 use corkboard::{ActorKind, Options, Role, TokenRequest};
 use corkboard_server::Settings;
@@ -11,10 +11,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::support::{ADMIN, Answer, PATIENCE, Running, answer, in_memory, settings, worker};
 
 const APP: &str = "https://app.example.org";
-/// What a browser accepts where a person goes to.
+/// The `Accept` header of a browser that opens a page.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-/// Somebody without a token, who goes nowhere by themselves.
+/// A client without a token that follows no redirects.
 fn stranger(running: &Running, method: Method, path: &str) -> RequestBuilder {
     let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     http.request(method, format!("{}{path}", running.url)).timeout(PATIENCE)
@@ -28,7 +28,7 @@ fn varies(answer: &Answer) -> bool {
     answer.headers.get_all("vary").iter().any(|value| value.to_str().unwrap().to_ascii_lowercase().contains("origin"))
 }
 
-/// The cookie that an answer sets, as it is sent back.
+/// The cookie from an answer, in the form in which it is sent back.
 fn cookie(answer: &Answer) -> String {
     header(answer, "set-cookie").split(';').next().unwrap().to_owned()
 }
@@ -41,7 +41,7 @@ async fn sign_in(running: &Running, token: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_page_that_is_named_may_ask_send_and_read() {
+async fn a_page_of_an_allowed_origin_can_call_the_server() {
     let known = Settings { origins: vec![APP.into()], ..settings() };
     let running = Running::with(in_memory(Options::default()), known).await;
     let asks = |origin: &'static str| {
@@ -61,13 +61,13 @@ async fn a_page_that_is_named_may_ask_send_and_read() {
     for name in headers.into_iter().chain(["Cork-Actor", "Cork-Claim", "Cork-Orchestrator"]) {
         assert!(has(header(&asked, "access-control-allow-headers"), name), "{name}");
     }
-    // Others are refused, and no browser shows them why.
+    // Other origins are refused, and browsers do not show them the reason.
     for origin in ["https://evil.example.org", "null", "https://app.example.org.evil.org"] {
         let refused = asks(origin).await;
         refused.problem(403, "origin");
         assert_eq!(header(&refused, "access-control-allow-origin"), "");
     }
-    // What is asked without asking beforehand needs a token, as ever.
+    // Without a preflight, the request needs a token.
     answer(stranger(&running, Method::OPTIONS, "/v1/me")).await.problem(401, "unauthenticated");
 
     let admin = running.admin();
@@ -89,7 +89,7 @@ async fn a_page_that_is_named_may_ask_send_and_read() {
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_is_told_how_to_in_a_form_that_fits_them() {
+async fn clients_without_a_token_get_a_page_or_a_problem() {
     let running = Running::start().await;
     for path in ["/", "/docs/", "/v1/me", "/sign-in", "/sign-in?code=guessed"] {
         let page = answer(stranger(&running, Method::GET, path).header(ACCEPT, BROWSER)).await;
@@ -99,13 +99,13 @@ async fn who_is_not_signed_in_is_told_how_to_in_a_form_that_fits_them() {
         );
         let html = page.body.as_str().unwrap();
         assert!(html.contains(r#"<form method="post" action="/sign-in">"#) && html.contains("cork serve"), "{html}");
-        // Nothing of it comes from elsewhere, or runs.
+        // The page loads nothing from other servers and runs no scripts.
         assert!(!html.contains("src=") && !html.contains("<script") && !html.contains("http"), "{html}");
         assert!(header(&page, "content-security-policy").contains("default-src 'none'"), "{page:?}");
         let problem = answer(stranger(&running, Method::GET, path).header(ACCEPT, "application/json")).await;
         problem.problem(401, "unauthenticated");
     }
-    // What is sent is answered as programs expect.
+    // Writes get a problem, as programs expect.
     answer(stranger(&running, Method::PUT, "/v1/me").header(ACCEPT, BROWSER)).await.problem(401, "unauthenticated");
     let icon = answer(stranger(&running, Method::GET, "/favicon.ico")).await;
     assert_eq!(icon.status, StatusCode::NO_CONTENT);
@@ -113,7 +113,7 @@ async fn who_is_not_signed_in_is_told_how_to_in_a_form_that_fits_them() {
 }
 
 #[tokio::test]
-async fn a_token_signs_its_holder_in_from_the_servers_own_page_alone() {
+async fn a_token_signs_in_only_from_the_servers_own_page() {
     let running = Running::start().await;
     let request = worker("ada", json!({"agents": ["ada"]}));
     let ada = running.corkboard.tokens().create(request).await.unwrap();
@@ -153,7 +153,7 @@ async fn a_token_signs_its_holder_in_from_the_servers_own_page_alone() {
 }
 
 #[tokio::test]
-async fn a_page_that_may_call_may_not_sign_its_reader_in() {
+async fn a_page_of_an_allowed_origin_cannot_sign_its_reader_in() {
     let known = Settings { origins: vec![APP.into()], ..settings() };
     let running = Running::with(in_memory(Options::default()), known).await;
     let post = stranger(&running, Method::POST, "/sign-in").header(ORIGIN, APP).body(format!("token={ADMIN}"));
@@ -161,10 +161,10 @@ async fn a_page_that_may_call_may_not_sign_its_reader_in() {
     running.stop().await;
 }
 
-/// A page on another port of the same machine is of the same site, so that the browser sends the cookie along; and what it
-/// sends as a plain text, or without a body, it sends without asking beforehand.
+/// A page on another port of the same machine is same-site, so the browser sends the cookie. It also sends plain text,
+/// or requests without a body, without a preflight.
 #[tokio::test]
-async fn a_page_that_may_call_does_not_write_with_its_readers_cookie() {
+async fn a_page_of_an_allowed_origin_cannot_write_with_its_readers_cookie() {
     let elsewhere = "http://localhost:5173";
     let known = Settings { origins: vec![elsewhere.into()], ..settings() };
     let running = Running::with(in_memory(Options::default()), known).await;
@@ -187,18 +187,18 @@ async fn a_page_that_may_call_does_not_write_with_its_readers_cookie() {
         }
     }
     assert_eq!(admin.get("/v1/tokens").await.ok(), known_tokens);
-    // With a token of its own it may, and so may the server's own page with the cookie.
+    // It may write with a token, and the server's own page may write with the cookie.
     let named = admin.request(Method::POST, "/v1/boards/b/pause").header(ORIGIN, elsewhere);
     assert_eq!(answer(named).await.status, 200);
     assert_eq!(send(&running.url, "text/plain", "/v1/boards/b/resume", "").await.status, 200);
-    // Commands are JSON, and say so.
+    // Commands must have the content type of JSON.
     send(&running.url, "text/plain", commands, &create).await.problem(415, "content_type");
     answer(admin.request(Method::POST, commands).body(create.clone())).await.problem(415, "content_type");
     running.stop().await;
 }
 
 #[tokio::test]
-async fn a_used_link_leads_those_who_are_signed_in_to_the_dashboard_and_admins_get_new_ones() {
+async fn a_used_link_opens_the_dashboard_if_signed_in_and_admins_get_new_links() {
     let running = Running::start().await;
     let link = running.server.sign_in_path();
     let signed_in = answer(stranger(&running, Method::GET, &link)).await;
@@ -230,7 +230,7 @@ async fn servers_on_one_machine_do_not_sign_each_other_out() {
     for running in [&one, &other] {
         let signed_in = answer(stranger(running, Method::GET, &running.server.sign_in_path())).await;
         let (name, secret) = cookie(&signed_in).split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-        // As browsers do, by name alone.
+        // Browsers replace cookies by name alone.
         jar.retain(|(known, _)| *known != name);
         jar.push((name, secret));
     }
@@ -239,13 +239,13 @@ async fn servers_on_one_machine_do_not_sign_each_other_out() {
         let me = answer(stranger(running, Method::GET, "/v1/me").header(COOKIE, &cookies)).await;
         assert_eq!(me.status, 200, "{cookies}");
     }
-    // An encrypted server's is nobody else's.
+    // With TLS, the cookie has the prefix `__Host-`.
     let encrypted = Running::with(in_memory(Options::default()), Settings { is_tls: true, ..settings() }).await;
     let link = stranger(&encrypted, Method::GET, &encrypted.server.sign_in_path()).header(HOST, "localhost");
     let signed_in = answer(link).await;
     let set = header(&signed_in, "set-cookie");
     assert!(set.starts_with("__Host-cork_session=") && set.ends_with("; Secure"), "{set}");
-    // Each in a header of its own, as HTTP/2 has them.
+    // Each cookie in a separate header, as in HTTP/2.
     let me = stranger(&encrypted, Method::GET, "/v1/me").header(HOST, "localhost");
     let me = answer(me.header(COOKIE, "other=1").header(COOKIE, cookie(&signed_in))).await;
     assert_eq!(me.status, 200);
@@ -255,7 +255,7 @@ async fn servers_on_one_machine_do_not_sign_each_other_out() {
 }
 
 #[tokio::test]
-async fn the_reference_is_a_page_that_needs_nothing_from_elsewhere() {
+async fn the_reference_page_loads_nothing_from_other_servers() {
     let running = Running::start().await;
     let admin = running.admin();
     let page = admin.get("/docs/").await.ok();
@@ -288,7 +288,7 @@ async fn a_page_of_another_scheme_is_not_the_servers_own() {
     let plain = running.url.clone();
     let secure = plain.replace("http://", "https://");
     let session = cookie(&answer(stranger(&running, Method::GET, &running.server.sign_in_path())).await);
-    // A proxy that encrypts says how it was called. A page elsewhere cannot say it.
+    // A proxy that terminates TLS passes on the scheme. Pages of other origins cannot set that header.
     let write = |origin: &str, proxied: Option<&str>| {
         let mut request = stranger(&running, Method::PUT, "/v1/agents/ada/entries/k").header(COOKIE, &session);
         if let Some(proto) = proxied {
@@ -315,7 +315,7 @@ async fn a_page_of_another_scheme_is_not_the_servers_own() {
 }
 
 #[tokio::test]
-async fn answers_say_how_browsers_must_treat_them() {
+async fn answers_have_security_headers() {
     let running = Running::start().await;
     let admin = running.admin();
     for path in ["/v1/me", "/v1/nowhere", "/healthz", "/openapi.json", "/docs/", "/docs/page.js", "/metrics", "/"] {
@@ -359,14 +359,14 @@ async fn a_head_request_does_not_use_up_a_sign_in_link() {
 }
 
 #[tokio::test]
-async fn the_sign_in_form_is_small_and_is_read_after_its_page_is_known() {
+async fn the_sign_in_form_is_small_and_is_read_after_its_origin_was_checked() {
     let running = Running::start().await;
     let post = |origin: &str, body: String| {
         answer(stranger(&running, Method::POST, "/sign-in").header(ORIGIN, origin).body(body))
     };
     post(&running.url, format!("token={}", "x".repeat(2000))).await.problem(413, "body_too_large");
     assert_eq!(post(&running.url, format!("token={}", "x".repeat(500))).await.status, 401);
-    // In chunks, so that nobody knows how long it will be.
+    // In chunks, without an announced length.
     let address = running.url.trim_start_matches("http://");
     let send = async |origin: &str, chunks: usize| {
         let chunks = format!("400\r\n{}\r\n", "x".repeat(0x400)).repeat(chunks);
@@ -380,7 +380,7 @@ async fn the_sign_in_form_is_small_and_is_read_after_its_page_is_known() {
     };
     let own = format!("Origin: {}\r\n", running.url);
     assert!(send(&own, 2).await.starts_with("HTTP/1.1 413 "));
-    // The body of a page elsewhere is not waited for.
+    // The body of a foreign page is not waited for.
     for origin in ["", "Origin: http://evil.example\r\n"] {
         assert!(send(origin, 1).await.starts_with("HTTP/1.1 403 "), "{origin:?}");
     }

@@ -1,4 +1,4 @@
-//! The library as a client of a server: odd names, refusals as they are told here, and commands that somebody bent.
+//! The library as a client of a server: unusual names, refusals, and mutated commands.
 
 use corkboard::boards::{NewBoard, NewTask};
 use corkboard::cores::CoreEntryId;
@@ -14,7 +14,7 @@ async fn connect(server: &Running) -> Corkboard {
     Corkboard::connect(ServerAddress::new(&*server.url).token(ADMIN.to_owned()), Options::default()).await.unwrap()
 }
 
-/// What a path, a query or a URL would take for something else.
+/// Names that have a meaning in paths, queries or URLs.
 const NAMES: [&str; 18] = [
     "plain",
     "team/ada",
@@ -37,7 +37,7 @@ const NAMES: [&str; 18] = [
 ];
 
 #[tokio::test]
-async fn every_name_that_may_be_reaches_its_space() {
+async fn every_valid_name_reaches_its_space() {
     let server = Running::start().await;
     let client = connect(&server).await;
     for name in NAMES {
@@ -89,7 +89,7 @@ async fn a_client_forks_a_board_that_the_server_reads() {
     let board = client.create_board(new).id("first").await.unwrap();
     board.add_tasks(vec![NewTask::new("one")], vec![]).await.unwrap();
     let forked = board.fork().idempotency_key("k").await.unwrap();
-    // It goes on, and the fork is still the one that was asked for.
+    // The board changes, and a repeat still returns the requested fork.
     board.add_tasks(vec![NewTask::new("two")], vec![]).await.unwrap();
     assert_eq!(board.fork().idempotency_key("k").await.unwrap().id(), forked.id());
     let view = server.corkboard.board(forked.id().as_str()).unwrap().view().await.unwrap();
@@ -106,7 +106,7 @@ async fn a_client_forks_a_board_that_the_server_reads() {
 }
 
 #[tokio::test]
-async fn a_client_is_refused_as_the_library_is() {
+async fn a_client_gets_the_same_refusals_as_the_library() {
     let server = Running::start().await;
     let client = connect(&server).await;
     let ways = [&client, &server.corkboard].map(|corkboard| corkboard.agent("ada").unwrap().working());
@@ -141,9 +141,9 @@ async fn a_client_is_refused_as_the_library_is() {
     server.stop().await;
 }
 
-/// A header does not hold every character that a name may be given, and who acts for another must not do so in their own name.
+/// A header cannot carry every character of a name. A client that acts for another must then not act as itself.
 #[tokio::test]
-async fn whoever_acts_for_another_does_so_by_their_name_or_not_at_all() {
+async fn a_client_acts_under_valid_names_and_refuses_others() {
     let server = Running::start().await;
     let client = connect(&server).await;
     let memory = server.corkboard.agent("ada").unwrap().working();
@@ -162,12 +162,16 @@ async fn whoever_acts_for_another_does_so_by_their_name_or_not_at_all() {
             assert!(matches!(refused, Error::Refused(Refusal::ControlCharacter { .. })), "{name:?}: {refused:?}");
         }
     }
-    assert_eq!(memory.get_entry("k").await.unwrap().unwrap().version, before, "nobody wrote in their own name instead");
+    assert_eq!(
+        memory.get_entry("k").await.unwrap().unwrap().version,
+        before,
+        "the client did not write as itself instead"
+    );
     client.close().await.unwrap();
     server.stop().await;
 }
 
-/// What a command may be bent by.
+/// A mutation of a command.
 #[derive(Debug, Clone)]
 enum Bend {
     Replace(Value),
@@ -219,7 +223,7 @@ fn bends() -> impl Strategy<Value = Vec<(Index, Bend)>> {
     prop::collection::vec((any::<Index>(), bend), 1..4)
 }
 
-/// The places in a document, the outermost last.
+/// The positions in a document, outermost last.
 fn places(value: &Value, path: String, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(name, value)| {
@@ -258,7 +262,7 @@ fn bent(mut document: Value, bends: &[(Index, Bend)]) -> Value {
     document
 }
 
-/// A command of nearly every sort, with the space it is for.
+/// Commands of nearly every kind, with their spaces.
 fn commands() -> Vec<(&'static str, Value)> {
     let root = "00000000-0000-0000-0000-000000000000";
     let agent = [
@@ -317,16 +321,16 @@ fn commands() -> Vec<(&'static str, Value)> {
     [of("agent/a", &agent), of("board/b", &board), of("core/c", &core), of("tokens/all", &tokens)].concat()
 }
 
-/// Whatever is sent as a command is decided or refused with a word, and what is refused writes nothing.
+/// Every mutated command is either accepted or refused with a code, and a refused one writes nothing.
 #[test]
-fn bent_commands_are_refused_with_a_word_and_write_nothing() {
+fn mutated_commands_are_refused_with_a_code_and_write_nothing() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = runtime.block_on(Running::start());
     let admin = server.admin();
     for (space, command) in commands() {
         let request = json!({ "command": command });
         let answer = runtime.block_on(admin.post(&format!("/v1/spaces/{space}/commands"), &request));
-        assert_ne!(answer.body["code"], "command", "before it is bent, each is one: {request} {}", answer.body);
+        assert_ne!(answer.body["code"], "command", "the original is not a valid command: {request} {}", answer.body);
     }
     let refused = std::cell::Cell::new(0);
     let config = Config { cases: 600, failure_persistence: None, ..Config::default() };
@@ -348,9 +352,9 @@ fn bent_commands_are_refused_with_a_word_and_write_nothing() {
         })
     });
     run.unwrap();
-    assert!(refused.get() > 100, "most of these make no sense: {}", refused.get());
+    assert!(refused.get() > 100, "too few mutated commands were refused: {}", refused.get());
     runtime.block_on(async {
-        // All that was taken can be read by whoever copies it.
+        // Clients that copy the space can read all accepted commands.
         let client = connect(&server).await;
         client.agent("a").unwrap().working().get::<Value>("k").await.unwrap();
         let _there_or_not = client.board("b").unwrap().view().await;
@@ -359,9 +363,9 @@ fn bent_commands_are_refused_with_a_word_and_write_nothing() {
     });
 }
 
-/// Each of these is a command as it should be, but for one name.
+/// Each command is valid except for one name.
 #[tokio::test]
-async fn names_in_commands_are_checked_as_those_that_are_made_here() {
+async fn names_in_commands_are_validated() {
     let server = Running::start().await;
     let admin = server.admin();
     let create = json!({"command": {"create": {"name": "b", "goal": "g"}}});

@@ -1,4 +1,4 @@
-//! How many connections there may be, and how long they may say nothing, through real sockets.
+//! Limits on the number and idle time of connections, through real sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use tokio_rustls::client::TlsStream;
 
 use crate::support::{ADMIN, PATIENCE, Running, in_memory, settings};
 
-/// Waits for the end of a connection, however it comes. Returns what was said before.
+/// Waits for the end of a connection. Returns what was received before.
 async fn end<C: AsyncReadExt + Unpin>(connection: &mut C) -> Vec<u8> {
     let mut said = Vec::new();
-    // Cut or closed: both are the end.
+    // A reset counts as the end too.
     let _ = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut said)).await.expect("it ends");
     said
 }
 
 #[tokio::test]
-async fn whoever_finds_no_room_is_told_so_and_keeps_nobody_waiting() {
+async fn a_connection_above_the_maximum_is_refused_at_once() {
     let server = Running::with(in_memory(Options::default()), Settings { connections: 2, ..settings() }).await;
     let admin = server.admin();
     let mut one = admin.events("/v1/agents/ada/events", None).await;
@@ -35,7 +35,7 @@ async fn whoever_finds_no_room_is_told_so_and_keeps_nobody_waiting() {
         let header = |name: &str| refused.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
         assert_eq!((header("retry-after").as_deref(), header("connection").as_deref()), (Some("5"), Some("close")));
     }
-    // Those who are there are served.
+    // Existing connections are served.
     server.corkboard.agent("ada").unwrap().working().set("key", &1).await.unwrap();
     assert_eq!(one.revision().await.rev(), 1);
     drop(two);
@@ -44,18 +44,18 @@ async fn whoever_finds_no_room_is_told_so_and_keeps_nobody_waiting() {
             tokio::task::yield_now().await;
         }
     });
-    room.await.expect("room for the next, once somebody has gone");
+    room.await.expect("a free slot after a connection ended");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn those_who_are_refused_and_do_not_listen_leave_room_for_those_who_do() {
+async fn silent_refused_connections_do_not_block_others() {
     let (header_timeout, connections) = (Duration::from_millis(100), 1);
     let server =
         Running::with(in_memory(Options::default()), Settings { header_timeout, connections, ..settings() }).await;
     let admin = server.admin();
     let mut stream = admin.events("/v1/agents/ada/events", None).await;
-    // More than are refused at a time, and none of them says a word.
+    // More connections than are refused at a time, all silent.
     let mut silent = Vec::new();
     for _ in 0..200 {
         silent.push(TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap());
@@ -69,7 +69,7 @@ async fn those_who_are_refused_and_do_not_listen_leave_room_for_those_who_do() {
     server.stop().await;
 }
 
-/// A server that encrypts, and clients that trust it.
+/// A server with TLS, and clients that trust it.
 struct Encrypted {
     address: std::net::SocketAddr,
     server: Server,
@@ -104,7 +104,7 @@ impl Encrypted {
         Self { address, server, corkboard, config, end, serving }
     }
 
-    /// Agrees on keys and on HTTP/2.
+    /// Performs the TLS handshake and negotiates HTTP/2.
     async fn connect(&self) -> TlsStream<TcpStream> {
         let stream = TcpStream::connect(self.address).await.unwrap();
         let connector = TlsConnector::from(Arc::new(self.config.clone()));
@@ -119,7 +119,7 @@ impl Encrypted {
     }
 }
 
-/// What an HTTP/2 client says first: that it is one, and that it has no wishes.
+/// The preface of an HTTP/2 client, with empty settings.
 fn greeting() -> Vec<u8> {
     [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, &[])].concat()
 }
@@ -129,15 +129,15 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// The head of a request for a path, with the fields of HPACK's table where it has them.
+/// The head of a request for a path, encoded with HPACK's table where possible.
 fn head(stream: u32, path: &str) -> Vec<u8> {
     head_with(stream, path, &[])
 }
 
-/// A header field in HPACK: the bytes that stand for its name, and its value.
+/// A header field in HPACK: the bytes of its name, and its value.
 type Field<'a> = (&'a [u8], &'a str);
 
-/// The same with more fields.
+/// The same with additional fields.
 fn head_with(stream: u32, path: &str, more: &[Field<'_>]) -> Vec<u8> {
     let token = format!("Bearer {ADMIN}");
     let mut fields = vec![0x82, 0x87];
@@ -147,7 +147,7 @@ fn head_with(stream: u32, path: &str, more: &[Field<'_>]) -> Vec<u8> {
         fields.push(u8::try_from(value.len()).unwrap());
         fields.extend_from_slice(value.as_bytes());
     }
-    // The end of the head, and of the request.
+    // END_HEADERS and END_STREAM.
     frame(1, 0x4 | 0x1, stream, &fields)
 }
 
@@ -197,7 +197,7 @@ async fn answers_on_http2_streams_without_a_window_stay_within_the_byte_budget()
         big.set(key, &"x".repeat(1000 * 1024)).await.unwrap();
     }
     let mut client = server.connect().await;
-    // Of no answer may more be sent than its head.
+    // A zero window: the server can send only heads.
     let no_window = frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]);
     let mut sent = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &no_window].concat();
     for stream in 0..STREAMS {
@@ -221,7 +221,7 @@ async fn bodies_on_http2_streams_that_do_not_end_stay_within_the_byte_budget() {
     let server = Encrypted::start(Settings { buffer_bytes: MIB, ..settings() }).await;
     let mut client = server.connect().await;
     client.write_all(&greeting()).await.unwrap();
-    // The server opens a window for all that follows.
+    // The server grants a window for the following frames.
     while next_frame(&mut client).await != WINDOW_UPDATE {}
     let mut sent = Vec::new();
     for stream in 0..STREAMS {
@@ -239,7 +239,7 @@ async fn bodies_on_http2_streams_that_do_not_end_stay_within_the_byte_budget() {
 }
 
 #[tokio::test]
-async fn whoever_agrees_on_keys_and_then_says_nothing_is_given_up() {
+async fn a_silent_connection_is_closed_after_the_tls_handshake() {
     let server = Encrypted::start(Settings { header_timeout: Duration::from_millis(200), ..settings() }).await;
     let mut silent = server.connect().await;
     end(&mut silent).await;
@@ -250,15 +250,15 @@ async fn whoever_agrees_on_keys_and_then_says_nothing_is_given_up() {
 }
 
 #[tokio::test]
-async fn whoever_follows_events_over_http2_is_not_taken_for_silent() {
+async fn an_event_stream_over_http2_is_not_idle() {
     let (header_timeout, heartbeat) = (Duration::from_millis(100), Duration::from_millis(20));
     let server = Encrypted::start(Settings { header_timeout, heartbeat, ..settings() }).await;
     let mut following = server.connect().await;
     following.write_all(&[greeting(), head(1, "/v1/agents/ada/events")].concat()).await.unwrap();
-    // So many beats take several times as long as one may be silent.
+    // This many heartbeats take several times the idle timeout.
     let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
     while said.windows(6).filter(|window| window == b": beat").count() < 30 {
-        let count = tokio::time::timeout(PATIENCE, following.read(&mut buffer)).await.expect("beats").unwrap();
+        let count = tokio::time::timeout(PATIENCE, following.read(&mut buffer)).await.expect("heartbeats").unwrap();
         assert!(count > 0, "the stream ended: {}", String::from_utf8_lossy(&said));
         said.extend_from_slice(&buffer[..count]);
     }
@@ -267,7 +267,7 @@ async fn whoever_follows_events_over_http2_is_not_taken_for_silent() {
 }
 
 #[tokio::test]
-async fn a_silent_connection_does_not_keep_a_server_from_ending() {
+async fn a_silent_connection_does_not_delay_the_shutdown() {
     let server = Encrypted::start(settings()).await;
     let mut silent = server.connect().await;
     server.stop().await;
@@ -275,7 +275,7 @@ async fn a_silent_connection_does_not_keep_a_server_from_ending() {
 }
 
 #[tokio::test]
-async fn there_is_no_room_over_http2_either() {
+async fn connections_above_the_maximum_are_refused_over_http2() {
     let server = Encrypted::start(Settings { connections: 1, ..settings() }).await;
     let mut first = server.connect().await;
     first.write_all(&[greeting(), head(1, "/v1/agents/ada/events")].concat()).await.unwrap();
@@ -289,7 +289,7 @@ async fn there_is_no_room_over_http2_either() {
 
 #[tokio::test]
 async fn two_hosts_or_origins_are_refused_over_http2_too() {
-    // Names that HPACK's table does not have are written out.
+    // Names that are not in HPACK's table are written out.
     let (host, origin): (&[u8], &[u8]) = (&[0x0f, 23], b"\x00\x06origin");
     let cases: [(&[Field<'_>], &str); 4] = [
         (&[(host, "evil.example")], "\"host\""),
@@ -315,7 +315,7 @@ async fn two_hosts_or_origins_are_refused_over_http2_too() {
     server.stop().await;
 }
 
-/// Whether a frame with the flag `END_STREAM` of that stream is among what was said.
+/// Whether the data contains a frame of the stream with `END_STREAM`.
 fn ends_stream(mut said: &[u8], stream: u32) -> bool {
     while let Some((head, rest)) = said.split_at_checked(9) {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;

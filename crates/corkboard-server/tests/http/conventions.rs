@@ -1,4 +1,4 @@
-//! What holds on every route alike: docs/http.md has a section on each.
+//! Conventions of all routes. docs/http.md has a section on each.
 
 use corkboard_server::{Rate, Settings};
 use reqwest::Method;
@@ -11,7 +11,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 }
 
 #[tokio::test]
-async fn a_version_that_a_header_names_and_that_is_not_there_is_a_failed_precondition() {
+async fn a_version_mismatch_in_a_header_is_a_failed_precondition() {
     let server = Running::start().await;
     let boss = server.admin();
     boss.put("/v1/agents/ada/entries/plan", &json!({"value": "draft"})).await.ok();
@@ -38,11 +38,11 @@ async fn a_version_that_a_header_names_and_that_is_not_there_is_a_failed_precond
     let taken = with(&boss, put.0.clone(), put.1, ("if-none-match", "*"), &put.2).await;
     taken.problem(412, "conflict");
     assert_eq!((header(&taken, "etag"), &taken.body["current"]["value"]), (Some("\"1\""), &json!("draft")));
-    // There is nothing to tell of what is not there.
+    // A missing item has no current version to return.
     let missing = with(&boss, put.0, "/v1/agents/ada/entries/none", ("if-match", "\"1\""), &put.2).await;
     missing.problem(412, "conflict");
     assert_eq!((header(&missing, "etag"), &missing.body["current"]), (None, &Value::Null));
-    // What a body or a parameter compares is a conflict, as for all that is not HTTP's own.
+    // A mismatch named in a body or parameter is a conflict: 412 is only for HTTP's own headers.
     let batch = json!({"entries": [{"key": "plan", "value": 1, "if_version": 999}]});
     boss.post("/v1/agents/ada/entries:batch", &batch).await.problem(409, "conflict");
     boss.put("/v1/agents/ada/entries/plan?if_rev=999", &json!({"value": 1})).await.problem(409, "rev_conflict");
@@ -50,7 +50,7 @@ async fn a_version_that_a_header_names_and_that_is_not_there_is_a_failed_precond
 }
 
 #[tokio::test]
-async fn answers_tell_how_much_of_the_rate_is_left() {
+async fn answers_report_the_remaining_rate() {
     let requests = Rate { burst: 3.0, per_second: 0.001 };
     let server = Running::with(in_memory(Default::default()), Settings { requests, ..settings() }).await;
     let boss = server.admin();
@@ -67,14 +67,14 @@ async fn answers_tell_how_much_of_the_rate_is_left() {
     let seconds = |name: &str| header(&refused, name).unwrap().parse::<u64>().unwrap();
     assert!((1..=1000).contains(&seconds("retry-after")), "{:?}", refused.headers);
     assert!((2000..=3000).contains(&seconds("ratelimit-reset")), "{:?}", refused.headers);
-    // Nobody is limited where nobody is known.
+    // Public routes have no rate limit, because they have no principal.
     let public = answer(server.stranger(Method::GET, "/healthz")).await;
     assert_eq!((public.status.as_u16(), header(&public, "ratelimit-limit")), (200, None));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_path_or_a_method_that_is_nearly_right_is_answered_with_the_right_one() {
+async fn an_almost_correct_path_or_method_gets_a_suggestion() {
     let server = Running::start().await;
     let boss = server.admin();
     for (path, right) in [

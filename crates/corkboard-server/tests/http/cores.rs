@@ -1,4 +1,4 @@
-//! Memory cores through a real socket: every route, by those who may and those who may not.
+//! Every route of memory cores through a real socket, for permitted and other callers.
 
 use corkboard::{ActorKind, Role, TokenRequest};
 use reqwest::Method;
@@ -46,7 +46,7 @@ async fn entries_are_added_read_found_changed_forgotten_and_restored() {
     let forgotten = admin.post(&format!("{path}/forget"), &json!({"reason": "we ship daily"})).await.ok();
     assert_eq!(forgotten["version"], 4);
     let again = admin.post(&format!("{path}/forget"), &json!({})).await.ok();
-    assert_eq!(again["version"], 4, "what is forgotten already stays as it is");
+    assert_eq!(again["version"], 4, "an entry that is already forgotten does not change");
     admin.patch(&path, &json!({"importance": 1})).await.problem(409, "entry_forgotten");
     let listed = async |query: &str| ids(&admin, &format!("{house}/entries?{query}")).await;
     assert_eq!(listed("").await, ["E-2"]);
@@ -93,14 +93,14 @@ async fn entries_are_filtered_and_sorted_and_a_cursor_survives_its_entry() {
     running.stop().await;
 }
 
-/// The ids of a page of entries.
+/// The IDs of a page of entries.
 async fn ids(client: &Client, path: &str) -> Vec<String> {
     let page = client.get(path).await.ok();
     page["items"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
-async fn a_core_is_withdrawn_from_cleared_kept_elsewhere_replaced_and_deleted() {
+async fn a_core_is_withdrawn_from_cleared_copied_replaced_and_deleted() {
     let running = Running::start().await;
     let admin = running.admin();
     let entries = json!({"entries": [{"content": "one", "author": "mallory"}, {"content": "two"}]});
@@ -133,7 +133,7 @@ async fn a_core_is_withdrawn_from_cleared_kept_elsewhere_replaced_and_deleted() 
 }
 
 #[tokio::test]
-async fn a_request_with_a_name_happens_once_and_conditions_hold() {
+async fn idempotency_keys_and_conditions_work() {
     let running = Running::start().await;
     let admin = running.admin();
     let (path, body) = ("/v1/cores/house/entries", json!({"content": "once"}));
@@ -149,7 +149,7 @@ async fn a_request_with_a_name_happens_once_and_conditions_hold() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_and_nothing_is_written() {
+async fn invalid_requests_are_refused_and_write_nothing() {
     let running = Running::start().await;
     let admin = running.admin();
     let entries = "/v1/cores/house/entries";
@@ -176,7 +176,7 @@ async fn what_makes_no_sense_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_core_opens_to_those_it_is_granted_to_and_is_written_by_those_whose_role_allows_it() {
+async fn reading_a_core_needs_a_grant_and_writing_also_a_role() {
     let running = Running::start().await;
     running.admin().post("/v1/cores/house/entries", &json!({"content": "one"})).await.ok();
     running.admin().post("/v1/cores/secret/entries", &json!({"content": "two"})).await.ok();
@@ -189,7 +189,7 @@ async fn a_core_opens_to_those_it_is_granted_to_and_is_written_by_those_whose_ro
     assert_eq!(own["id"], "E-1");
     let names = ada.get("/v1/cores").await.ok();
     let names: Vec<_> = names["items"].as_array().unwrap().iter().map(|core| core["id"].clone()).collect();
-    assert_eq!(names, [json!("agent:ada"), json!("house")], "what is not opened is not listed");
+    assert_eq!(names, [json!("agent:ada"), json!("house")], "only granted cores are listed");
     for core in ["secret", "agent:bob"] {
         let path = |rest: &str| format!("/v1/cores/{core}{rest}");
         for rest in ["/entries", "/entries/E-1", "/search?q=two", "/stats", "/image"] {

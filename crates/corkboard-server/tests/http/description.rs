@@ -1,4 +1,4 @@
-//! What the description says of itself: it is complete, and every JSON body and every answer of success has an example.
+//! The API description is complete: every JSON body and every successful answer has an example.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 const METHODS: [&str; 5] = ["get", "put", "post", "patch", "delete"];
 
-/// Whether a schema carries an example: it itself, or one of those that it is made of.
+/// Whether a schema, or a part of it, has an example.
 fn carries_example(schemas: &Map<String, Value>, schema: &Value) -> bool {
     if schema.get("example").is_some() || schema.get("examples").is_some() {
         return true;
@@ -18,7 +18,7 @@ fn carries_example(schemas: &Map<String, Value>, schema: &Value) -> bool {
     parts.into_iter().any(|part| carries_example(schemas, part))
 }
 
-/// The bodies and answers of JSON without an example, as `METHOD PATH what`.
+/// JSON bodies and answers without an example, as `METHOD PATH what`.
 fn without_example(described: &Value) -> Vec<String> {
     let schemas = described["components"]["schemas"].as_object().expect("schemas");
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ fn every_body_and_every_answer_has_an_example() {
     assert!(found.is_empty(), "{} without an example:\n{}", found.len(), found.join("\n"));
 }
 
-/// The fields that a schema names, and those that it requires. None: it takes others, too, or is one of several.
+/// The fields and required fields of a schema. None if it allows other fields or has variants.
 fn fields<'a>(schemas: &'a Map<String, Value>, schema: &'a Value) -> Option<(BTreeSet<&'a str>, BTreeSet<&'a str>)> {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/components/schemas/")) {
         return fields(schemas, &schemas[name]);
@@ -91,7 +91,7 @@ fn examples_of_answers_have_the_fields_of_their_schemas() {
 }
 
 #[test]
-fn the_description_has_what_the_standard_asks_for() {
+fn the_description_follows_the_standard() {
     let described = serde_json::to_value(corkboard_server::description()).expect("JSON");
     assert_eq!(described["openapi"], "3.1.0");
     let tags: Vec<&str> = names(&described["tags"]).collect();
@@ -99,7 +99,10 @@ fn the_description_has_what_the_standard_asks_for() {
     for (path, methods) in described["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
             let what = format!("{method} {path}");
-            assert!(ids.insert(operation["operationId"].as_str().expect("an id")), "two are called as {what} is");
+            assert!(
+                ids.insert(operation["operationId"].as_str().expect("an id")),
+                "two operations have the ID of {what}"
+            );
             let tagged = operation["tags"].as_array().expect("tags");
             assert!(tagged.iter().all(|tag| tags.contains(&tag.as_str().expect("a tag"))), "{what}");
             for (status, response) in operation["responses"].as_object().expect("answers") {
@@ -114,7 +117,7 @@ fn the_description_has_what_the_standard_asks_for() {
     assert!(ids.len() > 150, "{}", ids.len());
 }
 
-/// The verbs that the name of an operation may begin with.
+/// The verbs with which an operation's name can begin.
 const VERBS: &str = "acknowledge acquire add append_to approve archive assign call cancel change check choose claim clear complete \
                      compose create delete discard dispose edit execute extract fail forget fork get heartbeat list merge open \
                      pause preview promote purge put receive record refuse reject release remove renew replace restore resume retry \
@@ -132,17 +135,17 @@ fn names_of_operations_are_a_verb_and_a_noun() {
     }
 }
 
-/// A name says what a schema is to a reader who does not know how the server wraps or places it.
+/// Names of schemas are clear without knowing how the server wraps or places them.
 #[test]
-fn names_of_schemas_say_what_they_are() {
+fn names_of_schemas_are_clear() {
     let described = serde_json::to_value(corkboard_server::description()).expect("JSON");
     let vague = ["Why", "Form", "Deed", "Change", "Add", "Call", "Create", "Edit", "Role"];
     for (name, schema) in described["components"]["schemas"].as_object().expect("schemas") {
         let is_camel_case = name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric);
         assert!(is_camel_case, "{name} is not camel case");
         let base = name.strip_suffix("Request").or(name.strip_suffix("Response")).unwrap_or(name);
-        assert!(!vague.contains(&base) || name == "Role", "{name} says too little");
-        assert!(!name.ends_with("Body") && !name.starts_with("Place"), "{name} says how the server sees it");
+        assert!(!vague.contains(&base) || name == "Role", "{name} is too vague");
+        assert!(!name.ends_with("Body") && !name.starts_with("Place"), "{name} is an internal name");
         assert!(schema.get("allOf").is_none(), "{name} is not flat");
     }
 }
@@ -163,7 +166,7 @@ fn no_part_of_the_description_stops_a_generator() {
     }
 }
 
-/// Problems are the same everywhere, and are described once.
+/// Problems are the same on all routes and are described once.
 #[test]
 fn every_guarded_route_refers_to_the_same_problems() {
     let described = serde_json::to_value(corkboard_server::description()).expect("JSON");
@@ -183,10 +186,10 @@ fn every_guarded_route_refers_to_the_same_problems() {
     }
 }
 
-/// What is said here, or what a reference leads to.
+/// The value itself, or the target of its reference.
 fn named<'a>(described: &'a Value, said: &'a Value) -> &'a Value {
     let reference = said["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
-    reference.map_or(said, |path| described.pointer(path).unwrap_or_else(|| panic!("{path} is not there")))
+    reference.map_or(said, |path| described.pointer(path).unwrap_or_else(|| panic!("{path} does not exist")))
 }
 
 fn names(of: &Value) -> impl Iterator<Item = &str> {

@@ -16,11 +16,11 @@ use tokio::net::TcpStream;
 use crate::support::sse::SentEvent;
 use crate::support::{ADMIN, PATIENCE, Running, answer, in_memory, settings, worker};
 
-/// More than the buffers between a server and a client that does not read hold, in values of this size.
+/// With values of this size, more data than the buffers between a server and a client that does not read.
 const LARGE: usize = 64 * 1024;
 const MANY: u64 = 400;
 
-/// Sets an entry of an agent so many times, beside the server.
+/// Sets an entry of an agent several times, without the server.
 async fn write(corkboard: &Corkboard, agent: &str, times: u64) {
     let memory = corkboard.agent(agent).unwrap().working();
     for index in 0..times {
@@ -51,11 +51,11 @@ async fn eventually(what: &str, holds: impl Fn() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("in vain was waited for: {what}");
+    panic!("timed out waiting for: {what}");
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_where_it_was_left_without_loss_or_repeat() {
+async fn a_stream_resumes_without_loss_or_repeat() {
     let server = Running::start().await;
     let admin = server.admin();
     admin.put("/v1/agents/ada/entries/color", &json!({ "value": "green" })).await.ok();
@@ -81,7 +81,7 @@ async fn a_stream_goes_on_where_it_was_left_without_loss_or_repeat() {
 }
 
 #[tokio::test]
-async fn boards_cores_and_spaces_that_are_not_there_yet_have_streams() {
+async fn boards_cores_and_missing_spaces_have_streams() {
     let server = Running::start().await;
     let admin = server.admin();
     let mut board = admin.events("/v1/boards/login/events", None).await;
@@ -95,7 +95,7 @@ async fn boards_cores_and_spaces_that_are_not_there_yet_have_streams() {
 }
 
 #[tokio::test]
-async fn without_a_wish_for_a_stream_there_are_pages() {
+async fn without_the_content_type_of_streams_there_are_pages() {
     let server = Running::start().await;
     let admin = server.admin();
     write(&server.corkboard, "ada", 5).await;
@@ -117,7 +117,7 @@ async fn without_a_wish_for_a_stream_there_are_pages() {
 }
 
 #[tokio::test]
-async fn nonsense_is_refused_before_a_stream_begins() {
+async fn invalid_requests_are_refused_before_a_stream_begins() {
     let server = Running::start().await;
     let admin = server.admin();
     for (path, id) in [("/v1/agents/ada/events", "x"), ("/v1/agents/ada/events", "-1"), ("/v1/events", "7")] {
@@ -130,7 +130,7 @@ async fn nonsense_is_refused_before_a_stream_begins() {
 }
 
 #[tokio::test]
-async fn a_token_hears_of_its_spaces_alone_new_ones_too() {
+async fn a_stream_contains_only_granted_spaces_including_new_ones() {
     let server = Running::start().await;
     let client = server.client_with(worker("ada", json!({ "agents": ["ada"], "boards": ["team-*"] }))).await;
     client.get("/v1/agents/bob/events").await.problem(403, "not_granted");
@@ -145,7 +145,7 @@ async fn a_token_hears_of_its_spaces_alone_new_ones_too() {
     write(&server.corkboard, "ada", 1).await;
     let spaces = [("agent/ada", 1), ("board/team-one", 1), ("agent/ada", 2)];
     assert_eq!(own.revisions(3).await, spaces.map(|(space, rev)| (space.to_owned(), rev)));
-    // Tokens are nobody's to hear of.
+    // Events of the tokens' space are never sent.
     server.client_with(worker("eve", json!({}))).await;
     write(&server.corkboard, "eve", 1).await;
     let spaces: Vec<_> = all.revisions(8).await.into_iter().map(|(space, _)| space).collect();
@@ -156,13 +156,13 @@ async fn a_token_hears_of_its_spaces_alone_new_ones_too() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_is() {
+async fn compacted_revisions_are_reported_and_the_stream_continues() {
     let snapshots = SnapshotPolicy { events: 1, bytes: 1 };
     let options = Options { snapshots, retention: Some(Retention::Revisions(3)), ..Options::default() };
     let server = Running::with(in_memory(options), settings()).await;
     let admin = server.admin();
     write(&server.corkboard, "ada", 1).await;
-    // It follows while the oldest revisions go.
+    // The stream runs while the oldest revisions are removed.
     let mut all = admin.events("/v1/events", None).await;
     let mut written = 1;
     let gone = loop {
@@ -172,9 +172,9 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
         if !page.status.is_success() {
             break page;
         }
-        assert!(written < 10_000, "nothing goes");
+        assert!(written < 10_000, "no revisions are removed");
     };
-    // The first that it is told may be that something is gone already.
+    // The first event may already report removed revisions.
     let first = all.next().await.unwrap();
     assert!(["revision", "compacted"].contains(&first.name.as_str()), "{first:?}");
     gone.problem(404, "compacted");
@@ -189,7 +189,7 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
     while last < written {
         let event = from_first.next().await.unwrap();
         match event.name.as_str() {
-            // They may go on going.
+            // More revisions may be removed meanwhile.
             "compacted" => last = event.data["oldest"].as_u64().unwrap() - 1,
             _ => {
                 assert_eq!(event.rev(), last + 1);
@@ -197,7 +197,7 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
             }
         }
     }
-    // A deleted space reads the same way, and goes on counting.
+    // A deleted space looks the same, and its revisions continue.
     assert!(server.corkboard.delete_agent("ada").await.unwrap());
     write(&server.corkboard, "ada", 1).await;
     loop {
@@ -212,7 +212,7 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
 }
 
 #[tokio::test]
-async fn a_live_reader_that_is_too_slow_is_told_where_to_resume() {
+async fn a_slow_live_reader_gets_the_position_to_resume() {
     let options = Options { max_watch_lag: 10, bookmark_interval: Duration::from_millis(20), ..Options::default() };
     let server = Running::with(in_memory(options), settings()).await;
     let admin = server.admin();
@@ -235,13 +235,13 @@ async fn a_live_reader_that_is_too_slow_is_told_where_to_resume() {
         }
     }
     assert!(last < MANY, "it was never too slow");
-    let mut resumed = admin.events("/v1/agents/ada/events", Some(&id.expect("it was told"))).await;
+    let mut resumed = admin.events("/v1/agents/ada/events", Some(&id.expect("an event with an ID"))).await;
     assert_eq!(resumed.revisions((MANY - last) as usize).await, ada(last + 1..=MANY));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_reader_of_all_spaces_that_is_too_slow_resumes_without_loss() {
+async fn a_slow_reader_of_all_spaces_resumes_without_loss() {
     let server = Running::with(in_memory(Options::default()), Settings { events_held: 8, ..settings() }).await;
     let admin = server.admin();
     let mut events = admin.events("/v1/events", None).await;
@@ -261,7 +261,7 @@ async fn a_reader_of_all_spaces_that_is_too_slow_resumes_without_loss() {
         }
     }
     assert!(last < MANY, "it was never too slow");
-    let mut resumed = admin.events("/v1/events", Some(&id.expect("it was told"))).await;
+    let mut resumed = admin.events("/v1/events", Some(&id.expect("an event with an ID"))).await;
     let mut next = resumed.revision().await.rev();
     assert!(next <= last + 1, "{next} after {last}");
     while next < MANY {
@@ -275,7 +275,7 @@ async fn a_reader_of_all_spaces_that_is_too_slow_resumes_without_loss() {
 }
 
 #[tokio::test]
-async fn all_events_go_on_where_they_were_left_exactly_at_the_same_server() {
+async fn a_stream_of_all_spaces_resumes_exactly_on_the_same_server() {
     let server = Running::start().await;
     let admin = server.admin();
     write(&server.corkboard, "ada", 3).await;
@@ -293,7 +293,7 @@ async fn all_events_go_on_where_they_were_left_exactly_at_the_same_server() {
 }
 
 #[tokio::test]
-async fn all_events_go_on_at_another_server_with_nothing_missing() {
+async fn a_stream_of_all_spaces_resumes_on_another_server_without_loss() {
     let store = Arc::new(MemoryStore::shared());
     let open = || Corkboard::with_store(store.clone(), Options::default());
     let (one, two) = (Running::with(open(), settings()).await, Running::with(open(), settings()).await);
@@ -315,10 +315,10 @@ async fn all_events_go_on_at_another_server_with_nothing_missing() {
     loop {
         let event = resumed.next().await.unwrap();
         if event.name == "bookmark" {
-            assert_ne!(event.id.as_deref(), Some(&*id), "what was missed is told, so this is another place");
+            assert_ne!(event.id.as_deref(), Some(&*id), "the missed events were sent, so the position has changed");
             break;
         }
-        assert_eq!(event.id.as_deref(), Some(&*id), "until then, whoever is cut off again resumes from where they did");
+        assert_eq!(event.id.as_deref(), Some(&*id), "until then, the position to resume from stays the same");
         seen.entry(event.data["space"].as_str().unwrap().into()).or_default().push(event.rev());
     }
     let expected = [("agent/ada".to_owned(), vec![1, 2, 3, 4]), ("agent/bob".to_owned(), vec![1, 2, 3])];
@@ -330,7 +330,7 @@ async fn all_events_go_on_at_another_server_with_nothing_missing() {
 }
 
 #[tokio::test]
-async fn an_idle_stream_beats_until_its_token_is_revoked_or_expires() {
+async fn an_idle_stream_sends_heartbeats_until_its_token_ends() {
     let beating = Settings { heartbeat: Duration::from_millis(20), ..settings() };
     let server = Running::with(in_memory(Options::default()), beating).await;
     let request = || worker("ada", json!({ "agents": ["ada"] }));
@@ -363,26 +363,26 @@ async fn an_idle_stream_beats_until_its_token_is_revoked_or_expires() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_to_end_does_not_wait_for_streams() {
+async fn a_shutdown_does_not_wait_for_streams() {
     let (stalled_after, drain_timeout) = (Duration::from_secs(3600), Duration::from_secs(1));
     let patient = Settings { stalled_after, drain_timeout, ..settings() };
     let server = Running::with(in_memory(Options::default()), patient).await;
     let admin = server.admin();
-    // One takes nothing, although there is more than fits in between.
+    // One stream reads nothing, although more than the buffers can hold is waiting.
     let _stalled = connect(&server, "/v1/agents/ada/events").await;
     write_much(&server.corkboard, "ada").await;
     let mut streams = vec![admin.events("/v1/events", None).await];
     for _ in 0..3 {
         streams.push(admin.events("/v1/agents/ada/events", None).await);
     }
-    eventually("all are open", || server.server.open_streams() == 5).await;
+    eventually("all streams are open", || server.server.open_streams() == 5).await;
     server.stop().await;
     for mut stream in streams {
         assert_eq!(stream.next().await, None);
     }
 }
 
-/// Opens a stream on a bare connection, and reads the beginning of the answer.
+/// Opens a stream on a plain connection, and reads the beginning of the answer.
 async fn connect(server: &Running, path: &str) -> TcpStream {
     let mut connection = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
     let secret = ADMIN;
@@ -397,7 +397,7 @@ async fn connect(server: &Running, path: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn slow_and_vanished_readers_leave_nothing_behind() {
+async fn slow_and_vanished_readers_leak_nothing() {
     let store = Arc::new(MemoryStore::shared());
     let corkboard = Corkboard::with_store(store.clone(), Options { max_watch_lag: 10, ..Options::default() });
     let settings = Settings {
@@ -415,31 +415,31 @@ async fn slow_and_vanished_readers_leave_nothing_behind() {
         let path = if index % 2 == 0 { "/v1/events" } else { "/v1/agents/ada/events" };
         connections.push(connect(&server, path).await);
     }
-    eventually("all are open", || server.server.open_streams() == 200).await;
-    // All who follow one space share one who listens, and so do all who follow all of them.
-    eventually("two listen for all of them", || store.listeners() == before.1 + 2).await;
-    // Half of them go, the others stay and read nothing.
+    eventually("all streams are open", || server.server.open_streams() == 200).await;
+    // All streams of one space share a listener, and so do all streams of all spaces.
+    eventually("two listeners for all streams", || store.listeners() == before.1 + 2).await;
+    // Half of the clients disconnect; the others stay and read nothing.
     let stalled = connections.split_off(100);
     drop(connections);
     write_much(&server.corkboard, "ada").await;
-    eventually("the stalled are cut off", || server.server.open_streams() == 0).await;
+    eventually("stalled connections are closed", || server.server.open_streams() == 0).await;
     eventually("nobody listens", || store.listeners() == before.1).await;
     drop(stalled);
-    // It serves on.
+    // The server still works.
     let mut events = server.admin().events("/v1/events", None).await;
     write(&server.corkboard, "ada", 1).await;
     assert_eq!(events.revisions(1).await, ada([MANY + 1]));
     server.stop().await;
 }
 
-/// A store that counts what is read of it.
+/// A store that counts reads.
 fn counted() -> (Arc<FaultyStore>, Corkboard) {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
     (store.clone(), Corkboard::with_store(store, Options::default()))
 }
 
 #[tokio::test]
-async fn a_commit_is_read_once_however_many_follow() {
+async fn a_commit_is_read_once_for_all_streams() {
     const FOLLOWING: usize = 200;
     let (store, corkboard) = counted();
     let server = Running::with(corkboard, settings()).await;
@@ -457,16 +457,16 @@ async fn a_commit_is_read_once_however_many_follow() {
         }
         read.push(store.reads(&space) - before);
     }
-    // The first commit may find some who have not joined the others yet.
+    // At the first commit, some streams may not share the tail yet.
     assert!(read[1..].iter().all(|read| *read < 10), "{read:?}");
-    // Whoever comes later, or comes again, finds what they missed.
+    // New and resumed streams get the missed events.
     let mut late = admin.events("/v1/agents/ada/events", Some("2")).await;
     assert_eq!(late.revisions(3).await, ada(3..=5));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_token_is_looked_at_once_however_many_streams_came_with_it() {
+async fn a_token_is_checked_once_for_all_its_streams() {
     const FOLLOWING: usize = 100;
     let (store, corkboard) = counted();
     let server = Running::with(corkboard, Settings { heartbeat: Duration::from_millis(100), ..settings() }).await;
@@ -485,7 +485,7 @@ async fn a_token_is_looked_at_once_however_many_streams_came_with_it() {
         }
     }
     let read = store.reads(&space) - before;
-    assert!(read > 0 && read * 5 < beats, "{read} looks for {beats} beats");
+    assert!(read > 0 && read * 5 < beats, "{read} checks for {beats} heartbeats");
     server.corkboard.tokens().revoke(created.id).await.unwrap();
     for mut stream in streams {
         assert_eq!(stream.next().await.unwrap().data["code"], "unauthenticated");
@@ -495,7 +495,7 @@ async fn a_token_is_looked_at_once_however_many_streams_came_with_it() {
 }
 
 #[tokio::test]
-async fn whoever_follows_a_space_hears_of_its_deletion_and_of_its_next_life() {
+async fn a_stream_reports_the_deletion_and_recreation_of_its_space() {
     let server = Running::start().await;
     let admin = server.admin();
     let mut streams = Vec::new();
@@ -519,7 +519,7 @@ async fn whoever_follows_a_space_hears_of_its_deletion_and_of_its_next_life() {
 }
 
 #[tokio::test]
-async fn a_client_hears_which_spaces_move_too() {
+async fn a_client_is_notified_of_changed_spaces() {
     let server = Running::start().await;
     let secret = server.corkboard.tokens().create(worker("ada", json!({ "agents": ["ada"] }))).await.unwrap().secret;
     let address = corkboard::ServerAddress::new(&server.url).token(secret);
@@ -530,7 +530,7 @@ async fn a_client_hears_which_spaces_move_too() {
     let told = tokio::time::timeout(PATIENCE, async {
         loop {
             let (space, rev) = moved.recv().await.unwrap();
-            assert_eq!(space.to_string(), "agent/ada", "the token opens nothing else");
+            assert_eq!(space.to_string(), "agent/ada", "the token grants nothing else");
             if rev == 3 {
                 break;
             }
@@ -562,7 +562,7 @@ async fn events_are_filtered_by_their_types() {
     let filtered = admin.get("/v1/boards/b/events?type=task_added").await.ok();
     assert_eq!((filtered["items"].as_array().unwrap().len(), added.len()), (1, 1));
     assert_eq!(filtered["items"][0]["rev"], added[0]["rev"]);
-    // Pages move on past what is left out.
+    // Pages continue after revisions that were left out.
     let (mut seen, mut from, mut pages) = (Vec::new(), String::new(), 0);
     loop {
         let path = format!("/v1/boards/b/events?type=task_completed,board_created&limit=1{from}");
@@ -582,7 +582,7 @@ async fn events_are_filtered_by_their_types() {
     }
     let seen: Vec<_> = seen.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!((seen.as_slice(), pages), (["board_created", "task_completed"].as_slice(), all.len()));
-    // A stream tells only these, and how far it was read.
+    // A stream contains only these events, and bookmarks.
     let path = "/v1/boards/b/events?from_rev=0&type=board_created";
     let mut events = admin.events(path, None).await;
     assert_eq!(types(&events.revision().await), ["board_created"]);
@@ -601,9 +601,9 @@ async fn events_are_filtered_by_their_types() {
     server.stop().await;
 }
 
-/// Other spaces are busy all the time: the reader is told where to resume nevertheless.
+/// Although other spaces change all the time, the reader gets bookmarks.
 #[tokio::test]
-async fn a_filtered_stream_of_all_spaces_moves_on() {
+async fn a_filtered_stream_of_all_spaces_sends_bookmarks() {
     let options = Options { bookmark_interval: Duration::from_millis(20), ..Options::default() };
     let server = Running::with(in_memory(options), settings()).await;
     let admin = server.admin();
@@ -621,7 +621,7 @@ async fn a_filtered_stream_of_all_spaces_moves_on() {
 }
 
 #[tokio::test]
-async fn an_unknown_type_of_event_is_refused_with_those_that_are_known() {
+async fn an_unknown_event_type_is_refused_with_the_known_ones() {
     let server = Running::start().await;
     let admin = server.admin();
     for (path, known) in [
@@ -638,7 +638,7 @@ async fn an_unknown_type_of_event_is_refused_with_those_that_are_known() {
 }
 
 #[test]
-fn the_description_tells_of_streams_and_pages() {
+fn the_description_contains_streams_and_pages() {
     let description = serde_json::to_value(corkboard_server::description()).unwrap();
     for path in ["/v1/agents/{agent}/events", "/v1/boards/{board}/events", "/v1/cores/{core}/events"] {
         let get = &description["paths"][path]["get"];
@@ -657,7 +657,7 @@ fn the_description_tells_of_streams_and_pages() {
 }
 
 /// Two servers on one store behave as one.
-async fn written_on_one_heard_on_the_other(store: &str) {
+async fn events_reach_the_other_server(store: &str) {
     let (one, two) = (Running::on(store).await, Running::on(store).await);
     let (writer, reader) = (one.admin(), two.admin());
     writer.put("/v1/agents/ada/entries/before", &json!({ "value": 0 })).await.ok();
@@ -672,7 +672,7 @@ async fn written_on_one_heard_on_the_other(store: &str) {
     writer.put("/v1/agents/new/entries/key", &json!({ "value": 1 })).await.ok();
     let event = of_all.revision().await;
     assert_eq!(event.data["space"], "agent/new");
-    // The one ends, the other goes on.
+    // One server stops, the other continues.
     one.stop().await;
     reader.put("/v1/agents/ada/entries/key", &json!({ "value": 1 })).await.ok();
     assert_eq!(of_all.revisions(1).await, ada([22]));
@@ -682,29 +682,28 @@ async fn written_on_one_heard_on_the_other(store: &str) {
 }
 
 #[tokio::test]
-async fn two_servers_on_one_sqlite_file_hear_each_other() {
+async fn two_servers_on_one_sqlite_file_notify_each_other() {
     let harness = Harness::sqlite("");
-    written_on_one_heard_on_the_other(&harness.url()).await;
+    events_reach_the_other_server(&harness.url()).await;
 }
 
 #[tokio::test]
-async fn two_servers_on_one_postgres_hear_each_other() {
+async fn two_servers_on_one_postgres_notify_each_other() {
     let harness = Harness::postgres("");
-    written_on_one_heard_on_the_other(&harness.url()).await;
+    events_reach_the_other_server(&harness.url()).await;
 }
 
 #[tokio::test]
-async fn two_servers_on_one_redis_hear_each_other() {
+async fn two_servers_on_one_redis_notify_each_other() {
     let harness = Harness::redis("");
-    written_on_one_heard_on_the_other(&harness.url()).await;
+    events_reach_the_other_server(&harness.url()).await;
 }
 
-/// Does something while the clock stands still: whatever looks now and then does not look, so that only those who are woken hear
-/// of anything.
+/// Runs a future while the clock is paused. Nothing polls then, so only notified tasks make progress.
 async fn without_time<T>(what: impl Future<Output = T>) -> T {
     tokio::time::pause();
     let began = std::time::Instant::now();
-    // A runtime that is never idle does not move a clock that is paused.
+    // The paused clock advances only when the runtime is idle, so keep it busy.
     let busy = async {
         while began.elapsed() < PATIENCE {
             tokio::task::yield_now().await;
@@ -712,13 +711,13 @@ async fn without_time<T>(what: impl Future<Output = T>) -> T {
     };
     let done = tokio::select! {
         done = what => done,
-        () = busy => panic!("nobody was woken"),
+        () = busy => panic!("no stream was woken"),
     };
     tokio::time::resume();
     done
 }
 
-/// Whoever follows is woken by a commit, and does not wait for the next look.
+/// A commit wakes the streams; they do not wait for the next poll.
 async fn woken_by_a_commit(store: &str) {
     let server = Running::on(store).await;
     let admin = server.admin();
@@ -739,12 +738,12 @@ async fn woken_by_a_commit(store: &str) {
 }
 
 #[tokio::test]
-async fn a_commit_wakes_those_who_follow_in_memory() {
+async fn a_commit_wakes_streams_in_memory() {
     woken_by_a_commit("memory:").await;
 }
 
 #[tokio::test]
-async fn a_commit_wakes_those_who_follow_on_sqlite() {
+async fn a_commit_wakes_streams_on_sqlite() {
     let harness = Harness::sqlite("");
     woken_by_a_commit(&harness.url()).await;
 }

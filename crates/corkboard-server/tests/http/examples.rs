@@ -1,12 +1,12 @@
-//! Every example of the description is what its schema says: of bodies, answers, parameters, and of the schemas themselves.
+//! Every example of the description fits its schema: bodies, answers, parameters, and examples of schemas.
 
 use boon::{Compiler, Draft, Schemas};
 use serde_json::Value;
 
-/// Where the description is to whoever validates by it.
+/// The URL of the description for the validator.
 const DESCRIPTION: &str = "http://localhost/openapi.json";
 
-/// An example, and where the schema is that it must fit.
+/// An example, and the position of its schema.
 struct Example<'a> {
     schema: String,
     value: &'a Value,
@@ -32,7 +32,7 @@ fn examples_fit_their_schemas() {
     assert!(examples.len() > 300, "only {} were found", examples.len());
 }
 
-/// The examples in a part of the description. Whatever has a schema may have examples of it beside it.
+/// Collects the examples in a part of the description. Everything with a schema can have examples.
 fn collect<'a>(at: &str, part: &'a Value, examples: &mut Vec<Example<'a>>) {
     if part.get("schema").is_some() {
         let named = part["examples"].as_object().into_iter().flatten().filter_map(|(_, example)| example.get("value"));
@@ -50,7 +50,7 @@ fn collect<'a>(at: &str, part: &'a Value, examples: &mut Vec<Example<'a>>) {
     }
 }
 
-/// The examples that a schema carries, and those that it is made of.
+/// Collects the examples of a schema and its parts.
 fn collect_of_schema<'a>(at: &str, schema: &'a Value, examples: &mut Vec<Example<'a>>) {
     let shown = schema["examples"].as_array().into_iter().flatten().chain(schema.get("example"));
     examples.extend(shown.map(|value| Example { schema: at.to_owned(), value }));
@@ -68,7 +68,7 @@ fn of_each<'a>(at: &str, schemas: &'a Value, examples: &mut Vec<Example<'a>>) {
     }
 }
 
-/// What is in an object or a list, by the step of a JSON pointer that leads there, as a URL has it.
+/// The items of an object or list, with their steps of a JSON pointer, percent-encoded.
 fn steps(value: &Value) -> Vec<(String, &Value)> {
     let escaped = |name: &String| {
         name.replace('~', "~0").replace('/', "~1").replace('%', "%25").replace('{', "%7B").replace('}', "%7D")

@@ -1,4 +1,4 @@
-//! Images that claim what the caller could not have given: a person's approval, authorship or trust.
+//! Forged images: an agent cannot claim a person's approval, authorship or trust.
 
 use corkboard::tokens::Grants;
 use corkboard::{ActorKind, Role, TokenRequest};
@@ -19,7 +19,7 @@ async fn grace(server: &Running) -> Client {
     somebody(server, "grace", ActorKind::Human, Role::Human, Grants::everything()).await
 }
 
-/// A board of eve's with a task that waits until a person approves her decision.
+/// A board of eve's whose task waits for a person to approve her decision.
 async fn waiting_board(eve: &Client) {
     eve.post("/v1/boards", &json!({"id": "plan", "name": "Plan"})).await.ok();
     eve.post("/v1/boards/plan/tasks", &json!({"title": "Delete the old data"})).await.ok();
@@ -34,7 +34,7 @@ async fn rev(client: &Client, board: &str) -> u64 {
     client.get(&format!("/v1/boards/{board}/status")).await.ok()["rev"].as_u64().expect("a revision")
 }
 
-/// Nobody approved the decision of that board, it is eve's, and its task waits.
+/// Expects that the board's decision is eve's and not approved, and that its task waits.
 async fn expect_closed_gate(server: &Running, eve: &Client, board: &str) {
     let decision = eve.get(&format!("/v1/boards/{board}/decisions")).await.ok()["items"][0].clone();
     assert_eq!((&decision["created_by"], &decision["verdict"]), (&json!("eve"), &Value::Null), "{decision}");
@@ -69,7 +69,7 @@ async fn an_agent_does_not_forge_a_persons_approval_with_a_fork() {
     assert!(detail.contains("command.fork.image: unknown field"), "{detail}");
     eve.get("/v1/boards/forged").await.problem(404, "no_board");
 
-    // The server takes the image from the board that the fork names.
+    // The server reads the image from the forked board.
     eve.post(commands, &json!({"command": {"fork": {"from": from, "name": "Again"}}})).await.ok();
     let forked = eve.get("/v1/boards/forged").await.ok();
     assert_eq!((&forked["name"], &forked["forked_from"]), (&json!("Again"), &from));
@@ -91,11 +91,11 @@ async fn an_agents_fork_of_an_approved_board_waits_for_approval_again() {
     for board in ["by-command", "by-route"] {
         expect_closed_gate(&server, &eve, board).await;
         let found = eve.get(&format!("/v1/boards/{board}/discoveries")).await.ok()["items"][0].clone();
-        assert_eq!(found["created_by"], "grace", "who wrote it is known to the server");
+        assert_eq!(found["created_by"], "grace", "the server keeps the author");
         assert_ne!(found["trust"], "own", "but an agent does not vouch for the copy as a person would");
     }
 
-    // A person who forks the board brings the approval along.
+    // A fork by a person keeps the approval.
     grace.post("/v1/spaces/board/hers/commands", &fork).await.ok();
     let decision = grace.get("/v1/boards/hers/decisions").await.ok()["items"][0].clone();
     assert_eq!(decision["verdict"], "approved");
@@ -104,7 +104,7 @@ async fn an_agents_fork_of_an_approved_board_waits_for_approval_again() {
 }
 
 #[tokio::test]
-async fn a_fork_command_reads_only_boards_that_the_token_opens() {
+async fn a_fork_command_reads_only_granted_boards() {
     let server = Running::start().await;
     let admin = server.admin();
     admin.post("/v1/boards", &json!({"id": "secret", "name": "Secret"})).await.ok();
@@ -127,7 +127,7 @@ async fn a_fork_command_reads_only_boards_that_the_token_opens() {
 }
 
 #[tokio::test]
-async fn an_agent_does_not_forge_a_persons_words_with_images_of_its_own_memory() {
+async fn an_agent_does_not_forge_a_persons_words_with_memory_images() {
     let server = Running::start().await;
     let eve = eve(&server).await;
     let at = "2026-01-01T00:00:00Z";

@@ -1,5 +1,4 @@
-//! What no client should send, byte by byte: it is answered with a 4xx that the description has, or not at all, and the
-//! server stays well.
+//! Hostile requests, byte by byte. They get a documented 4xx or no answer, and the server keeps working.
 
 use std::time::Duration;
 
@@ -9,12 +8,12 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What an answer must be.
+/// The expected answer.
 #[derive(Debug, Clone, Copy)]
 enum Expected {
-    /// One of ours: a problem with this status and code.
+    /// A problem with this status and code.
     Problem(u16, &'static str),
-    /// The connection's own, without a body, or the end of the connection.
+    /// An answer from hyper without a body, or the end of the connection.
     Refused(&'static [u16]),
 }
 
@@ -22,12 +21,12 @@ use Expected::{Problem, Refused};
 
 use crate::support::{ADMIN, PATIENCE, Running, answer, in_memory, settings};
 
-/// Writes as much as is taken, and reads all that comes.
+/// Writes as much as the server accepts, and reads all of the answer.
 async fn exchange(server: &Running, bytes: &[u8]) -> Vec<u8> {
     let address = server.url.trim_start_matches("http://");
     let (mut read, mut write) = TcpStream::connect(address).await.unwrap().into_split();
     let sending = async {
-        // A server that has heard enough hangs up.
+        // The server may close the connection early.
         let _ = write.write_all(bytes).await;
         let _ = write.flush().await;
         write
@@ -44,7 +43,7 @@ async fn exchange(server: &Running, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// A request that says what it must, and ends the connection.
+/// A complete request that closes the connection.
 fn request(line: &str, headers: &[u8], body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n").into_bytes();
     bytes.extend(format!("Authorization: Bearer {ADMIN}\r\n").bytes());
@@ -54,7 +53,7 @@ fn request(line: &str, headers: &[u8], body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A request with a JSON body of that length.
+/// A request with a JSON body and its length.
 fn with_body(line: &str, body: &[u8]) -> Vec<u8> {
     let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
     request(line, headers.as_bytes(), body)
@@ -84,7 +83,7 @@ fn check(what: &str, answer: &[u8], expected: Expected) {
 const PUT: &str = "PUT /v1/agents/ada/entries/key";
 
 #[tokio::test]
-async fn bodies_that_are_none_are_refused() {
+async fn invalid_bodies_are_refused() {
     let server = Running::start().await;
     let huge = vec![b' '; 9 * 1024 * 1024];
     let mut chunks = Vec::new();
@@ -102,15 +101,15 @@ async fn bodies_that_are_none_are_refused() {
         ("deep JSON", with_body(PUT, &deep), Problem(400, "body_json")),
         ("no JSON", with_body(PUT, b"{\"value\": tru"), Problem(400, "body_json")),
         ("a NUL in JSON", with_body(PUT, b"{\"value\":\"\0\"}"), Problem(400, "body_json")),
-        ("text that is no UTF-8", with_body(PUT, b"{\"value\":\"\xff\xfe\"}"), Problem(400, "body_json")),
+        ("text that is not UTF-8", with_body(PUT, b"{\"value\":\"\xff\xfe\"}"), Problem(400, "body_json")),
         ("no body", with_body(PUT, b""), Problem(400, "body_json")),
         ("two documents", with_body(PUT, b"{\"value\":1}{\"value\":2}"), Problem(400, "body_json")),
         (
-            "no JSON by its type",
+            "a content type other than JSON",
             request(PUT, b"Content-Type: text/plain\r\nContent-Length: 11\r\n", b"{\"value\":1}"),
             Problem(415, "content_type"),
         ),
-        ("chunks that are none", request(PUT, chunked, b"zz\r\nnonsense"), Refused(&[400])),
+        ("invalid chunks", request(PUT, chunked, b"zz\r\nnonsense"), Refused(&[400])),
         ("a chunk of a negative length", request(PUT, chunked, b"-5\r\nhello\r\n0\r\n\r\n"), Refused(&[400])),
         (
             "two lengths",
@@ -137,7 +136,7 @@ async fn bodies_that_are_none_are_refused() {
 }
 
 #[tokio::test]
-async fn paths_and_headers_that_are_none_are_refused() {
+async fn invalid_paths_and_headers_are_refused() {
     let server = Running::start().await;
     let raw = |head: &[u8]| [head, b"\r\nHost: localhost\r\nConnection: close\r\n\r\n"].concat();
     let long = format!("GET /v1/agents/{}/entries/a", "a".repeat(2000));
@@ -145,50 +144,58 @@ async fn paths_and_headers_that_are_none_are_refused() {
     let header = format!("X-Long: {}\r\n", "x".repeat(1_000_000));
     let headers = "X-Many: 1\r\n".repeat(10_000);
     let cases: Vec<(&str, Vec<u8>, Expected)> = vec![
-        ("no UTF-8 in a path", request("GET /v1/agents/%FF%FE/entries/a", b"", b""), Problem(400, "path")),
+        ("invalid UTF-8 in a path", request("GET /v1/agents/%FF%FE/entries/a", b"", b""), Problem(400, "path")),
         ("a NUL in a name", request("GET /v1/agents/a%00b/entries/a", b"", b""), Problem(400, "control_character")),
         (
-            "a line end in a name",
+            "a line break in a name",
             request("GET /v1/spaces/board/a%0D%0Ab/head", b"", b""),
             Problem(400, "control_character"),
         ),
         ("a blank name", request("GET /v1/agents/%20/entries/a", b"", b""), Problem(400, "blank")),
         ("a name that is too long", request(&long, b"", b""), Problem(422, "limit")),
-        ("a kind that is none", request("GET /v1/spaces/galaxy/a/head", b"", b""), Problem(400, "path")),
+        ("an unknown kind", request("GET /v1/spaces/galaxy/a/head", b"", b""), Problem(400, "path")),
         (
             "up, encoded",
             request("GET /v1/agents/..%2f..%2f..%2fetc%2fpasswd/entries/a", b"", b""),
             Problem(404, "not_found"),
         ),
-        ("up, encoded twice", request("GET /v1/agents/..%252f../entries/a", b"", b""), Problem(404, "not_found")),
-        ("up, as it is", request("GET /v1/agents/../../../etc/passwd", b"", b""), Problem(404, "unknown_route")),
-        ("up from the documentation", request("GET /docs/..%2f..%2fCargo.toml", b"", b""), Refused(&[404])),
+        (
+            "dot segments, encoded twice",
+            request("GET /v1/agents/..%252f../entries/a", b"", b""),
+            Problem(404, "not_found"),
+        ),
+        (
+            "dot segments, not encoded",
+            request("GET /v1/agents/../../../etc/passwd", b"", b""),
+            Problem(404, "unknown_route"),
+        ),
+        ("dot segments below /docs", request("GET /docs/..%2f..%2fCargo.toml", b"", b""), Refused(&[404])),
         ("a backslash", request("GET /v1/agents/..\\..\\x/entries/a", b"", b""), Refused(&[400, 404])),
         (
             "a number that is too large",
             request("GET /v1/spaces/agent/a/log?from_rev=99999999999999999999", b"", b""),
             Problem(400, "query"),
         ),
-        ("a number that is none", request("GET /v1/spaces/agent/a/log?limit=NaN", b"", b""), Problem(400, "query")),
+        ("an invalid number", request("GET /v1/spaces/agent/a/log?limit=NaN", b"", b""), Problem(400, "query")),
         (
-            "a commit that is none",
+            "an invalid commit",
             request("GET /v1/spaces/agent/a/log?from_rev=1&commit=x", b"", b""),
             Problem(400, "query"),
         ),
-        ("no UTF-8 in a query", request("GET /v1/spaces/agent?cursor=%FF", b"", b""), Refused(&[200, 400])),
+        ("invalid UTF-8 in a query", request("GET /v1/spaces/agent?cursor=%FF", b"", b""), Refused(&[200, 400])),
         (
-            "a cork-actor that is no object",
+            "a cork-actor that is not an object",
             request("GET /v1/me", b"Cork-Actor: [\"x\",\"agent\",\"worker\"]\r\n", b""),
             Problem(400, "actor"),
         ),
-        ("a cork-actor that is no JSON", request("GET /v1/me", b"Cork-Actor: nobody\r\n", b""), Problem(400, "actor")),
+        ("a cork-actor that is not JSON", request("GET /v1/me", b"Cork-Actor: nobody\r\n", b""), Problem(400, "actor")),
         (
-            "a cork-actor that is no text",
+            "a cork-actor that is not text",
             request("GET /v1/me", b"Cork-Actor: \xff\xfe\r\n", b""),
             Problem(400, "actor"),
         ),
         (
-            "a condition that is none",
+            "an invalid condition",
             request(
                 "PUT /v1/agents/a/entries/a",
                 b"If-Match: W/\"1\"\r\nContent-Type: application/json\r\nContent-Length: 11\r\n",
@@ -197,7 +204,7 @@ async fn paths_and_headers_that_are_none_are_refused() {
             Problem(400, "if_match"),
         ),
         (
-            "a key that is no text",
+            "a key that is not text",
             request(
                 "PUT /v1/agents/a/entries/a",
                 b"Idempotency-Key: \xff\r\nContent-Type: application/json\r\nContent-Length: 11\r\n",
@@ -214,15 +221,15 @@ async fn paths_and_headers_that_are_none_are_refused() {
             ),
             Problem(400, "blank"),
         ),
-        ("a token that is no text", raw(b"GET /v1/me HTTP/1.1\r\nAuthorization: Bearer \xff"), Problem(400, "header")),
+        ("a token that is not text", raw(b"GET /v1/me HTTP/1.1\r\nAuthorization: Bearer \xff"), Problem(400, "header")),
         ("no token", raw(b"GET /v1/me HTTP/1.1"), Problem(401, "unauthenticated")),
         ("another scheme", raw(b"GET /v1/me HTTP/1.1\r\nAuthorization: Basic YTpi"), Problem(401, "unauthenticated")),
         ("a NUL in a header", raw(b"GET /v1/me HTTP/1.1\r\nX-Nul: a\0b"), Refused(&[400])),
         ("a header without a name", raw(b"GET /v1/me HTTP/1.1\r\n: nothing"), Refused(&[400])),
-        ("a method that is none", request("BREW /v1/me", b"", b""), Problem(405, "method")),
+        ("an invalid method", request("BREW /v1/me", b"", b""), Problem(405, "method")),
         ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n".to_vec(), Refused(&[400])),
-        ("a version that is none", b"GET / HTTP/9.9\r\n\r\n".to_vec(), Refused(&[400, 505])),
-        ("a path that is none", raw(b"GET no-path HTTP/1.1"), Refused(&[400, 401, 403, 404])),
+        ("an invalid version", b"GET / HTTP/9.9\r\n\r\n".to_vec(), Refused(&[400, 505])),
+        ("an invalid path", raw(b"GET no-path HTTP/1.1"), Refused(&[400, 401, 403, 404])),
         ("bytes in a path", raw(b"GET /v1/agents/\xff\xfe HTTP/1.1"), Refused(&[400, 401, 404])),
         (
             "another host",
@@ -269,12 +276,12 @@ async fn paths_and_headers_that_are_none_are_refused() {
         check(what, &exchange(&server, &bytes).await, expected);
     }
     let spaces = server.admin().get("/v1/spaces/agent").await.ok();
-    assert_eq!(spaces["items"], serde_json::json!([]), "nothing was written by any of it");
+    assert_eq!(spaces["items"], serde_json::json!([]), "nothing was written");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn requests_sent_ahead_are_answered_in_their_order() {
+async fn pipelined_requests_are_answered_in_order() {
     let server = Running::start().await;
     let keep = |line: &str| format!("{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {ADMIN}\r\n\r\n");
     let sent = [keep("GET /v1/me"), keep("GET /v1/nowhere"), keep("GET /healthz")].concat().into_bytes();
@@ -286,10 +293,10 @@ async fn requests_sent_ahead_are_answered_in_their_order() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_say_what_it_wants_is_hung_up_on() {
+async fn an_incomplete_request_is_disconnected() {
     let settings = Settings { header_timeout: Duration::from_millis(200), ..settings() };
     let server = Running::with(in_memory(Options::default()), settings).await;
-    // `exchange` waits for the end of the connection, which is never closed from this side.
+    // `exchange` waits until the server closes the connection.
     for begun in [&b"GET /v1/me HTTP/1.1\r\nHost: local"[..], b"G"] {
         check("half a head", &exchange(&server, begun).await, Refused(&[408, 400]));
     }
@@ -297,9 +304,9 @@ async fn whoever_does_not_say_what_it_wants_is_hung_up_on() {
     server.stop().await;
 }
 
-/// Half a body, and then the connection is gone: nothing was written, and nothing waits.
+/// After half a body the connection ends: nothing is written, and nothing keeps waiting.
 #[tokio::test]
-async fn a_body_that_breaks_off_writes_nothing() {
+async fn a_truncated_body_writes_nothing() {
     let server = Running::start().await;
     let address = server.url.trim_start_matches("http://").to_owned();
     for _ in 0..20 {
@@ -313,12 +320,12 @@ async fn a_body_that_breaks_off_writes_nothing() {
 }
 
 #[tokio::test]
-async fn new_names_with_invisible_or_turning_characters_are_refused() {
+async fn new_names_with_invisible_or_bidi_characters_are_refused() {
     let server = Running::start().await;
     let admin = server.admin();
     admin.post("/v1/boards", &json!({"id": "b", "name": "b"})).await.ok();
     admin.post("/v1/boards/b/tasks", &json!({"title": "a task"})).await.ok();
-    // A zero-width space, a mark that turns the text around, one that joins, a soft hyphen and the end of a line.
+    // A zero-width space, a bidi override, a joiner, a soft hyphen and a line break.
     for (character, encoded) in [
         ('\u{200b}', "%E2%80%8B"),
         ('\u{202e}', "%E2%80%AE"),
@@ -357,7 +364,7 @@ async fn new_names_with_invisible_or_turning_characters_are_refused() {
             let found = (refused.status.as_u16(), refused.body["code"].as_str());
             assert_eq!(found, (400, Some("control_character")), "{place} with {character:?}: {}", refused.body);
         }
-        // Texts may hold anything.
+        // Texts can contain any character.
         admin.post("/v1/agents/ada/notes", &json!({"text": name})).await.ok();
         admin.post("/v1/boards/b/tasks", &json!({"title": name})).await.ok();
     }

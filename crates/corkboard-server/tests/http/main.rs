@@ -1,4 +1,4 @@
-//! The server through real sockets, a file per subject.
+//! Tests of the server through real sockets, one file per subject.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Whether the server says how it is, through a real socket.
+//! Health checks through a real socket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::support::{Running, http, in_memory, settings};
 
 #[tokio::test]
-async fn health_needs_no_token_and_tells_the_version() {
+async fn health_needs_no_token_and_reports_the_version() {
     let server = Running::start().await;
     let nobody = server.client("nobody");
     for path in ["/healthz", "/readyz"] {
@@ -34,9 +34,9 @@ async fn a_server_whose_store_does_not_answer_is_not_ready() {
     nobody.get("/healthz").await.ok();
 }
 
-/// Where the store is, and under which name it is used, is for the log: here the store's words are "injected".
+/// The store's address and user name are only for the log. Here, its messages contain "injected".
 #[tokio::test]
-async fn nobody_is_told_where_the_store_is() {
+async fn answers_do_not_contain_the_stores_address() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
     let server = Running::with(Corkboard::with_store(store.clone(), Options::default()), settings()).await;
     let (nobody, admin) = (server.client("nobody"), server.admin());
@@ -62,7 +62,8 @@ async fn nobody_is_told_where_the_store_is() {
     }
 }
 
-/// A balancer sends no writes to a server that is not ready, so the server tries by itself whether there is space again.
+/// A load balancer sends no writes to a server that is not ready, so the server itself must test whether space is free
+/// again.
 #[tokio::test]
 async fn a_server_whose_last_write_failed_is_not_ready_until_one_succeeds() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
@@ -92,7 +93,7 @@ async fn a_server_whose_last_write_failed_is_not_ready_until_one_succeeds() {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), ready).await.expect("it is ready again");
-    // What was tried is nothing that anybody sees.
+    // The test write is invisible.
     assert_eq!(admin.get("/v1/agents").await.ok()["items"].as_array().unwrap().len(), 1);
     assert!(server.corkboard.check().await.unwrap().is_empty());
 
@@ -104,7 +105,7 @@ async fn a_server_whose_last_write_failed_is_not_ready_until_one_succeeds() {
     nobody.get("/readyz").await.ok();
 }
 
-/// Issue 17, item 13. Which spaces there are is not for whoever comes without a token.
+/// The warning must not name spaces, because it needs no token (issue 17, item 13).
 #[tokio::test]
 async fn a_server_with_a_space_ahead_of_the_clock_is_ready_and_warns() {
     let store = Arc::new(MemoryStore::shared());
@@ -125,9 +126,9 @@ async fn a_server_with_a_space_ahead_of_the_clock_is_ready_and_warns() {
     server.stop().await;
 }
 
-/// The socket stays open here, as it does for connections that are still under way.
+/// The socket stays open here, like connections with requests in progress.
 #[tokio::test]
-async fn a_server_that_is_about_to_end_is_not_ready() {
+async fn a_server_that_is_shutting_down_is_not_ready() {
     let corkboard = in_memory(Options::default());
     let server = Server::new(corkboard, settings());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -138,6 +139,6 @@ async fn a_server_that_is_about_to_end_is_not_ready() {
     let answer = http().get(&url).send().await.unwrap();
     assert_eq!(answer.status(), 503);
     assert!(answer.headers().contains_key("retry-after"));
-    assert!(answer.text().await.unwrap().contains("about to end"));
+    assert!(answer.text().await.unwrap().contains("shutting down"));
     serving.abort();
 }

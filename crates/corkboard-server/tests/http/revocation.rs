@@ -1,4 +1,4 @@
-//! Requests that are already under way when their token is revoked or expires: nothing more is written, answered or sent.
+//! Requests in progress when their token is revoked or expires: nothing more is written, answered or sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{Answer, Client, PATIENCE, Running, answer, settings, worker};
 
-/// Longer than a test takes: nothing is checked at an interval.
+/// Longer than any test, so that nothing is checked periodically.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// How a token ends.
@@ -40,7 +40,7 @@ struct Scene {
     token: TokenId,
 }
 
-/// Nothing happens by itself.
+/// Options without periodic work.
 fn options(clock: &Arc<ManualClock>) -> Options {
     Options { clock: clock.clone(), tick_interval: HOUR, bookmark_interval: HOUR, ..Options::default() }
 }
@@ -71,7 +71,7 @@ impl Scene {
         };
     }
 
-    /// Sends a request and returns once it waits for something to happen in a space.
+    /// Sends a request, and returns once it waits for a change of a space.
     async fn wait_with(&self, request: reqwest::RequestBuilder) -> tokio::task::JoinHandle<Answer> {
         let before = self.store.listeners();
         let waiting = tokio::spawn(answer(request));
@@ -80,7 +80,7 @@ impl Scene {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         });
-        listens.await.expect("the request waits");
+        listens.await.expect("the request should wait");
         waiting
     }
 
@@ -103,7 +103,7 @@ fn claim(client: &Client) -> reqwest::RequestBuilder {
 }
 
 #[tokio::test]
-async fn a_waiting_claim_takes_nothing_once_its_token_has_ended() {
+async fn a_waiting_claim_gets_nothing_after_its_token_ended() {
     for end in ENDS {
         let scene = Scene::new().await;
         let waiting = scene.wait_with(claim(&scene.ada)).await;
@@ -116,7 +116,7 @@ async fn a_waiting_claim_takes_nothing_once_its_token_has_ended() {
 }
 
 #[tokio::test]
-async fn a_claim_that_waits_for_another_agent_ends_with_the_token_that_it_came_with() {
+async fn a_claim_for_another_agent_ends_with_the_callers_token() {
     for end in ENDS {
         let scene = Scene::new().await;
         let bob = json!({"principal": "bob", "kind": "agent", "role": "worker"});
@@ -130,7 +130,7 @@ async fn a_claim_that_waits_for_another_agent_ends_with_the_token_that_it_came_w
 }
 
 #[tokio::test]
-async fn a_long_poll_is_not_answered_once_its_token_has_ended() {
+async fn a_long_poll_is_refused_after_its_token_ended() {
     for end in ENDS {
         let scene = Scene::new().await;
         let poll = scene.ada.request(Method::GET, "/v1/spaces/agent/ada/head?from_rev=0&wait_s=30");
@@ -143,7 +143,7 @@ async fn a_long_poll_is_not_answered_once_its_token_has_ended() {
 }
 
 #[tokio::test]
-async fn a_browsers_long_poll_is_not_answered_once_its_session_has_ended() {
+async fn a_browsers_long_poll_is_refused_after_its_session_ended() {
     for end in ENDS {
         let scene = Scene::new().await;
         let form = scene.server.stranger(Method::POST, "/sign-in").header(ORIGIN, &scene.server.url);
@@ -161,7 +161,7 @@ async fn a_browsers_long_poll_is_not_answered_once_its_session_has_ended() {
     }
 }
 
-/// Sends the head of a request, ends the token once the server asks for the body, then sends the body.
+/// Sends the head of a request, ends the token when the server requests the body, then sends the body.
 async fn slowly(scene: &Scene, end: End, line: &str, body: &str) -> String {
     let address = scene.server.url.trim_start_matches("http://");
     let mut connection = TcpStream::connect(address).await.unwrap();
@@ -183,7 +183,7 @@ async fn slowly(scene: &Scene, end: End, line: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_slowly_sent_body_does_nothing_once_its_token_has_ended() {
+async fn a_slow_body_has_no_effect_after_its_token_ended() {
     let requests = [
         ("PUT /v1/agents/ada/entries/k", r#"{"value": 1}"#),
         ("POST /v1/spaces/agent/ada/commands", r#"{"command": "clear_all"}"#),
@@ -200,9 +200,9 @@ async fn a_slowly_sent_body_does_nothing_once_its_token_has_ended() {
     }
 }
 
-/// Both are asked for by POST, and write nothing.
+/// Both are POST requests that write nothing.
 #[tokio::test]
-async fn a_prompt_or_snapshot_that_takes_long_is_not_answered_once_its_token_has_expired() {
+async fn a_slow_prompt_or_snapshot_is_refused_after_its_token_expired() {
     for path in ["/v1/agents/ada/context", "/v1/agents/ada/snapshot"] {
         let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
         let clock = Arc::new(ManualClock::new(Timestamp::now()));
@@ -215,7 +215,7 @@ async fn a_prompt_or_snapshot_that_takes_long_is_not_answered_once_its_token_has
         store.hold_after(0);
         let (asking, path) = (ada.clone(), path.to_owned());
         let asking = tokio::spawn(async move { asking.post_nothing(&path).await });
-        tokio::time::timeout(PATIENCE, store.held()).await.expect("something is read");
+        tokio::time::timeout(PATIENCE, store.held()).await.expect("a read should start");
         clock.advance(2 * HOUR);
         store.let_go();
         asking.await.unwrap().problem(401, "unauthenticated");
@@ -223,7 +223,7 @@ async fn a_prompt_or_snapshot_that_takes_long_is_not_answered_once_its_token_has
     }
 }
 
-async fn a_stream_tells_nothing_once_its_token_has_ended(path: &str) {
+async fn a_stream_sends_nothing_after_its_token_ended(path: &str) {
     for end in ENDS {
         let scene = Scene::new().await;
         let mut events = scene.ada.events(path, None).await;
@@ -240,17 +240,17 @@ async fn a_stream_tells_nothing_once_its_token_has_ended(path: &str) {
 }
 
 #[tokio::test]
-async fn a_stream_of_one_space_tells_nothing_once_its_token_has_ended() {
-    a_stream_tells_nothing_once_its_token_has_ended("/v1/agents/ada/events").await;
+async fn a_stream_of_one_space_sends_nothing_after_its_token_ended() {
+    a_stream_sends_nothing_after_its_token_ended("/v1/agents/ada/events").await;
 }
 
 #[tokio::test]
-async fn a_stream_of_all_spaces_tells_nothing_once_its_token_has_ended() {
-    a_stream_tells_nothing_once_its_token_has_ended("/v1/events").await;
+async fn a_stream_of_all_spaces_sends_nothing_after_its_token_ended() {
+    a_stream_sends_nothing_after_its_token_ended("/v1/events").await;
 }
 
 #[tokio::test]
-async fn an_idle_stream_ends_with_the_revocation_and_not_with_the_next_beat() {
+async fn an_idle_stream_ends_at_once_when_its_token_is_revoked() {
     let scene = Scene::new().await;
     let mut streams =
         [scene.ada.events("/v1/agents/ada/events", None).await, scene.ada.events("/v1/events", None).await];
@@ -262,9 +262,9 @@ async fn an_idle_stream_ends_with_the_revocation_and_not_with_the_next_beat() {
     scene.server.stop().await;
 }
 
-/// The other server hears of it within about a second; nobody asks it anything meanwhile.
+/// The other server learns of it within about a second, without any request.
 #[tokio::test]
-async fn a_revocation_at_another_server_ends_what_waits_here() {
+async fn a_revocation_at_another_server_ends_waiting_requests_here() {
     let scene = Scene::new().await;
     let corkboard = Corkboard::with_store(scene.store.clone(), options(&scene.clock));
     let other = Running::with(corkboard, Settings { heartbeat: HOUR, ..settings() }).await;

@@ -1,4 +1,4 @@
-//! Tools through a real socket: their definitions, calls that are right, calls that are wrong, and in whose name they happen.
+//! Tools through a real socket: definitions, valid and invalid calls, and their actors.
 
 use corkboard::{ActorKind, Role, TokenRequest};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ async fn actors(admin: &Client, space: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn definitions_come_in_every_form_and_by_sets() {
+async fn definitions_are_available_in_every_format_and_set() {
     let running = Running::start().await;
     let admin = running.admin();
     let names = |tools: &Value, pointer: &str| -> Vec<String> {
@@ -48,7 +48,7 @@ async fn definitions_come_in_every_form_and_by_sets() {
 }
 
 #[tokio::test]
-async fn a_model_calls_and_a_wrong_call_answers_with_one_that_is_right() {
+async fn an_invalid_call_is_answered_with_a_valid_example() {
     let running = Running::start().await;
     let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
     let call = json!({"input": {"key": "plan", "content": "ship on Friday"}, "context": {"agent": "ada"}});
@@ -78,7 +78,7 @@ async fn a_model_calls_and_a_wrong_call_answers_with_one_that_is_right() {
     let bare = ada.post("/v1/tools/write_memory", &json!({"key": "k", "content": "v"})).await;
     bare.problem(400, "body_json");
     assert!(bare.body["detail"].as_str().unwrap().contains(r#"Put the tool's input in "input""#), "{}", bare.body);
-    // As OpenAI's models send it.
+    // The format of OpenAI's models.
     let arguments = json!({"arguments": "{\"key\": \"k\", \"content\": \"v\"}"});
     assert_eq!(ada.post("/v1/tools/write_memory", &arguments).await.ok()["text"], "Stored k.");
     running.stop().await;
@@ -126,7 +126,7 @@ async fn a_batch_answers_every_call_in_order_and_is_not_atomic() {
 }
 
 #[tokio::test]
-async fn a_tool_reaches_what_the_token_opens_however_it_is_named() {
+async fn a_tool_reaches_only_granted_spaces() {
     let running = Running::start().await;
     let admin = running.admin();
     for board in ["ours", "theirs"] {
@@ -144,7 +144,7 @@ async fn a_tool_reaches_what_the_token_opens_however_it_is_named() {
     call("board_status", json!({}), json!({"board": "theirs"})).await.problem(403, "not_granted");
     call("search_memory", json!({"query": "x"}), json!({"board": "theirs"})).await.problem(403, "not_granted");
     call("search_memory", json!({"query": "x"}), json!({"agent": "bob"})).await.problem(403, "not_granted");
-    // A board shows what its cores say: who makes one may not name a core that the token does not open.
+    // A board shows the content of its cores, so its creator may only name granted cores.
     let leak = json!({"command": {"create": {"name": "m", "goal": "code", "cores": ["secret"]}}});
     ada.post("/v1/spaces/board/mine-1/commands", &leak).await.problem(403, "not_granted");
     let plain = json!({"command": {"create": {"name": "m", "goal": "code"}}});
@@ -157,7 +157,7 @@ async fn a_tool_reaches_what_the_token_opens_however_it_is_named() {
 }
 
 #[tokio::test]
-async fn the_log_keeps_who_acted_and_by_whose_token() {
+async fn the_log_records_the_actor_and_the_token_holder() {
     let running = Running::start().await;
     let admin = running.admin();
     let call = |agent: &str| json!({"input": {"key": "k", "content": "v"}, "context": {"agent": agent}});

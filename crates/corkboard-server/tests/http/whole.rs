@@ -1,4 +1,4 @@
-//! Conditions on what is done to a memory as a whole, or to a notebook: they hold, or nothing happens.
+//! Conditions on operations on a whole memory or notebook: if they fail, nothing happens.
 
 use corkboard::{Corkboard, Error, Options, Refusal, ServerAddress};
 use reqwest::Method;
@@ -26,7 +26,7 @@ async fn set(client: &Client, value: u64) -> u64 {
     client.put("/v1/agents/ada/entries/key", &json!({"value": value})).await.ok()["rev"].as_u64().unwrap()
 }
 
-/// What is done, with the bodies that it takes.
+/// The operations, with their bodies.
 async fn deeds(client: &Client) -> Vec<(&'static str, Value)> {
     let snapshot = client.post("/v1/agents/ada/snapshot", &json!({})).await.ok();
     vec![
@@ -40,7 +40,7 @@ async fn deeds(client: &Client) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn a_revision_that_is_another_stops_them_and_the_right_one_does_not() {
+async fn an_operation_needs_the_required_revision() {
     let server = Running::start().await;
     let ada = server.admin();
     update(&ada, BOOK).await;
@@ -69,7 +69,7 @@ async fn a_revision_that_is_another_stops_them_and_the_right_one_does_not() {
 }
 
 #[tokio::test]
-async fn what_has_a_name_happens_once() {
+async fn an_idempotency_key_makes_operations_happen_once() {
     let server = Running::start().await;
     let ada = server.admin();
     let first = update(&ada, BOOK).await;
@@ -111,7 +111,7 @@ async fn what_has_a_name_happens_once() {
 }
 
 #[tokio::test]
-async fn a_condition_that_makes_no_sense_is_refused_and_nothing_is_done() {
+async fn an_unsupported_condition_is_refused_and_nothing_happens() {
     let server = Running::start().await;
     let ada = server.admin();
     let rev = set(&ada, 1).await;
@@ -129,7 +129,7 @@ async fn a_condition_that_makes_no_sense_is_refused_and_nothing_is_done() {
     server.stop().await;
 }
 
-/// The same through the typed client, which keeps a copy of the memory.
+/// The typed client, which keeps a copy of the memory, has the same conditions.
 #[tokio::test]
 async fn the_client_has_the_same_conditions() {
     let server = Running::start().await;

@@ -1,4 +1,4 @@
-//! An agent's long-term memory: a memory core of its own that requires a license tier.
+//! An agent's long-term memory: a separate memory core that requires a license tier.
 
 use std::ops::Deref;
 

@@ -101,5 +101,5 @@ pub(super) async fn notes(memory: &MemoryHandle, query: NotesQuery) -> RevResult
 }
 
 pub(super) fn no_entry(key: &str) -> HttpError {
-    HttpError::not_found(format!("there is no entry {key:?}"))
+    HttpError::not_found(format!("entry {key:?} not found"))
 }

@@ -33,7 +33,7 @@ pub(super) fn routes() -> Router<Server> {
 
 /// A file of Swagger UI, which the binary stores compressed.
 async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, HttpError> {
-    let no_file = || HttpError::not_found("there is no such file; open /docs/ for the API reference");
+    let no_file = || HttpError::not_found("file not found; open /docs/ for the API reference");
     if !["swagger-ui.css", "index.css", "swagger-ui-bundle.js"].contains(&name.as_str()) {
         return Err(no_file());
     }

@@ -1,9 +1,9 @@
-// The reference: Swagger UI, made calmer in two places.
+// The API reference: Swagger UI with two changes.
 "use strict";
 
 const STREAM = "text/event-stream";
 
-/** In place of the button, where what is asked for has no end and the page would wait for ever: how to follow it. */
+/** For event streams, which never end, shows a curl command in place of the button. */
 const execute = (Execute, { React, getStore }) => (props) => {
   const { operation, oas3Selectors, path, method } = props;
   const chosen = () => oas3Selectors.responseContentType(path, method);
@@ -13,11 +13,11 @@ const execute = (Execute, { React, getStore }) => (props) => {
     return React.createElement(Execute, props);
   }
   const curl = `curl -N -H "Authorization: Bearer $CORK_TOKEN" -H "Accept: ${STREAM}" ${location.origin}${path}`;
-  const said = "This answer is a stream without an end, which this page cannot show. In a shell: ";
+  const said = "This page cannot show an endless stream. Follow it in a shell: ";
   return React.createElement("p", { className: "endless" }, said, React.createElement("code", null, curl));
 };
 
-/** What goes wrong goes wrong in the same way everywhere: folded away, a line each. */
+/** Collapses the problem responses, which are the same on all routes, to one line each. */
 const responses = (Responses, { React }) => (props) => {
   const element = React.createElement;
   const isProblem = (_, status) => Number(status) >= 400;

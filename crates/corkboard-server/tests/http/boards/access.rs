@@ -1,4 +1,4 @@
-//! What a token opens: boards, their ids, and the cores that they draw on.
+//! What a token grants: boards, their IDs, and the cores that they use.
 
 use corkboard::cores::NewCoreEntry;
 use corkboard::{ActorKind, Role};
@@ -8,7 +8,7 @@ use super::{grants, make_board, rev, somebody, text, with_grants};
 use crate::support::Running;
 
 #[tokio::test]
-async fn a_token_makes_the_boards_that_it_opens() {
+async fn a_token_creates_only_boards_that_it_grants() {
     let server = Running::start().await;
     let team = grants(json!({"boards": ["team-*", "extra"]}));
     let boss = with_grants(&server, "boss", ActorKind::Agent, Role::Orchestrator, team).await;
@@ -20,7 +20,7 @@ async fn a_token_makes_the_boards_that_it_opens() {
     assert!(text(&forked["id"]).starts_with("team-"), "{forked}");
     boss.post("/v1/boards/extra/fork", &json!({"id": "other"})).await.problem(403, "not_granted");
 
-    // Names alone: there is no telling which is meant.
+    // Several names without a wildcard: the server cannot choose one.
     let named = grants(json!({"boards": ["one", "two"]}));
     let named = with_grants(&server, "named", ActorKind::Agent, Role::Orchestrator, named).await;
     let refused = named.post("/v1/boards", &json!({"name": "x"})).await;
@@ -33,7 +33,7 @@ async fn a_token_makes_the_boards_that_it_opens() {
 }
 
 #[tokio::test]
-async fn what_a_token_does_not_open_is_neither_read_nor_listed() {
+async fn boards_outside_the_grants_are_neither_read_nor_listed() {
     let server = Running::start().await;
     let admin = server.admin();
     for board in ["team-a", "secret"] {
@@ -61,7 +61,7 @@ async fn what_a_token_does_not_open_is_neither_read_nor_listed() {
 }
 
 #[tokio::test]
-async fn a_board_draws_only_on_cores_that_its_maker_may_read() {
+async fn a_board_uses_only_cores_that_its_creator_may_read() {
     let server = Running::start().await;
     let rules = server.corkboard.core("rules").expect("a core");
     rules.add(NewCoreEntry::new("Logins need a second factor")).await.expect("an entry");
@@ -78,7 +78,7 @@ async fn a_board_draws_only_on_cores_that_its_maker_may_read() {
     outsider.post("/v1/boards", &patterned).await.problem(403, "not_granted");
     insider.post("/v1/boards", &patterned).await.problem(400, "task_pattern");
     insider.patch("/v1/boards/b", &json!({"cores": ["rules"]})).await.ok();
-    // Whoever works on the board is told what it draws on.
+    // Everyone who works on the board sees the content of its cores.
     let ada = somebody(&server, "ada", Role::Worker).await;
     super::add_task(&insider, "b", json!({"title": "Write the login"})).await;
     let context = ada.get("/v1/boards/b/tasks/T-1/context").await.ok();
@@ -87,7 +87,7 @@ async fn a_board_draws_only_on_cores_that_its_maker_may_read() {
 }
 
 #[tokio::test]
-async fn learnings_go_into_cores_and_come_out_of_them_by_those_to_whom_these_are_open() {
+async fn promotion_and_rollback_need_a_grant_for_the_core() {
     let server = Running::start().await;
     let open = |cores: &str| grants(json!({"boards": ["*"], "cores": [cores]}));
     let insider = with_grants(&server, "insider", ActorKind::Human, Role::Orchestrator, open("rules")).await;
@@ -98,7 +98,7 @@ async fn learnings_go_into_cores_and_come_out_of_them_by_those_to_whom_these_are
     let before = rev(&insider.get("/v1/boards/a/status").await.ok());
     let (promote, rollback) = ("/v1/boards/a/learnings/F-1/promote", "/v1/boards/a/learnings/rollback");
     let commands = "/v1/spaces/board/a/commands";
-    // The core that is suggested, the one that is named, and the same as a command.
+    // The suggested core, a named core, and the same as a command.
     outsider.post_nothing(promote).await.problem(403, "not_granted");
     outsider.post(promote, &json!({"core": "rules"})).await.problem(403, "not_granted");
     let command = json!({"command": {"promote_learning": {"learning": "F-1", "core": null, "changes": {}}}});

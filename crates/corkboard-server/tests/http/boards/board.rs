@@ -1,4 +1,4 @@
-//! Boards are made, read, edited, ended, put away.
+//! Boards are created, read, edited, ended and archived.
 
 use corkboard::Role;
 use reqwest::Method;
@@ -8,7 +8,7 @@ use super::{add_task, header, make_board, rev, somebody, text, with_header};
 use crate::support::Running;
 
 #[tokio::test]
-async fn a_board_is_made_and_read() {
+async fn a_board_is_created_and_read() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let made = boss.post("/v1/boards", &json!({"name": "Add login", "constraints": ["no new service"]})).await;
@@ -29,7 +29,7 @@ async fn a_board_is_made_and_read() {
         (&json!(["no new service"]), &json!("active"), 1)
     );
     let raw = boss.request(Method::GET, &format!("/v1/boards/{id}")).send().await.expect("an answer").text().await;
-    assert_eq!(raw.expect("text").matches("\"rev\":").count(), 1, "the revision is said once");
+    assert_eq!(raw.expect("text").matches("\"rev\":").count(), 1, "the answer has one revision");
 
     boss.get("/v1/boards/nowhere").await.problem(404, "no_board");
     boss.get(&format!("/v1/boards/{id}?at=9")).await.problem(400, "future_revision");
@@ -45,7 +45,7 @@ async fn a_board_is_made_and_read() {
 }
 
 #[tokio::test]
-async fn the_same_request_makes_one_board() {
+async fn a_repeated_request_creates_one_board() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let make = async |path: &str, body: Value| {
@@ -57,7 +57,7 @@ async fn the_same_request_makes_one_board() {
     make("/v1/boards", json!({"name": "Add logout"})).await.problem(409, "idempotency_mismatch");
     assert_eq!(boss.get("/v1/boards").await.ok()["items"].as_array().expect("boards").len(), 1);
 
-    // A fork of it has a name of its own, and one answer too.
+    // A fork has a separate key, and is answered once too.
     let fork = format!("/v1/boards/{}/fork", text(&first.body["id"]));
     let fork = async || with_header(&boss, Method::POST, &fork, ("idempotency-key", "second"), &json!({})).await;
     let (one, two) = (fork().await, fork().await);
@@ -101,7 +101,7 @@ async fn boards_are_listed_page_by_page() {
 }
 
 #[tokio::test]
-async fn an_edit_holds_to_its_conditions() {
+async fn an_edit_checks_its_conditions() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     make_board(&boss, "b").await;
@@ -114,7 +114,7 @@ async fn an_edit_holds_to_its_conditions() {
     edit(("if-match", "1"), "", "again").await.problem(400, "if_match");
     edit(("x-nothing", "1"), "?if_rev=1", "again").await.problem(409, "rev_conflict");
     edit(("x-nothing", "1"), "?if_rev=2", "Users sign in at once").await.ok();
-    // The same name, the same request: one effect.
+    // The same key and the same request: one effect.
     let first = edit(("idempotency-key", "k"), "", "third").await;
     let again = edit(("idempotency-key", "k"), "", "third").await;
     assert_eq!((rev(&first.body), first.body), (4, again.body));
@@ -133,7 +133,7 @@ async fn an_edit_holds_to_its_conditions() {
 }
 
 #[tokio::test]
-async fn the_orchestrators_epoch_fences() {
+async fn an_old_orchestrator_epoch_is_fenced() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     make_board(&boss, "b").await;
@@ -162,7 +162,7 @@ async fn the_orchestrators_epoch_fences() {
 }
 
 #[tokio::test]
-async fn a_board_is_seen_in_every_form() {
+async fn a_board_is_shown_in_every_format() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     make_board(&boss, "b").await;
@@ -194,7 +194,7 @@ async fn a_board_is_seen_in_every_form() {
 }
 
 #[tokio::test]
-async fn a_board_lives_and_ends() {
+async fn a_board_passes_through_all_statuses() {
     let server = Running::start().await;
     let grace = somebody(&server, "grace", Role::Human).await;
     make_board(&grace, "b").await;

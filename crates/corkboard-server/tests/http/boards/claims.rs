@@ -1,4 +1,4 @@
-//! Tasks are claimed, at once or later, for oneself or for another.
+//! Claims: immediate or waiting, for oneself or for another agent.
 
 use corkboard::tokens::Grants;
 use corkboard::{ActorKind, Role};
@@ -39,7 +39,7 @@ async fn a_claim_is_held_by_its_epoch() {
         ada.post("/v1/boards/b/tasks/T-1/complete", &body).await
     };
     complete(&first["epoch"]).await.problem(409, "fenced");
-    // The epoch guards everything else that is done under the claim, too.
+    // The epoch also guards everything else done under the claim.
     let found = json!({"content": "there is no index"});
     let claim = format!("T-1@{}", first["epoch"]);
     let late = with_header(&ada, Method::POST, "/v1/boards/b/discoveries", ("cork-claim", &claim), &found).await;
@@ -60,7 +60,7 @@ async fn a_claim_is_held_by_its_epoch() {
 }
 
 #[tokio::test]
-async fn whoever_waits_gets_what_becomes_ready() {
+async fn a_waiting_claim_gets_the_next_ready_task() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let ada = somebody(&server, "ada", Role::Worker).await;
@@ -71,7 +71,7 @@ async fn whoever_waits_gets_what_becomes_ready() {
     assert_eq!(waiting.await.expect("the worker").ok()["task"], "T-1");
     let nothing = ada.post("/v1/boards/b/tasks/claim", &json!({"wait_s": 0.01})).await.ok();
     assert!(nothing["task"].is_null());
-    // The same request again is the same claim.
+    // A repeat of the request returns the same claim.
     add_task(&boss, "b", json!({"title": "two"})).await;
     add_task(&boss, "b", json!({"title": "three"})).await;
     let claim = async || {
@@ -101,7 +101,7 @@ async fn only_admins_and_services_claim_for_another() {
         assert_eq!(boss.get(&format!("/v1/boards/b/tasks/{task}")).await.ok()["claim"]["holder"], "ada");
     }
     service.post("/v1/boards/b/tasks/claim", &json!({"agent": "a\nb"})).await.problem(400, "control_character");
-    // Nobody makes more of a grant by acting for another.
+    // Acting for another does not extend a grant.
     let narrow = super::grants(json!({"boards": ["other"]}));
     let narrow = with_grants(&server, "narrow", ActorKind::Service, Role::Worker, narrow).await;
     narrow.post("/v1/boards/b/tasks/claim", &for_ada).await.problem(403, "not_granted");
@@ -142,7 +142,7 @@ async fn a_reworked_task_goes_back_to_its_holder_at_once_and_while_it_waits() {
 }
 
 #[tokio::test]
-async fn a_restarted_worker_gets_its_task_back_by_task_and_epoch() {
+async fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let ada = somebody(&server, "ada", Role::Worker).await;
@@ -155,7 +155,7 @@ async fn a_restarted_worker_gets_its_task_back_by_task_and_epoch() {
     let second = ada.post("/v1/boards/b/tasks/claim", &again).await.ok();
     assert_eq!((&second["task"], &second["epoch"], &second["attempt"]), (&json!("T-1"), &json!(2), &json!(1)));
     assert!(second["deadline"].as_str() > first["deadline"].as_str(), "{first} {second}");
-    // The process that was taken for dead is fenced.
+    // The old process is fenced.
     ada.post("/v1/boards/b/tasks/claim", &again).await.problem(409, "fenced");
     ada.post("/v1/boards/b/tasks/T-1/heartbeat", &json!({"epoch": 1})).await.problem(409, "fenced");
     ada.post("/v1/boards/b/tasks/claim", &json!({"epoch": 2})).await.problem(400, "blank");

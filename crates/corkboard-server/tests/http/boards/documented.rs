@@ -1,4 +1,4 @@
-//! What the documentation tells to type, typed.
+//! Runs the commands of the documentation.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ async fn every_command_of_the_section_about_boards_works() {
     let mut script = String::from("set -eu\n");
     for block in section.split("```sh\n").skip(1) {
         let block = block.split("```").next().expect("the end of a block");
-        // Where the server is, and the token, are those of this test.
+        // Replace the server's address and the token by those of this test.
         block.lines().filter(|line| !line.starts_with("export CORK_URL=")).for_each(|line| {
             script.push_str(line);
             script.push('\n');
@@ -26,7 +26,7 @@ async fn every_command_of_the_section_about_boards_works() {
     let ran = tokio::task::spawn_blocking(move || bash.output()).await.expect("the thread").expect("bash");
     let (said, wrong) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}\n{wrong}");
-    // What is to be overtaken is, and the last words are those of the last command.
+    // One claim is overtaken as documented, and the output ends with that of the last command.
     assert!(said.contains("overtaken") && said.contains("\"purged\":[\"login\"]"), "{said}\n{wrong}");
     assert!(said.trim_end().ends_with("{\"deleted\":true,\"rev\":2}"), "{said}");
     server.stop().await;

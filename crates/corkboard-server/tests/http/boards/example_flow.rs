@@ -1,5 +1,5 @@
-//! The example of the boards' specification from beginning to end: an orchestrator, two workers and a person, each with a
-//! token of their own.
+//! The complete example of the boards' specification: an orchestrator, two workers and a person, each with a separate
+//! token.
 
 use corkboard::cores::NewCoreEntry;
 use corkboard::{ActorKind, Role};
@@ -25,7 +25,7 @@ async fn an_authentication_system_is_built() {
     let qa = with_grants(&server, "qa", ActorKind::Agent, Role::Reviewer, work()).await;
     let human = with_grants(&server, "human", ActorKind::Human, Role::Human, work()).await;
 
-    // 1. The orchestrator makes the board, from what the cores know.
+    // 1. The orchestrator creates the board from knowledge in the cores.
     let goal = "Build auth system for the API";
     let new = json!({"name": goal, "cores": ["auth-jwt", "acme-app"], "pattern": "best"});
     let made = boss.post("/v1/boards", &new).await.ok();
@@ -33,9 +33,9 @@ async fn an_authentication_system_is_built() {
     let board = format!("/v1/boards/{}", text(&made["id"]));
     assert!(board.starts_with("/v1/boards/auth-build-auth-system"), "{board}");
     assert_eq!(made["drawn"].as_array().map(Vec::is_empty), Some(false));
-    // 2. It says who does the first.
+    // 2. It assigns the first task.
     boss.post(&format!("{board}/tasks/T-1/assign"), &json!({"agent": "dev"})).await.ok();
-    // 3. That agent begins, reads, finds a constraint and decides.
+    // 3. The agent starts, reads, finds a constraint and decides.
     let claimed = dev.post_nothing(&format!("{board}/tasks/claim")).await.ok();
     assert_eq!(claimed["task"], "T-1");
     let context = dev.post_nothing(&format!("{board}/tasks/T-1/context")).await.ok();
@@ -48,23 +48,23 @@ async fn an_authentication_system_is_built() {
     dev.post(&format!("{board}/discoveries"), &found).await.ok();
     let first = json!({"question": "Where do refresh tokens live?", "choice": "Add migration to add column", "affects_tasks": ["T-1"]});
     dev.post(&format!("{board}/decisions"), &first).await.ok();
-    // 4. A person thinks otherwise.
+    // 4. A person disagrees.
     let nudge = json!({"to": {"agent": "dev"}, "message": "Don't modify user table, use separate token table", "priority": "urgent"});
     human.post(&format!("{board}/nudges"), &nudge).await.ok();
-    // 5. The agent sees it on its next turn, and decides again.
+    // 5. The agent sees the nudge on its next turn and changes the decision.
     let context = dev.post_nothing(&format!("{board}/tasks/T-1/context")).await.ok();
     assert!(text(&context["text"]).contains("use separate token table"), "{context}");
     let second = json!({"question": "Where do refresh tokens live?", "choice": "A table of their own",
         "rationale": "The user table is not to be modified", "affects_tasks": ["T-1"]});
     dev.post(&format!("{board}/decisions/D-1/supersede"), &second).await.ok();
     dev.post_nothing(&format!("{board}/nudges/N-1/ack")).await.ok();
-    // 6. It makes the schema, and is done.
+    // 6. It creates the schema and completes the task.
     let schema = json!({"type": "code", "path": "schema/tokens.sql", "task": "T-1", "content": "create table tokens (id integer);"});
     dev.post(&format!("{board}/artifacts"), &schema).await.ok();
     let result = json!({"summary": "A table for tokens", "epoch": claimed["epoch"]});
     assert_eq!(dev.post(&format!("{board}/tasks/T-1/complete"), &result).await.ok()["status"], "review");
     dev.post(&format!("{board}/tasks/T-1/review"), &json!({"verdict": "approved"})).await.problem(403, "role_denied");
-    // 7. The orchestrator sees it, and says who reviews.
+    // 7. The orchestrator sees the result and assigns a reviewer.
     let waiting = boss.get(&format!("{board}/tasks?view=needs_review")).await.ok();
     assert_eq!(
         (&waiting["items"][0]["id"], &waiting["items"][0]["result"]["summary"]),
@@ -80,7 +80,7 @@ async fn an_authentication_system_is_built() {
     assert_eq!(dev.post_nothing(&format!("{board}/tasks/claim")).await.ok()["task"], "T-2");
     dev.post(&format!("{board}/tasks/T-2/complete"), &json!({"summary": "Three routes"})).await.ok();
     assert_eq!(boss.post_nothing(&format!("{board}/complete")).await.ok()["outcome"], "success");
-    // What it taught goes into a core.
+    // The board's learnings are promoted to a core.
     let taught = boss.post_nothing(&format!("{board}/learnings/extract")).await.ok();
     assert!(taught["items"].as_array().expect("learnings").iter().any(|learning| learning["id"] == "D-2"), "{taught}");
     boss.post(&format!("{board}/learnings/D-2/promote"), &json!({"core": "auth-jwt"})).await.ok();

@@ -1,4 +1,4 @@
-//! What a board taught is promoted, refused, rolled back.
+//! Learnings of a board are promoted, rejected and rolled back.
 
 use corkboard::{ActorKind, Role};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::{grants, make_board, somebody, with_grants};
 use crate::support::Running;
 
 #[tokio::test]
-async fn a_learning_goes_into_a_core_and_out_again() {
+async fn a_learning_is_promoted_and_rolled_back() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let qa = somebody(&server, "qa", Role::Reviewer).await;
@@ -43,7 +43,7 @@ async fn a_learning_goes_into_a_core_and_out_again() {
         server.corkboard.core("rules").expect("a core").get("E-1".parse().expect("an id")).await.expect("read")
     };
     assert!(entry().await.is_some());
-    // A token that does not open the core takes nothing out of it, and puts nothing in.
+    // A token that does not grant the core can neither promote nor roll back.
     let narrow = grants(json!({"boards": ["b"]}));
     let narrow = with_grants(&server, "narrow", ActorKind::Agent, Role::Reviewer, narrow).await;
     narrow.post("/v1/boards/b/learnings/D-3/promote", &json!({"core": "rules"})).await.problem(403, "not_granted");
@@ -58,7 +58,7 @@ async fn a_learning_goes_into_a_core_and_out_again() {
 }
 
 #[tokio::test]
-async fn all_of_an_author_or_of_a_board_that_is_gone_is_rolled_back() {
+async fn all_learnings_of_an_author_or_of_a_purged_board_are_rolled_back() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let grace = somebody(&server, "grace", Role::Human).await;

@@ -17,13 +17,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Client, Running, rev, with as with_header};
 
-/// Somebody with a token for everything.
+/// A client with a token for everything.
 async fn somebody(server: &Running, principal: &str, role: Role) -> Client {
     let kind = if role == Role::Human { ActorKind::Human } else { ActorKind::Agent };
     with_grants(server, principal, kind, role, Grants::everything()).await
 }
 
-/// Somebody with a token for some things.
+/// A client with a token for certain spaces.
 async fn with_grants(server: &Running, principal: &str, kind: ActorKind, role: Role, grants: Grants) -> Client {
     let (principal, label) = (principal.to_owned(), String::new());
     server.client_with(TokenRequest { principal, kind, role, grants, expires_at: None, label }).await
@@ -34,14 +34,14 @@ fn grants(grants: Value) -> Grants {
     serde_json::from_value(grants).expect("grants")
 }
 
-/// Makes a board with that id.
+/// Creates a board with this ID.
 async fn make_board(client: &Client, id: &str) {
     let made = client.post("/v1/boards", &json!({"id": id, "name": "Add login"})).await;
     assert_eq!(made.status.as_u16(), 201, "{}", made.body);
     assert_eq!(made.body["id"], id);
 }
 
-/// Adds a task, and says its id.
+/// Adds a task and returns its ID.
 async fn add_task(client: &Client, board: &str, task: Value) -> String {
     let added = client.post(&format!("/v1/boards/{board}/tasks"), &task).await;
     assert_eq!(added.status.as_u16(), 201, "{}", added.body);

@@ -1,4 +1,4 @@
-//! Lists of a board in pages, and what is on it by its id.
+//! Pages of a board's lists, and single items by ID.
 
 use corkboard::Role;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{header, make_board, rev, somebody};
 use crate::support::{Client, Running, answer};
 
-/// All pages of a list, each with so many things at most, one after the other.
+/// All pages of a list, each with at most `limit` items.
 async fn pages(client: &Client, path: &str, limit: usize) -> Vec<Vec<Value>> {
     let (mut pages, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -72,7 +72,7 @@ async fn every_list_of_a_board_has_pages() {
         let mark = if path.contains('?') { '&' } else { '?' };
         grace.get(&format!("{path}{mark}cursor=*")).await.problem(400, "cursor");
         grace.get(&format!("{path}{mark}limit=-1")).await.problem(400, "out_of_range");
-        // It names no position.
+        // The cursor does not decode to a position.
         grace.get(&format!("{path}{mark}cursor=WC05OQ")).await.problem(400, "cursor");
     }
     let contributions = grace.get("/v1/boards/b/contributions?limit=1").await.ok();
@@ -80,7 +80,7 @@ async fn every_list_of_a_board_has_pages() {
     server.stop().await;
 }
 
-/// What a page ended with may be claimed, cancelled or edited before the next page is asked for.
+/// The last item of a page can be claimed, cancelled or edited before the next page is requested.
 #[tokio::test]
 async fn a_cursor_survives_when_its_item_leaves_the_view() {
     let server = Running::start().await;
@@ -94,10 +94,10 @@ async fn a_cursor_survives_when_its_item_leaves_the_view() {
     grace.post(&format!("/v1/boards/b/tasks/{id}/cancel"), &json!({})).await.ok();
     let second = grace.get(&format!("{ready}&cursor={next}")).await.ok();
     assert_eq!(second["items"][0]["id"], whole["items"][1]["id"]);
-    // As it was then, it goes on, too.
+    // The cursor also works with the board at that revision.
     let path = format!("{ready}&cursor={next}&at={}", rev(&first));
     assert_eq!(grace.get(&path).await.ok()["items"][0]["id"], whole["items"][1]["id"]);
-    // A cursor of one order says nothing in another.
+    // A cursor is invalid in another order.
     for other in ["view=ready&sort=priority", "view=blocked", ""] {
         grace.get(&format!("/v1/boards/b/tasks?{other}&cursor={next}")).await.problem(400, "cursor");
     }
@@ -175,7 +175,7 @@ async fn boards_are_filtered_and_sorted() {
 }
 
 #[tokio::test]
-async fn what_is_on_a_board_is_read_by_its_id() {
+async fn items_of_a_board_are_read_by_id() {
     let server = Running::start().await;
     let grace = full_board(&server).await;
     for (path, id, missing) in [
@@ -200,7 +200,7 @@ async fn what_is_on_a_board_is_read_by_its_id() {
         grace.get(&format!("{one}?at=1")).await.problem(404, "not_on_board");
         grace.get(&format!("/v1/boards/none/{path}/{id}")).await.problem(404, "no_board");
     }
-    // Nobody has read a nudge by that.
+    // Reading it by ID does not deliver the nudge.
     assert_eq!(grace.get("/v1/boards/b/nudges/N-2").await.ok()["delivered"], json!([]));
     server.stop().await;
 }

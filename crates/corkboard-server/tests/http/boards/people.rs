@@ -7,7 +7,7 @@ use super::{add_task, make_board, somebody};
 use crate::support::Running;
 
 #[tokio::test]
-async fn a_nudge_is_delivered_to_whom_it_is_for() {
+async fn a_nudge_is_delivered_to_its_target() {
     let server = Running::start().await;
     let grace = somebody(&server, "grace", Role::Human).await;
     let ada = somebody(&server, "ada", Role::Worker).await;
@@ -26,7 +26,7 @@ async fn a_nudge_is_delivered_to_whom_it_is_for() {
         assert_eq!(preview["items"].as_array().map(Vec::len), told["items"].as_array().map(Vec::len));
         told["items"].as_array().expect("nudges").iter().map(|nudge| super::text(&nudge["message"])).collect::<Vec<_>>()
     };
-    // Who looks at the list, or at what somebody would receive, has not been told.
+    // Reading the list, or a preview of another agent's nudges, delivers nothing.
     assert_eq!(ada.get("/v1/boards/b/nudges?for=ada").await.ok()["items"][0]["id"], "N-2");
     assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][0]["delivered"], json!([]));
     assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][1]["delivered"], json!([]));

@@ -7,14 +7,14 @@ use super::{make_board, rev, somebody};
 use crate::support::Running;
 
 #[tokio::test]
-async fn what_comes_up_is_recorded_in_the_tokens_name() {
+async fn records_are_authored_by_the_token_holder() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let ada = somebody(&server, "ada", Role::Worker).await;
     make_board(&boss, "b").await;
     let decided = ada.post("/v1/boards/b/decisions", &json!({"question": "Which hash?", "choice": "argon2id"})).await;
     assert_eq!((decided.status.as_u16(), &decided.body), (201, &json!({"id": "D-1", "rev": 2})));
-    // Nobody says who they are but by their token.
+    // The request cannot name another author.
     let posed = json!({"question": "q", "choice": "c", "created_by": "grace"});
     ada.post("/v1/boards/b/decisions", &posed).await.problem(400, "body_json");
     let lin = somebody(&server, "lin", Role::Worker).await;
@@ -48,7 +48,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
 }
 
 #[tokio::test]
-async fn artifacts_have_versions_and_true_checksums() {
+async fn artifacts_have_versions_and_correct_checksums() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     make_board(&boss, "b").await;
@@ -65,7 +65,7 @@ async fn artifacts_have_versions_and_true_checksums() {
     record(json!({"path": "big", "content": "x".repeat(70_000)})).await.problem(422, "limit");
     let listed = boss.get("/v1/boards/b/artifacts").await.ok();
     assert_eq!((&listed["items"][0]["size"], &listed["items"][1]["version"]), (&json!(33), &json!(2)));
-    // The server looks at no file of its own.
+    // The server never reads its own files.
     let passwords = record(json!({"path": "/etc/passwd"})).await.ok();
     let listed = boss.get("/v1/boards/b/artifacts").await.ok();
     assert_eq!((&passwords["id"], &listed["items"][2]["size"]), (&json!("A-3"), &Value::Null));

@@ -84,7 +84,7 @@ async fn tasks_are_listed_by_view_and_state() {
 }
 
 #[tokio::test]
-async fn a_task_is_edited_and_made_to_wait() {
+async fn a_task_is_edited_and_gets_dependencies() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     make_board(&boss, "b").await;
@@ -115,7 +115,7 @@ async fn a_task_is_edited_and_made_to_wait() {
     assert_eq!(boss.delete(&dependency("T-1")).await.ok()["deleted"], false);
     boss.delete(&dependency("T-9")).await.problem(404, "not_on_board");
     boss.delete("/v1/boards/b/tasks/T-2/dependencies").await.problem(400, "query");
-    // What has no version cannot be compared with one: nothing is passed over in silence.
+    // Items without a version do not support the header, which is refused rather than ignored.
     let refused =
         with_header(&boss, Method::POST, "/v1/boards/b/tasks/T-1/cancel", ("if-match", "\"4\""), &json!({})).await;
     refused.problem(400, "condition");
@@ -123,7 +123,7 @@ async fn a_task_is_edited_and_made_to_wait() {
 }
 
 #[tokio::test]
-async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
+async fn tasks_are_assigned_reviewed_cancelled_and_retried() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     let qa = somebody(&server, "qa", Role::Reviewer).await;
@@ -146,7 +146,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     assert_eq!(failed["status"], "failed");
     assert_eq!(boss.post_nothing("/v1/boards/b/retry_failed").await.ok()["tasks"], json!(["T-1", "T-2"]));
     let cancelled = boss.post("/v1/boards/b/tasks/T-1/cancel", &json!({"reason": "later"})).await.ok();
-    assert_eq!(cancelled["tasks"], json!(["T-1", "T-2"]), "all that was cancelled");
+    assert_eq!(cancelled["tasks"], json!(["T-1", "T-2"]), "all cancelled tasks");
     let second = boss.get("/v1/boards/b/tasks/T-2").await.ok();
     assert_eq!(second["cancellation"], json!({"cause": "upstream_cancelled", "caused_by": "T-1", "reason": null}));
     boss.post_nothing("/v1/boards/b/tasks/T-1/retry").await.problem(409, "task_move");
@@ -159,7 +159,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
 }
 
 #[tokio::test]
-async fn choices_are_added_and_made() {
+async fn choices_are_added_and_decided() {
     let server = Running::start().await;
     let boss = somebody(&server, "boss", Role::Orchestrator).await;
     make_board(&boss, "b").await;

@@ -1,4 +1,4 @@
-//! What the routes of agents ask for.
+//! Expected permissions of the routes of agents.
 
 use corkboard::cores::CoreAction;
 use serde_json::json;
@@ -27,7 +27,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         writes("PUT /v1/agents/{agent}/scratchpad"),
         writes("DELETE /v1/agents/{agent}/scratchpad"),
         reads("GET /v1/agents/{agent}/search").query("?q=plan"),
-        // Sealing by a passphrase is made to take its time.
+        // Deriving a key from a passphrase is deliberately slow.
         reads("POST /v1/agents/{agent}/snapshot").sending(json!({"format": "bytes"})),
         reads("GET /v1/agents/{agent}/stats"),
         // Notebooks.
@@ -41,7 +41,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         writes("POST /v1/agents/{agent}/notebook/restore").sending(json!({"at": "{notebook}"})),
         writes("POST /v1/agents/{agent}/notebook/clear"),
         writes("POST /v1/agents/{agent}/notebook/forget"),
-        // The memory itself, its scopes, its conversations.
+        // The memory, its scopes and its conversations.
         reads("GET /v1/agents/{agent}/entries"),
         reads("GET /v1/agents/{agent}/entries/{key}"),
         writes("PUT /v1/agents/{agent}/entries/{key}"),

@@ -1,4 +1,4 @@
-//! What the routes of boards ask for.
+//! Expected permissions of the routes of boards.
 
 use corkboard::boards::BoardAction::*;
 use serde_json::json;
@@ -33,7 +33,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards/{board}/purge", Purge),
         lists("GET /v1/gc"),
         lists("POST /v1/gc").asking(Asks::OnBoard(Purge)),
-        // Tasks: T-1 is another's.
+        // Tasks: another agent holds T-1.
         reads("GET /v1/boards/{board}/tasks"),
         on_board("POST /v1/boards/{board}/tasks", AddTasks),
         reads("GET /v1/boards/{board}/tasks/{task}"),
@@ -57,7 +57,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/boards/{board}/choices/{choice}"),
         on_board("POST /v1/boards/{board}/choices", AddTasks),
         on_board("POST /v1/boards/{board}/choices/{choice}/choose", Choose),
-        // Records: D-1 is another's.
+        // Records: another agent made D-1.
         reads("GET /v1/boards/{board}/decisions"),
         reads("GET /v1/boards/{board}/decisions/{decision}"),
         on_board("POST /v1/boards/{board}/decisions", Record),
@@ -84,7 +84,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/boards/{board}/learnings"),
         on_board("POST /v1/boards/{board}/learnings/extract", Extract),
         on_board("POST /v1/boards/{board}/learnings/{learning}/promote", Promote).reaching_core(),
-        // Where it is suggested.
+        // Promotes into the suggested core.
         on_board("POST /v1/boards/{board}/learnings/{learning}/promote", Promote)
             .naming("{learning}", "F-1")
             .sending_nothing()

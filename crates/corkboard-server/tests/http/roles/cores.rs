@@ -1,4 +1,4 @@
-//! What the routes of memory cores ask for: in one that is shared, and in an agent's own.
+//! Expected permissions of the routes of memory cores: for a shared one and an agent's private one.
 
 use corkboard::cores::CoreAction::{self, *};
 use serde_json::json;
@@ -11,7 +11,7 @@ pub(crate) fn expected() -> Vec<Expected> {
     for (operation, action) in ROUTES {
         let route = match operation {
             "GET /v1/cores/{core}/search" => reads(operation).query("?q=deploy"),
-            // One that was forgotten.
+            // E-2 was forgotten.
             "POST /v1/cores/{core}/entries/{id}/restore" => reads(operation).naming("{id}", "E-2"),
             _ => reads(operation),
         };
@@ -24,7 +24,7 @@ pub(crate) fn expected() -> Vec<Expected> {
     let events = reads("GET /v1/cores/{core}/events");
     all.push(events.clone().query("?from_rev={core rev}"));
     all.push(events.naming("{core}", OWN_CORE).query("?from_rev={own core rev}"));
-    // To say that an entry may be trusted further than it was.
+    // Raises the trust of an entry.
     let vouch = reads("PATCH /v1/cores/{core}/entries/{id}").naming("{id}", "E-3").sending(json!({"trust": "agent"}));
     all.push(vouch.clone().asking(Asks::InCore(Edit)).asking(Asks::InCore(Vouch)));
     let own = vouch.naming("{core}", OWN_CORE);
@@ -32,7 +32,7 @@ pub(crate) fn expected() -> Vec<Expected> {
     all
 }
 
-/// None: everybody may.
+/// None: every role may do it.
 const ROUTES: [(&str, Option<CoreAction>); 13] = [
     ("DELETE /v1/cores/{core}", Some(Delete)),
     ("POST /v1/cores/{core}/clear", Some(Clear)),

@@ -1,4 +1,4 @@
-//! The examples of the description against a server: bodies are read, and answers are what their schemas say.
+//! Checks the examples of the description against a server: it accepts the bodies, and its answers fit their schemas.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use super::start;
 use crate::support::Answer;
 
 const DESCRIPTION: &str = "http://localhost/openapi.json";
-/// The examples of answers, by their schemas.
+/// The examples of answers by schema.
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/examples.json");
 
-/// The longest text and list of an example.
+/// Maximum lengths of a text and a list in an example.
 const TEXT: usize = 120;
 const ITEMS: usize = 3;
 
-/// Every body is sent as the description shows it, and every answer is held against its schema.
+/// Sends every body from the description, and validates every answer.
 #[tokio::test]
-async fn examples_of_bodies_are_read_and_answers_fit_their_schemas() {
+async fn examples_of_bodies_are_accepted_and_answers_fit_their_schemas() {
     let server = start().await;
     let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
     let description = admin.get("/openapi.json").await.ok();
@@ -56,7 +56,7 @@ async fn examples_of_bodies_are_read_and_answers_fit_their_schemas() {
     server.stop().await;
 }
 
-/// `make examples` collects the examples of answers anew. Those that no answer was found for stay as they are.
+/// `make examples` records the examples again. Examples without a matching answer stay unchanged.
 #[tokio::test]
 async fn every_example_of_an_answer_is_that_of_a_schema() {
     let kept: BTreeMap<String, Value> = serde_json::from_str(&std::fs::read_to_string(EXAMPLES).unwrap()).unwrap();
@@ -71,11 +71,11 @@ async fn every_example_of_an_answer_is_that_of_a_schema() {
     let mut found = BTreeMap::new();
     let mut index = 0;
     loop {
-        // Each on a server of its own, so that revisions are those of a new store.
+        // Each on a new server, so that revisions are those of a new store.
         let server = start().await;
         let Some(case) = cases(&server).await.into_iter().nth(index) else { break };
         index += 1;
-        // What stands in for the example shows a special case.
+        // Bodies that replace the example test special cases.
         if matches!(case.expected.sends, Sends::Json(_)) {
             continue;
         }
@@ -86,7 +86,7 @@ async fn every_example_of_an_answer_is_that_of_a_schema() {
         let content = &case.operation["responses"][answer.status.as_str()]["content"]["application/json"];
         let has_own = described["components"]["schemas"][&name].get("example").is_some();
         if !has_own && (content.get("example").is_none() || kept.get(&name) == content.get("example")) {
-            // The longest tells most.
+            // Keep the longest answer, which shows most.
             let example = steady("", answer.body);
             let size = |example: &Value| example.to_string().len();
             let known = found.get(&name).map_or(0, size);
@@ -101,14 +101,14 @@ async fn every_example_of_an_answer_is_that_of_a_schema() {
     std::fs::write(EXAMPLES, format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
 }
 
-/// The case with each of the bodies that the description shows.
+/// The case with each example body of the description.
 fn with_each_example<'s>(case: &Case<'s>) -> Vec<Case<'s>> {
     let examples = case.operation["requestBody"]["content"]["application/json"]["examples"].as_object();
     let further = examples.into_iter().flatten().skip(1).map(|(_, example)| case.saying(&example["value"].to_string()));
     std::iter::once(case.clone()).chain(further).collect()
 }
 
-/// Where the schema of an answer of success is, and its name.
+/// The position and name of the schema of a successful answer.
 fn answer_schema(case: &Case<'_>, answer: &Answer) -> Option<(String, String)> {
     if !answer.status.is_success() || answer.body.is_null() {
         return None;
@@ -118,7 +118,7 @@ fn answer_schema(case: &Case<'_>, answer: &Answer) -> Option<(String, String)> {
     Some((pointer.to_owned(), pointer.rsplit('/').next()?.to_owned()))
 }
 
-/// The same without what differs from run to run, and not too long.
+/// Replaces values that differ between runs, and shortens long ones.
 fn steady(field: &str, value: Value) -> Value {
     match value {
         Value::String(_) if field == "secret" => json!("cork_…"),

@@ -1,4 +1,4 @@
-//! What a route asks of whoever calls it, and how that follows from the core's tables.
+//! Expected permissions of routes, derived from the core's tables.
 
 use corkboard::boards::BoardAction;
 use corkboard::cores::CoreAction;
@@ -7,63 +7,63 @@ use serde_json::Value;
 
 use super::fixture::AGENT;
 
-/// One way to call an operation, and who may.
+/// A call of an operation, with the permissions it needs.
 #[derive(Clone)]
 pub(crate) struct Expected {
-    /// As the description has it: `GET /v1/agents/{agent}/entries`.
+    /// As in the description: `GET /v1/agents/{agent}/entries`.
     pub(crate) operation: &'static str,
-    /// What the path names and the fixture does not: `{kind}` and the like, with what stands there.
+    /// Values of path parameters that the fixture does not define, such as `{kind}`.
     pub(crate) named: Vec<(&'static str, &'static str)>,
-    /// What follows the path.
+    /// The query.
     pub(crate) query: String,
-    /// What is sent; none: the example of the description.
+    /// The body; by default the description's example.
     pub(crate) sends: Sends,
-    /// What the token must open.
+    /// What the token must grant.
     pub(crate) reach: Reach,
-    /// What the role must allow, all of it.
+    /// What the role must allow.
     pub(crate) asks: Vec<Asks>,
-    /// Whether it reaches from a board into the shared core: that must be granted, too.
+    /// Whether it also accesses the shared core, which must then be granted too.
     pub(crate) reaches_core: bool,
 }
 
-/// What is sent.
+/// The body of a request.
 #[derive(Clone)]
 pub(crate) enum Sends {
-    /// What the description shows.
+    /// The example of the description.
     Example,
     /// No body.
     Nothing,
-    /// This.
+    /// The given JSON.
     Json(Value),
 }
 
-/// What a token must open for a route.
+/// What a token must grant for a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The route needs no token.
+    /// No token is needed.
     Public,
-    /// Any token will do.
+    /// Any token.
     AnyToken,
-    /// Any token will do, and is shown what it opens.
+    /// Any token; the list contains what it grants.
     Listed,
-    /// What the request names.
+    /// The named space.
     Named,
-    /// Everything there is.
+    /// Everything.
     Everything,
-    /// Only admins are let in, whatever is granted.
+    /// Only admins, regardless of grants.
     Admins,
 }
 
-/// What a route asks of a role.
+/// What a role must allow for a route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Asks {
-    /// To write in an agent's memory.
+    /// Write to an agent's memory.
     ToWrite,
-    /// To do something on a board.
+    /// An action on a board.
     OnBoard(BoardAction),
-    /// To do something in a core that is shared.
+    /// An action in a shared core.
     InCore(CoreAction),
-    /// To do something in an agent's own core.
+    /// An action in an agent's private core.
     InOwnCore(CoreAction),
 }
 
@@ -92,18 +92,18 @@ impl Expected {
         self.operation.split_once(' ').expect("a method and a path")
     }
 
-    /// Whether somebody whose token opens what is needed may.
+    /// Whether the actor may do it, if the token grants what is needed.
     pub(crate) fn allows(&self, actor: &Actor) -> bool {
         let is_let_in = self.reach != Reach::Admins || actor.role == Role::Admin;
         is_let_in && self.asks.iter().all(|asks| asks.allows(actor))
     }
 
-    /// Whether it is decided on a board. Then its state may be against it, too: who may do it is said first.
+    /// Whether it is decided on a board. The board's state can then refuse it too, but permissions are checked first.
     pub(crate) fn is_on_board(&self) -> bool {
         self.asks.iter().any(|asks| matches!(asks, Asks::OnBoard(_)))
     }
 
-    /// Whether it makes a difference to be the agent itself.
+    /// Whether the agent itself has special permissions.
     pub(crate) fn is_in_own_core(&self) -> bool {
         self.asks.iter().any(|asks| matches!(asks, Asks::InOwnCore(_)))
     }
@@ -135,42 +135,42 @@ impl Expected {
     }
 }
 
-/// Open to everybody.
+/// Needs no token.
 pub(crate) fn public(operation: &'static str) -> Expected {
     Expected::new(operation, Reach::Public)
 }
 
-/// Open to every token.
+/// Needs any token.
 pub(crate) fn any_token(operation: &'static str) -> Expected {
     Expected::new(operation, Reach::AnyToken)
 }
 
-/// Shows to every token what it opens.
+/// Lists what the token grants.
 pub(crate) fn lists(operation: &'static str) -> Expected {
     Expected::new(operation, Reach::Listed)
 }
 
-/// Open to admins.
+/// Needs an admin.
 pub(crate) fn admins(operation: &'static str) -> Expected {
     Expected::new(operation, Reach::Admins)
 }
 
-/// Reads what the token opens.
+/// Reads a granted space.
 pub(crate) fn reads(operation: &'static str) -> Expected {
     Expected::new(operation, Reach::Named)
 }
 
-/// Writes in the memory of an agent that the token opens.
+/// Writes to the memory of a granted agent.
 pub(crate) fn writes(operation: &'static str) -> Expected {
     reads(operation).asking(Asks::ToWrite)
 }
 
-/// Does something on a board that the token opens.
+/// An action on a granted board.
 pub(crate) fn on_board(operation: &'static str, action: BoardAction) -> Expected {
     reads(operation).asking(Asks::OnBoard(action))
 }
 
-/// Reaches into all that there is.
+/// An action that needs everything granted.
 pub(crate) fn everywhere(operation: &'static str, action: BoardAction) -> Expected {
     Expected { reach: Reach::Everything, ..on_board(operation, action) }
 }

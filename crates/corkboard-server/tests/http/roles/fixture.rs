@@ -1,4 +1,4 @@
-//! Something for every route: an agent's memory, a board and two memory cores, as the examples of the description name them.
+//! Test data for every route: an agent's memory, a board and two memory cores, named as in the description's examples.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use corkboard::{
 pub(crate) const AGENT: &str = "ada";
 pub(crate) const BOARD: &str = "login";
 pub(crate) const CORE: &str = "house-rules";
-/// The core of that agent.
+/// The agent's private core.
 pub(crate) const OWN_CORE: &str = "agent:ada";
 const CONVERSATION: &str = "c-1";
 const LEASE: Duration = Duration::from_secs(600);
 
-/// What is there, and how requests name it.
+/// The test data, and the names that requests use.
 pub(crate) struct Fixture {
     corkboard: Corkboard,
-    /// What stands for what in paths, queries and bodies.
+    /// Values of the placeholders in paths, queries and bodies.
     names: Vec<(&'static str, String)>,
     before: Contents,
 }
 
-/// Where everything is: equal if nothing was written.
+/// The heads of all spaces: equal if nothing was written.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Contents {
     heads: Vec<(&'static str, String, Head)>,
@@ -36,7 +36,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Where the shared core is, if it is there.
+    /// The head of the shared core, if it exists.
     pub(crate) fn core(&self) -> Option<Head> {
         let core = self.heads.iter().find(|(kind, name, _)| (*kind, name.as_str()) == ("core", CORE));
         core.map(|(.., head)| *head)
@@ -44,7 +44,7 @@ impl Contents {
 }
 
 impl Fixture {
-    /// Makes everything anew.
+    /// Creates all test data.
     pub(crate) async fn new(corkboard: &Corkboard) -> Self {
         empty(corkboard).await;
         let mut names = vec![
@@ -75,11 +75,11 @@ impl Fixture {
         plan(corkboard).await;
         let snapshot = corkboard.agent(AGENT).unwrap().snapshot().await.unwrap();
         names.push(("\"{snapshot}\"", serde_json::to_string(&snapshot).unwrap()));
-        // What is restored is something else than what is there.
+        // The snapshot to restore differs from the current state.
         corkboard.agent(AGENT).unwrap().long_term().unwrap().add(NewCoreEntry::new("Later")).await.unwrap();
         names.push(("{token}", spare_token(corkboard).await));
         let (agent, board, core) = (SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core);
-        // What was there before is gone, and the revisions are counted on.
+        // The old data was deleted, and revisions continue.
         for (at, head, kind, space) in [
             ("{agent rev}", "{agent head}", agent, AGENT),
             ("{board rev}", "{board head}", board, BOARD),
@@ -94,17 +94,17 @@ impl Fixture {
         Self { corkboard: corkboard.clone(), names, before: contents(corkboard).await }
     }
 
-    /// A text with the names of what is there.
+    /// Replaces the placeholders in a text.
     pub(crate) fn named(&self, text: &str) -> String {
         self.names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 
-    /// What was there, and what is there now.
+    /// The heads at creation, and the current ones.
     pub(crate) async fn contents(&self) -> (&Contents, Contents) {
         (&self.before, contents(&self.corkboard).await)
     }
 
-    /// This, if nothing was written since; otherwise everything anew.
+    /// Returns itself if nothing was written, otherwise new test data.
     pub(crate) async fn renewed(self) -> Self {
         let (before, now) = self.contents().await;
         if *before == now { self } else { Self::new(&self.corkboard).await }
@@ -121,7 +121,7 @@ async fn contents(corkboard: &Corkboard) -> Contents {
     Contents { heads, conversation: conversation.contents().await.unwrap() }
 }
 
-/// Only the tokens are left.
+/// Deletes everything except the tokens.
 async fn empty(corkboard: &Corkboard) {
     for (kind, name, head) in contents(corkboard).await.heads {
         let kind = match kind {
@@ -138,7 +138,7 @@ async fn empty(corkboard: &Corkboard) {
     }
 }
 
-/// An agent's memory. Returns its scope, and the revision of its notebook.
+/// Fills an agent's memory. Returns its scope, and the revision of its notebook.
 async fn remember(corkboard: &Corkboard) -> (ScopeId, u64) {
     let agent = corkboard.agent(AGENT).unwrap();
     let memory = agent.working();
@@ -158,7 +158,7 @@ async fn remember(corkboard: &Corkboard) -> (ScopeId, u64) {
     (scope.id(), notebook.rev)
 }
 
-/// A memory core: an entry, one that was forgotten, one from outside, and how such boards are planned.
+/// Fills a memory core: an entry, a forgotten one, one from outside, and a task pattern.
 async fn learn(corkboard: &Corkboard, name: &str) {
     let core = match name {
         OWN_CORE => corkboard::Core::clone(&corkboard.agent(AGENT).unwrap().long_term().unwrap()),
@@ -173,8 +173,8 @@ async fn learn(corkboard: &Corkboard, name: &str) {
     core.forget(second, None).await.unwrap();
 }
 
-/// A board that draws on the shared core; F-1 is to go there, and F-2 did. Somebody holds T-1 and made D-1, who is none of
-/// those who call.
+/// Creates a board that uses the shared core. F-1 is to be promoted, and F-2 was. Someone other than the callers holds
+/// T-1 and made D-1.
 async fn plan(corkboard: &Corkboard) {
     let (name, goal, cores) = ("Add login".into(), "Users sign in".into(), vec![CORE.to_owned()]);
     let new = NewBoard { name, goal, cores, ..NewBoard::default() };
@@ -203,7 +203,7 @@ async fn plan(corkboard: &Corkboard) {
     board.inject_nudge(NewNudge { to, message, priority, expires_at: None }).await.unwrap();
 }
 
-/// A token that nobody uses. Returns its number.
+/// Creates an unused token. Returns its number.
 async fn spare_token(corkboard: &Corkboard) -> String {
     let (principal, label, grants) = ("spare".to_owned(), String::new(), Grants::default());
     let (kind, role) = (ActorKind::Agent, Role::Worker);

@@ -1,4 +1,4 @@
-//! Every role on every operation of the description: who may not is refused as the core's tables say, and nothing is written.
+//! Calls every operation in every role: forbidden calls are refused as the core's tables say, and write nothing.
 
 mod agents;
 mod boards;
@@ -22,26 +22,26 @@ use expected::Reach;
 use fixture::{AGENT, BOARD, CORE, Fixture};
 use operation::{Case, cases};
 
-/// Somebody who calls.
+/// A caller.
 struct Caller {
     actor: Actor,
     client: Client,
 }
 
-/// What somebody calls.
+/// Which operations to call.
 enum For {
-    /// What asks for one space, which their token opens.
+    /// Operations on one space, which the token grants.
     Most,
-    /// What is done in the core of an agent, as that agent.
+    /// Operations in an agent's private core, as that agent.
     OwnCore,
-    /// What asks for everything, which their token opens.
+    /// Operations that need everything, which the token grants.
     Everything,
 }
 
-/// There is one counter in a process.
+/// A process can install metrics only once.
 static METRICS: LazyLock<Metrics> = LazyLock::new(|| Metrics::install().unwrap());
 
-/// A server that counts what it does, and that one may ask as often as one likes.
+/// A server with metrics and without rate limits.
 async fn start() -> Running {
     let often = Rate { burst: 1e9, per_second: 1e9 };
     let metrics = Some(METRICS.clone());
@@ -62,7 +62,7 @@ fn grants(agent: &str, board: &str, core: &str) -> Grants {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_open_but_what_says_so() {
+async fn without_a_token_only_public_routes_work() {
     let server = start().await;
     let fixture = Fixture::new(&server.corkboard).await;
     for case in cases(&server).await {
@@ -83,9 +83,9 @@ async fn without_a_token_nothing_is_open_but_what_says_so() {
     server.stop().await;
 }
 
-/// The description says what is taken. Who mistypes a parameter is told so, and nothing is written.
+/// A mistyped parameter is refused and writes nothing.
 #[tokio::test]
-async fn a_parameter_that_is_not_described_is_refused() {
+async fn an_unknown_parameter_is_refused() {
     let server = start().await;
     let Caller { actor, client } = caller(&server, "an-admin", Role::Admin, Grants::default()).await;
     let fixture = Fixture::new(&server.corkboard).await;
@@ -109,7 +109,7 @@ async fn a_parameter_that_is_not_described_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_that_opens_something_else_is_refused_in_every_role_but_an_admins() {
+async fn a_token_without_the_grant_is_refused_unless_it_is_an_admins() {
     let server = start().await;
     let fixture = Fixture::new(&server.corkboard).await;
     let mut strangers = Vec::new();
@@ -140,9 +140,9 @@ async fn a_token_that_opens_something_else_is_refused_in_every_role_but_an_admin
     server.stop().await;
 }
 
-/// A board is no way around the grants: what reaches from it into a core is for those to whom the core is open, too.
+/// Operations of a board that access a core also need a grant for the core.
 #[tokio::test]
-async fn a_token_that_opens_a_board_and_not_its_core_does_nothing_in_the_core() {
+async fn a_token_for_a_board_but_not_its_core_cannot_access_the_core() {
     let server = start().await;
     let mut callers = Vec::new();
     for role in Role::ALL.into_iter().filter(|role| *role != Role::Admin) {
@@ -167,11 +167,11 @@ async fn a_token_that_opens_a_board_and_not_its_core_does_nothing_in_the_core() 
 }
 
 #[tokio::test]
-async fn a_token_that_opens_it_may_do_what_the_tables_say() {
+async fn a_token_with_the_grant_allows_what_the_tables_say() {
     let server = start().await;
     let mut callers = Vec::new();
     for role in Role::ALL {
-        // A board that is made begins as one that is granted.
+        // The ID of a new board must match a grant.
         let opened = || grants(AGENT, &format!("{BOARD}*"), CORE);
         callers.push((caller(&server, &format!("a-{role}"), role, opened()).await, For::Most));
         callers.push((caller(&server, AGENT, role, opened()).await, For::OwnCore));
@@ -196,9 +196,9 @@ async fn a_token_that_opens_it_may_do_what_the_tables_say() {
     server.stop().await;
 }
 
-/// An array would otherwise be read as an object's fields in their order, and null as an object without any.
+/// serde would read an array as the object's fields in order, and null as an object without fields.
 #[tokio::test]
-async fn where_an_object_belongs_nothing_else_is_taken() {
+async fn only_objects_are_accepted_where_an_object_is_expected() {
     let server = start().await;
     let fixture = Fixture::new(&server.corkboard).await;
     let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
@@ -217,7 +217,7 @@ async fn where_an_object_belongs_nothing_else_is_taken() {
             let detail = answered.body["detail"].as_str().unwrap_or_default();
             let is_told = match code {
                 "body_json" | "command" => detail.contains("expected a JSON object"),
-                // Bytes are good there, too.
+                // This route also accepts bytes.
                 code => code == "not_a_snapshot",
             };
             if answered.status != 400 || !is_told || detail.contains("struct") {
@@ -235,9 +235,9 @@ async fn where_an_object_belongs_nothing_else_is_taken() {
     server.stop().await;
 }
 
-/// A client that sends the same request again, because it does not know what became of it, does no harm.
+/// A client that repeats a request because it does not know the outcome does no harm.
 #[tokio::test]
-async fn every_post_honours_an_idempotency_key_or_refuses_it() {
+async fn every_post_supports_an_idempotency_key_or_refuses_it() {
     let server = start().await;
     let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
     let (mut fixture, mut replayed) = (Fixture::new(&server.corkboard).await, 0);
@@ -255,7 +255,8 @@ async fn every_post_honours_an_idempotency_key_or_refuses_it() {
             let again = named.send(Some((&admin, &actor)), &fixture).await;
             let is_replay = again.headers.get("idempotency-replayed").is_some_and(|it| it == "true");
             assert!(is_replay && again.status == first.status, "{case}: {} {:?}", again.status, again.headers);
-            // Conversations that are cleared, too, are in no log. What is finished in a core moves the board once more.
+            // Clearing also affects conversations, which are in no log. Finishing a promotion adds a revision to the
+            // board.
             let operation = case.expected.operation;
             let may_differ = operation.contains("/learnings/") || operation == "POST /v1/agents/{agent}/clear";
             let same = |(field, value): (&String, &Value)| {
@@ -271,7 +272,7 @@ async fn every_post_honours_an_idempotency_key_or_refuses_it() {
     server.stop().await;
 }
 
-/// Clients, proxies and browsers repeat a GET as they like.
+/// Clients, proxies and browsers may repeat a GET at any time.
 #[tokio::test]
 async fn a_get_changes_nothing() {
     let server = start().await;
@@ -293,14 +294,14 @@ async fn a_get_changes_nothing() {
     server.stop().await;
 }
 
-/// Nothing is silently made smaller or larger: what is out of the described range is refused, and the range is named.
+/// Numbers out of their described range are refused, not adjusted, and the message names the range.
 #[tokio::test]
 async fn a_number_out_of_its_described_range_is_refused() {
     let server = start().await;
     let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
     let description = admin.get("/openapi.json").await.ok();
     let (fixture, mut checked) = (Fixture::new(&server.corkboard).await, 0);
-    // A snapshot is not read as the body of a request.
+    // A snapshot is not parsed like other bodies.
     let has_ranges =
         |case: &Case<'_>| case.expected.reach != Reach::Public && !case.expected.operation.ends_with("/restore");
     for case in cases(&server).await.into_iter().filter(has_ranges) {
@@ -339,7 +340,7 @@ async fn a_number_out_of_its_described_range_is_refused() {
     server.stop().await;
 }
 
-/// Numbers just beyond the range of a schema.
+/// Numbers just outside the range of a schema.
 fn beyond(schema: &Value) -> Vec<Value> {
     let bound = |name: &str, step: i64| match schema[name].as_i64() {
         Some(bound) => Some(json!(bound + step)),
@@ -348,7 +349,7 @@ fn beyond(schema: &Value) -> Vec<Value> {
     [bound("minimum", -1), bound("maximum", 1)].into_iter().flatten().collect()
 }
 
-/// The fields of a body, and of what it is one of.
+/// The fields of a body and its variants.
 fn fields<'a>(description: &'a Value, schema: &'a Value) -> Vec<(&'a str, &'a Value)> {
     let named = schema["$ref"].as_str().and_then(|path| description.pointer(path.strip_prefix('#')?));
     let parts = ["oneOf", "allOf"].into_iter().filter_map(|of| schema[of].as_array()).flatten();
@@ -356,14 +357,15 @@ fn fields<'a>(description: &'a Value, schema: &'a Value) -> Vec<(&'a str, &'a Va
     named.into_iter().chain(parts).flat_map(|part| fields(description, part)).chain(own).collect()
 }
 
-/// Holds an answer against the tables. Returns what is wrong with it, if anything is.
+/// Checks an answer against the tables. Returns what is wrong with it, if anything.
 async fn check(case: &Case<'_>, Caller { actor, client }: &Caller, fixture: &Fixture) -> Option<String> {
     let answered = case.send(Some((client, actor)), fixture).await;
     let denial = match answered.body["code"].as_str() {
-        // Whoever may supersede nothing but their own is told whose it is, and so is who may not take another's task.
+        // Callers who may supersede only their own decisions learn the author, and callers who may not take another's
+        // task learn its holder.
         Some("not_author") if case.expected.operation.ends_with("/supersede") => Some("role_denied"),
         Some("fenced") if case.expected.operation.ends_with("/{task}/release") => Some("role_denied"),
-        // A nudge is acknowledged by those whom it is for.
+        // Only the target of a nudge may acknowledge it.
         Some("not_for_you") => None,
         _ => answered.denial(),
     };
@@ -371,12 +373,12 @@ async fn check(case: &Case<'_>, Caller { actor, client }: &Caller, fixture: &Fix
     let wrong = match (case.expected.allows(actor), denial) {
         _ if case.expected.reach == Reach::Public => None,
         (false, Some("role_denied")) if *before == now => None,
-        (false, Some("role_denied")) => Some("was refused, and something was written"),
-        (false, _) => Some("may not"),
-        (true, Some(_)) => Some("may"),
+        (false, Some("role_denied")) => Some("was refused, but something was written"),
+        (false, _) => Some("should be refused"),
+        (true, Some(_)) => Some("should not be refused"),
         (true, None) if answered.status.is_success() => None,
         (true, None) if case.expected.is_on_board() && answered.status.is_client_error() => None,
-        (true, None) => Some("may, and something else was wrong"),
+        (true, None) => Some("was allowed, but failed for another reason"),
     }?;
     let Actor { principal, role, .. } = actor;
     Some(format!("{principal} ({role}) {wrong}: {case}: {} {}", answered.status, answered.body))

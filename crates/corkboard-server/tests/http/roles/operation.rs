@@ -1,4 +1,4 @@
-//! The operations of the description that a server gives of itself, each with what is expected of it.
+//! The operations in the server's description, with their expected permissions.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,19 +13,19 @@ use super::fixture::Fixture;
 use super::{agents, boards, cores, others, spaces};
 use crate::support::{Answer, Client, Running};
 
-/// One way to call an operation.
+/// A call of an operation.
 #[derive(Clone)]
 pub(crate) struct Case<'s> {
     pub(crate) expected: Expected,
-    /// As it is described.
+    /// Its description.
     pub(crate) operation: Value,
-    /// What is sent, and what that is.
+    /// Content type and text of the body.
     body: Option<(String, String)>,
     headers: Vec<(&'static str, String)>,
     server: &'s Running,
 }
 
-/// All of them. An operation of which nothing is expected fails, and so does an expectation of none.
+/// All cases. Fails if an operation has no expectation, or an expectation no operation.
 pub(crate) async fn cases(server: &Running) -> Vec<Case<'_>> {
     let description = server.admin().get("/openapi.json").await.ok();
     let paths = description["paths"].as_object().unwrap();
@@ -38,7 +38,7 @@ pub(crate) async fn cases(server: &Running) -> Vec<Case<'_>> {
     let all = [agents::expected(), boards::expected(), cores::expected(), spaces::expected(), others::expected()];
     let expected: BTreeSet<String> = all.iter().flatten().map(|expected| expected.operation.to_owned()).collect();
     let without: Vec<_> = described.symmetric_difference(&expected).collect();
-    assert!(without.is_empty(), "described or expected, not both: {without:#?}");
+    assert!(without.is_empty(), "described without expectation, or the reverse: {without:#?}");
     let case = |expected: Expected| {
         let (method, path) = expected.route();
         let operation = paths[path][method.to_lowercase()].clone();
@@ -52,7 +52,7 @@ pub(crate) async fn cases(server: &Running) -> Vec<Case<'_>> {
     all.into_iter().flatten().map(case).collect()
 }
 
-/// The first body that is shown, and what it is.
+/// Content type and text of the first example body.
 fn example(description: &Value, operation: &Value) -> Option<(String, String)> {
     let (kind, content) = operation["requestBody"]["content"].as_object()?.iter().next()?;
     let named = content["examples"].as_object().and_then(|examples| examples.values().next());
@@ -65,7 +65,7 @@ fn example(description: &Value, operation: &Value) -> Option<(String, String)> {
     Some((kind.clone(), text))
 }
 
-/// The example that a schema carries: it itself, or one of those that it is made of.
+/// The example of a schema or of one of its parts.
 fn of_schema<'a>(description: &'a Value, schema: &'a Value) -> Option<&'a Value> {
     if let Some(path) = schema["$ref"].as_str() {
         return of_schema(description, description.pointer(path.strip_prefix('#')?)?);
@@ -74,11 +74,11 @@ fn of_schema<'a>(description: &'a Value, schema: &'a Value) -> Option<&'a Value>
     schema.get("example").or_else(|| parts.into_iter().find_map(|part| of_schema(description, part)))
 }
 
-/// Whether nothing but an object fits a schema.
+/// Whether a schema allows only objects.
 fn is_object(description: &Value, schema: &Value) -> bool {
     if let Some(path) = schema["$ref"].as_str() {
         let named = path.strip_prefix('#').and_then(|path| description.pointer(path));
-        return is_object(description, named.unwrap_or_else(|| panic!("{path} is not there")));
+        return is_object(description, named.unwrap_or_else(|| panic!("{path} does not exist")));
     }
     let every =
         |parts: &Value| parts.as_array().is_some_and(|parts| parts.iter().all(|part| is_object(description, part)));
@@ -86,13 +86,13 @@ fn is_object(description: &Value, schema: &Value) -> bool {
 }
 
 impl Case<'_> {
-    /// Whether a parameter of that name is described.
+    /// Whether the description has a parameter of this name.
     pub(crate) fn takes(&self, name: &str) -> bool {
         let parameters = self.operation["parameters"].as_array().into_iter().flatten();
         parameters.into_iter().any(|parameter| parameter["name"] == name)
     }
 
-    /// The same with one parameter more.
+    /// The same call with one more parameter.
     pub(crate) fn with_parameter(&self, parameter: &str) -> Self {
         let mut case = self.clone();
         let mark = if case.expected.query.is_empty() { '?' } else { '&' };
@@ -100,31 +100,31 @@ impl Case<'_> {
         case
     }
 
-    /// Whether it takes a JSON object.
+    /// Whether the body is a JSON object.
     pub(crate) fn takes_object(&self, description: &Value) -> bool {
         let content = self.operation["requestBody"]["content"].get("application/json");
         content.is_some_and(|content| is_object(description, &content["schema"]))
     }
 
-    /// The same with other JSON in its place.
+    /// The same call with other JSON as its body.
     pub(crate) fn saying(&self, json: &str) -> Self {
         Self { body: Some(("application/json".into(), json.into())), ..self.clone() }
     }
 
-    /// The same with one header more.
+    /// The same call with one more header.
     pub(crate) fn with_header(&self, name: &'static str, value: &str) -> Self {
         let mut case = self.clone();
         case.headers.push((name, value.into()));
         case
     }
 
-    /// The JSON object that it sends, if it sends one.
+    /// The JSON object in the body, if it is one.
     pub(crate) fn object(&self) -> Option<Map<String, Value>> {
         let (kind, body) = self.body.as_ref()?;
         (kind == "application/json").then(|| serde_json::from_str(body).ok())?
     }
 
-    /// Sends it, with a token or without.
+    /// Sends the request, with or without a token.
     pub(crate) async fn send(&self, caller: Option<(&Client, &Actor)>, fixture: &Fixture) -> Answer {
         let (method, path) = self.expected.route();
         let mut path = format!("{path}{}", self.expected.query);
@@ -148,7 +148,7 @@ impl Case<'_> {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         self.check_documented(status);
-        // A stream has no end.
+        // A stream never ends.
         let bytes = if is_stream(&headers) { Vec::new() } else { response.bytes().await.unwrap().to_vec() };
         Answer { status, headers, body: serde_json::from_slice(&bytes).unwrap_or_default() }
     }
@@ -164,7 +164,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 impl Answer {
-    /// Why it was denied, if it was.
+    /// The code of a denial, if it is one.
     pub(crate) fn denial(&self) -> Option<&str> {
         let is_denied = self.status == StatusCode::FORBIDDEN;
         is_denied.then(|| self.body["code"].as_str().unwrap_or("without a code"))

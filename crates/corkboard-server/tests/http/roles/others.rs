@@ -1,4 +1,4 @@
-//! What the routes about no single space ask for.
+//! Expected permissions of routes that do not belong to one space.
 
 use corkboard::boards::BoardAction;
 use serde_json::{Value, json};
@@ -22,14 +22,14 @@ pub(crate) fn expected() -> Vec<Expected> {
         admins("POST /v1/tokens"),
         admins("DELETE /v1/tokens/{token}"),
         any_token("GET /v1/tools"),
-        // Each call is refused by itself.
+        // Each call in the batch is refused separately.
         any_token("POST /v1/tools").sending(json!({"calls": [{"name": "board_status", "input": {}}]})),
     ];
     all.extend(tools());
     all
 }
 
-/// Tools of every set: on a board they act in the set's role at most, which changes nothing about who may call them.
+/// Tools of every set. On a board they act at most in the set's role, which does not change who may call them.
 fn tools() -> [Expected; 11] {
     let board = Asks::OnBoard;
     [

@@ -1,4 +1,4 @@
-//! What the routes of whole spaces ask for: the same as what they stand for.
+//! Expected permissions of the routes of whole spaces: the same as for the routes that they correspond to.
 
 use corkboard::boards::{
     BoardAction, BoardCommand, BoardEdit, NewNudge, NudgePriority, NudgeTarget, Unfinished, WhichLearnings,
@@ -43,11 +43,11 @@ pub(crate) fn expected() -> Vec<Expected> {
     let clear = json!({"clear": {"scope": "{conversation scope}"}});
     all.push(commanding("conversation", TALK, &clear, Asks::ToWrite));
     for command in boards() {
-        let action = command.action().expect("one that the table names");
+        let action = command.action().expect("a command in the table");
         all.push(commanding("board", BOARD, &command, Asks::OnBoard(action)));
     }
     for command in reaching_core() {
-        let action = command.action().expect("one that the table names");
+        let action = command.action().expect("a command in the table");
         all.push(commanding("board", BOARD, &command, Asks::OnBoard(action)).reaching_core());
     }
     for command in cores() {
@@ -81,7 +81,7 @@ fn commanding(kind: &'static str, name: &'static str, command: &impl Serialize, 
     of(COMMANDS, kind, name).sending(json!({"command": command})).asking(asks)
 }
 
-/// One for most rows of the table.
+/// A command for most rows of the table.
 fn boards() -> Vec<BoardCommand> {
     let (to, message, priority) = (NudgeTarget::All, "Faster".to_owned(), NudgePriority::Normal);
     vec![
@@ -98,7 +98,7 @@ fn boards() -> Vec<BoardCommand> {
     ]
 }
 
-/// Those that reach into the shared core.
+/// Commands that access the shared core.
 fn reaching_core() -> Vec<BoardCommand> {
     let learning = |id: &str| id.parse().expect("a learning");
     let promote = |id: &str, core: Option<&str>| {

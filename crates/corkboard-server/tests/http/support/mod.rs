@@ -1,4 +1,4 @@
-//! A server on a free port of this machine, and clients that come with a token.
+//! A server on a free local port, and clients with tokens.
 
 pub(crate) mod sse;
 
@@ -17,16 +17,16 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The token that may do everything.
+/// The admin token.
 pub(crate) const ADMIN: &str = "the-admins-secret";
-/// Longer than anything takes on a busy machine: whoever waits so long waits in vain.
+/// A timeout that is longer than anything takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Running {
-    /// Where: `http://127.0.0.1:PORT`.
+    /// Its address: `http://127.0.0.1:PORT`.
     pub(crate) url: String,
-    /// What it serves.
+    /// The Corkboard that it serves.
     pub(crate) corkboard: Corkboard,
     /// The server itself.
     pub(crate) server: Server,
@@ -35,12 +35,12 @@ pub(crate) struct Running {
     serving: JoinHandle<std::io::Result<()>>,
 }
 
-/// The usual settings, with [`ADMIN`] as the token that may do everything.
+/// Default settings, with [`ADMIN`] as the admin token.
 pub(crate) fn settings() -> Settings {
     Settings::new(Access::Tokens { admin: Some(SecretString::from(ADMIN)) })
 }
 
-/// A token's request: an agent's that works, with grants as JSON: `{"agents":["ada"],"boards":["team-*"],"cores":[]}`.
+/// A request for a worker's token, with grants as JSON: `{"agents":["ada"],"boards":["team-*"],"cores":[]}`.
 pub(crate) fn worker(principal: &str, grants: Value) -> TokenRequest {
     let grants: Grants = serde_json::from_value(grants).expect("grants");
     let (principal, label) = (principal.to_owned(), String::new());
@@ -48,56 +48,56 @@ pub(crate) fn worker(principal: &str, grants: Value) -> TokenRequest {
 }
 
 impl Running {
-    /// On a store in memory.
+    /// Starts a server on a store in memory.
     pub(crate) async fn start() -> Self {
         Self::with(in_memory(Options::default()), settings()).await
     }
 
-    /// On a store by its URL.
+    /// Starts a server on a store by its URL.
     pub(crate) async fn on(store: &str) -> Self {
         Self::with(Corkboard::open(store).await.expect("the store opens"), settings()).await
     }
 
-    /// On any Corkboard, with any settings.
+    /// Starts a server on any Corkboard with any settings.
     pub(crate) async fn with(corkboard: Corkboard, settings: Settings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let server = Server::new(corkboard.clone(), settings);
         let (end, ended) = oneshot::channel::<()>();
         let serving = tokio::spawn(corkboard_server::serve(listener, None, server.clone(), async {
-            // Dropped or sent: both are the end.
+            // Sending and dropping both stop the server.
             let _ = ended.await;
         }));
         Self { url, corkboard, server, http: http(), end, serving }
     }
 
-    /// Whoever comes with a secret.
+    /// A client with this token.
     pub(crate) fn client(&self, secret: &str) -> Client {
         Client { http: self.http.clone(), url: self.url.clone(), secret: secret.into() }
     }
 
-    /// A request of somebody without a token.
+    /// A request without a token.
     pub(crate) fn stranger(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).timeout(PATIENCE)
     }
 
-    /// Whoever may do everything.
+    /// A client with the admin token.
     pub(crate) fn admin(&self) -> Client {
         self.client(ADMIN)
     }
 
-    /// Whoever comes with a new token.
+    /// A client with a new token.
     pub(crate) async fn client_with(&self, request: TokenRequest) -> Client {
         let created = self.corkboard.tokens().create(request).await.expect("a token");
         self.client(created.secret.expose_secret())
     }
 
-    /// Ends as a signal ends it: what is under way is answered.
+    /// Stops the server like a signal: requests in progress are answered.
     pub(crate) async fn stop(self) {
         let Self { end, serving, corkboard, .. } = self;
         drop(end);
-        let ended = tokio::time::timeout(PATIENCE, serving).await.expect("the server ends when it is asked to");
-        ended.expect("the server's task").expect("the server's end");
+        let ended = tokio::time::timeout(PATIENCE, serving).await.expect("the server should stop in time");
+        ended.expect("the server's task").expect("the server should stop without an error");
         corkboard.close().await.expect("the store closes");
     }
 }
@@ -107,14 +107,14 @@ pub(crate) fn in_memory(options: Options) -> Corkboard {
     Corkboard::with_store(Arc::new(MemoryStore::shared()), options)
 }
 
-/// A client of any server on this machine, without a pool: every request has a connection of its own.
+/// A client without a connection pool: every request uses a new connection.
 pub(crate) fn http() -> reqwest::Client {
-    // Only the first of a process counts, and any is good.
+    // Only the first provider counts, and any works.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client")
 }
 
-/// Somebody with a token.
+/// A client with a token.
 #[derive(Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -122,19 +122,19 @@ pub(crate) struct Client {
     secret: String,
 }
 
-/// What a server answered.
+/// An answer of a server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Its status.
     pub(crate) status: StatusCode,
     /// Its headers.
     pub(crate) headers: HeaderMap,
-    /// Its body: JSON, or a text; null if it is empty.
+    /// Its body: JSON or text; null if empty.
     pub(crate) body: Value,
 }
 
 impl Answer {
-    /// The body, which must be one of success.
+    /// The body of an answer, which must be a success.
     #[track_caller]
     pub(crate) fn ok(self) -> Value {
         assert!(self.status.is_success(), "{} {}", self.status, self.body);
@@ -153,13 +153,13 @@ impl Answer {
 }
 
 impl Client {
-    /// A request that is not sent yet.
+    /// A request to be sent.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("{}{path}", self.url);
         self.http.request(method, url).header(AUTHORIZATION, format!("Bearer {}", self.secret)).timeout(PATIENCE)
     }
 
-    /// What stands there.
+    /// Sends a GET request.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         answer(self.request(Method::GET, path)).await
     }
@@ -169,27 +169,27 @@ impl Client {
         answer(self.request(method, path).header(CONTENT_TYPE, "application/json").body(body.to_string())).await
     }
 
-    /// Sends JSON to be stored under a name.
+    /// Sends JSON with PUT.
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::PUT, path, body).await
     }
 
-    /// Sends JSON to be worked on.
+    /// Sends JSON with POST.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::POST, path, body).await
     }
 
-    /// Has something done, without a body.
+    /// Sends POST without a body.
     pub(crate) async fn post_nothing(&self, path: &str) -> Answer {
         answer(self.request(Method::POST, path)).await
     }
 
-    /// Changes a part.
+    /// Sends JSON with PATCH.
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::PATCH, path, body).await
     }
 
-    /// Removes.
+    /// Sends a DELETE request.
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         answer(self.request(Method::DELETE, path)).await
     }
@@ -205,12 +205,12 @@ pub(crate) async fn answer(request: RequestBuilder) -> Answer {
     Answer { status, headers, body }
 }
 
-/// The revision that an answer speaks of.
+/// The revision in an answer.
 pub(crate) fn rev(answer: &Value) -> u64 {
     answer["rev"].as_u64().expect("every answer carries rev")
 }
 
-/// Sends JSON with one header more.
+/// Sends JSON with one more header.
 pub(crate) async fn with(client: &Client, method: Method, path: &str, header: (&str, &str), body: &Value) -> Answer {
     let request = client.request(method, path).header(header.0, header.1);
     answer(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Client, PATIENCE};
 
-/// A stream of events that is read.
+/// An open event stream.
 pub(crate) struct Events {
     response: reqwest::Response,
     buffer: Vec<u8>,
@@ -17,14 +17,14 @@ pub(crate) struct Events {
 pub(crate) struct SentEvent {
     /// Its name; empty for a comment.
     pub(crate) name: String,
-    /// Where to resume after it.
+    /// The position to resume after it.
     pub(crate) id: Option<String>,
-    /// What it says.
+    /// Its data.
     pub(crate) data: Value,
 }
 
 impl SentEvent {
-    /// The revision that it is about.
+    /// The revision in its data.
     #[track_caller]
     pub(crate) fn rev(&self) -> u64 {
         assert_eq!(self.name, "revision", "{self:?}");
@@ -33,7 +33,7 @@ impl SentEvent {
 }
 
 impl Client {
-    /// Follows events, from where an event's id says or as the path says.
+    /// Opens an event stream, starting after an event's ID or as the path says.
     pub(crate) async fn events(&self, path: &str, last_event_id: Option<&str>) -> Events {
         let mut request = self.request(Method::GET, path).header(ACCEPT, "text/event-stream");
         if let Some(id) = last_event_id {
@@ -43,7 +43,7 @@ impl Client {
         let status = response.status();
         let content = response.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap().to_owned());
         assert_eq!((status.as_u16(), content.as_deref()), (200, Some("text/event-stream")));
-        assert_eq!(response.headers().get("content-encoding"), None, "compressed, it would be held back");
+        assert_eq!(response.headers().get("content-encoding"), None, "a compressed stream would be delayed");
         Events { response, buffer: Vec::new() }
     }
 }
@@ -57,11 +57,11 @@ impl Events {
                 return Some(parse(&String::from_utf8(block).expect("text")));
             }
             let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("an event in time");
-            self.buffer.extend_from_slice(&chunk.expect("the stream goes on or ends well")?);
+            self.buffer.extend_from_slice(&chunk.expect("the stream should continue or end cleanly")?);
         }
     }
 
-    /// The next event that is no comment; none when the stream has ended.
+    /// The next event that is not a comment; none when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<SentEvent> {
         loop {
             let event = self.any().await?;
@@ -71,10 +71,10 @@ impl Events {
         }
     }
 
-    /// The next revision; bookmarks and comments are passed over.
+    /// The next revision, skipping bookmarks and comments.
     pub(crate) async fn revision(&mut self) -> SentEvent {
         loop {
-            let event = self.next().await.expect("the stream goes on");
+            let event = self.next().await.expect("the stream should continue");
             if event.name != "bookmark" {
                 event.rev();
                 return event;
@@ -82,7 +82,7 @@ impl Events {
         }
     }
 
-    /// So many revisions: spaces and numbers.
+    /// The next `count` revisions, with their spaces.
     pub(crate) async fn revisions(&mut self, count: usize) -> Vec<(String, u64)> {
         let mut revisions = Vec::new();
         while revisions.len() < count {
