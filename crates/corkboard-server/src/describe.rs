@@ -42,7 +42,7 @@ fn list_codes(description: &mut Value) {
     info(
         title = "Corkboard",
         description = "Working memory for LLM agents and for the people who work with them.\n\nEvery answer carries `rev`, \
-                       the current revision of its space. Errors are problem documents (RFC 9457) with a stable \
+                       the revision of the space that it refers to. Errors are problem documents (RFC 9457) with a stable \
                        `code`.\n\nNames in paths are percent-encoded, as in every URL: the key `a/b` is `a%2Fb`. The \
                        reference page encodes names itself: enter them unencoded.",
         license(name = "MIT OR Apache-2.0"),

@@ -122,7 +122,7 @@ pub(crate) struct ClearedBody {
 pub(crate) struct WithRev<T> {
     #[serde(flatten)]
     body: T,
-    /// Current revision of the space.
+    /// Revision of the space that the answer refers to.
     rev: u64,
 }
 

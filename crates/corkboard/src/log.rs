@@ -53,7 +53,7 @@ pub struct AnswerDocument {
     /// The command's result.
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub reply: Box<RawValue>,
-    /// Revision of the space after the command.
+    /// Revision of the space that the answer refers to.
     pub rev: u64,
     /// Commit ID of that revision if this command created it; null if the command changed nothing or was a repeat.
     #[serde(default)]
