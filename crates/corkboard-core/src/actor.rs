@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 use crate::text::enum_text;
 
-/// The one in whose name a command is sent. The server supplies it from a token, a local caller from its own word.
+/// The author of a command. A server takes it from the token, a local caller provides it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Actor {
-    /// The name that entries and the log carry as author.
+    /// The name that entries and the log show as author.
     pub principal: String,
-    /// Whether a person, an agent or a program speaks.
+    /// Whether the actor is a person, an agent or a program.
     pub kind: ActorKind,
     /// What the actor may do.
     pub role: Role,
-    /// Who sent it in the actor's name, where that is not the actor: the principal of the token it came with.
+    /// The principal of the token that sent the command on the actor's behalf, if that is not the actor.
     #[serde(default)]
     pub via: Option<String>,
 }
 
-/// What kind of being an [`Actor`] is.
+/// The kind of an [`Actor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -35,8 +35,8 @@ pub enum ActorKind {
     Service,
 }
 
-/// What an [`Actor`] may do. Agent memory asks only that the caller holds the handle; boards and memory
-/// cores look closer.
+/// What an [`Actor`] may do. Everybody but an observer may write to an agent's memory through its handle. Boards and
+/// memory cores have a table of permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -47,9 +47,9 @@ pub enum Role {
     Worker,
     /// Reviews work.
     Reviewer,
-    /// Reads.
+    /// Only reads.
     Observer,
-    /// Steers: nudges, approvals.
+    /// Guides the work with nudges and approvals.
     Human,
     /// May do everything.
     Admin,
@@ -74,7 +74,7 @@ impl Role {
     pub const ALL: [Self; 6] =
         [Self::Orchestrator, Self::Worker, Self::Reviewer, Self::Observer, Self::Human, Self::Admin];
 
-    /// What stands before it in a sentence.
+    /// The indefinite article of the role's name.
     pub fn article(self) -> &'static str {
         match self {
             Self::Orchestrator | Self::Observer | Self::Admin => "an",
@@ -88,7 +88,7 @@ impl Actor {
         Self { principal: principal.into(), kind, role, via: None }
     }
 
-    /// Adds the principal that sends commands in the actor's name.
+    /// Adds the principal that sends commands on the actor's behalf.
     pub fn via(self, principal: impl Into<String>) -> Self {
         Self { via: Some(principal.into()), ..self }
     }
@@ -98,7 +98,7 @@ impl Actor {
         Self::new("local", ActorKind::Human, Role::Admin)
     }
 
-    /// Refuses whoever only reads.
+    /// Refuses observers.
     pub fn check_writes(&self) -> Result<(), Refusal> {
         match self.role {
             Role::Observer => Err(Refusal::role_denied(self, "change anything", None, &[])),
@@ -106,7 +106,7 @@ impl Actor {
         }
     }
 
-    /// The engine itself, when it expires what is due.
+    /// The engine itself, when it expires due items.
     pub fn system() -> Self {
         Self::new("corkboard", ActorKind::Service, Role::Admin)
     }

@@ -1,8 +1,8 @@
-//! What an image may claim.
+//! Limits the approvals, authors and trust in images.
 //!
-//! An image is a whole space as plain data: a fork begins with one, and an agent's memory or a memory core is replaced by
-//! one. It shows approvals, authors and trust, and its caller may have made them up. So every image passes [`admitted`],
-//! which leaves it no more of these than the caller could have given by commands.
+//! An image is a whole space as plain data. A fork starts from one, and an image can replace an agent's memory or a
+//! memory core. The caller may have invented its approvals, authors and trust. So every image passes [`admitted`],
+//! which leaves only what the caller could have given by commands.
 
 use alloc::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::{Actor, ActorKind, Context, Note, SpaceId};
 
 /// A space as plain data.
 pub(crate) trait Image: Sized {
-    /// What the space holds before it takes the image.
+    /// The state of the space before the image.
     type State;
 
-    /// Takes away what the caller could not have given. What the space holds already in the same words stays as it is there.
+    /// Removes what the caller could not have given. For text that the space already contains, the state decides.
     fn limit(&mut self, state: &Self::State, caller: ImageCaller<'_>);
 }
 
-/// The image with no more trust, approval and authorship than the caller could have given. Every image that a command
-/// brings into a space passes here.
+/// The image with no more trust, approvals and authorship than the caller could have given. Every image that a command
+/// adds to a space must pass this function.
 pub(crate) fn admitted<I: Image>(mut image: I, state: &I::State, context: &Context<'_>) -> I {
     image.limit(state, ImageCaller { space: context.space, ..ImageCaller::new(context.actor) });
     image
 }
 
-/// What was said of a text's trust, but at most this. A text of which nothing was said counts as an agent's.
+/// Limits the trust of a text to `most`. A text without a stated trust counts as an agent's.
 pub(crate) fn at_most(said: Option<Trust>, most: Trust) -> Option<Trust> {
     if said.unwrap_or_default() > most { Some(most) } else { said }
 }
 
-/// The actor who brings an image.
+/// The actor that sends an image.
 #[derive(Clone, Copy)]
 pub(crate) struct ImageCaller<'a> {
     actor: &'a Actor,
@@ -44,12 +44,12 @@ impl<'a> ImageCaller<'a> {
         Self { actor, space: None }
     }
 
-    /// A person vouches for what they bring: its trust and its authors are taken as they are.
+    /// A person vouches for the image, so its trust and authors are accepted as they are.
     fn is_person(self) -> bool {
         self.actor.kind == ActorKind::Human
     }
 
-    /// The most trust that a text can have: what the space gives it already, otherwise what the caller can give.
+    /// The most trust that a text can have: its trust in the space (`there`), otherwise what the caller can give.
     fn most(self, there: Option<Trust>) -> Trust {
         match self.is_person() {
             true => Trust::Own,
@@ -66,10 +66,10 @@ impl<'a> ImageCaller<'a> {
     }
 }
 
-/// A fork. Its authors are those of the board that it is made from: a fork command only names that board, and the process that
-/// decides the command reads the image from the store.
+/// A fork keeps the authors of the source board. A fork command only names that board; the process that decides the
+/// command reads the image from the store.
 ///
-/// Those who may make a board may review, choose and refuse learnings too, so all verdicts but approvals stay.
+/// Roles that may create a board may also review, choose and refuse learnings, so all verdicts except approvals stay.
 impl Image for BoardImage {
     type State = BoardState;
 
@@ -96,7 +96,7 @@ impl Image for BoardImage {
             self.approvals.clear();
             for decision in self.decisions.iter_mut().filter(|decision| decision.verdict.is_some()) {
                 let decision = Arc::make_mut(decision);
-                // What was rejected does not hold again only because it was copied: somebody has to approve it first.
+                // Copying must not revive a rejected decision: it needs a new approval.
                 decision.needs_approval |= decision.verdict == Some(ApprovalVerdict::Rejected);
                 decision.verdict = None;
             }
@@ -130,17 +130,17 @@ impl Image for CoreImage {
     }
 }
 
-/// An origin that the core does not know is the caller's word, as if they had added the entry.
+/// An origin that the core does not know counts as the caller's claim, as if the caller had added the entry.
 fn limit_origin(origin: &mut Provenance, there: Option<Trust>, caller: ImageCaller<'_>) {
     let most = caller.most(None);
     origin.trust = origin.trust.min(there.map_or(most, |there| there.min(most)));
     origin.promoted_by = (!caller.is(&origin.author)).then(|| caller.name());
-    // Only a promotion brings this.
+    // Only a promotion may set this.
     origin.board_rev = None;
 }
 
-/// An agent's memory. The writer of an entry may name somebody else as its author, so authors of entries stay. A note is always
-/// its writer's.
+/// The writer of an entry may name another author, so authors of entries stay. The author of a note is always its
+/// writer.
 impl Image for AgentImage {
     type State = AgentState;
 
@@ -160,7 +160,7 @@ impl Image for AgentImage {
     }
 }
 
-/// A note that is not known here is the caller's. The author that it names is only the caller's word.
+/// The author of an unknown note becomes the caller, because the author that it names is only the caller's claim.
 pub(crate) fn limit_note(note: &mut Note, same: Option<&Note>, caller: ImageCaller<'_>) {
     note.trust = at_most(note.trust, caller.most(same.map(Note::trust)));
     if !caller.is_person() && same.is_none_or(|same| same.author != note.author) {

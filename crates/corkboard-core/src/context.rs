@@ -1,4 +1,4 @@
-//! What a decision may know besides the state and the command.
+//! What a decision depends on besides the state and the command.
 
 use core::cell::Cell;
 
@@ -8,17 +8,17 @@ use uuid::Uuid;
 use crate::space::Stamp;
 use crate::{Actor, Limits, SpaceId};
 
-/// The circumstances of one decision. Deciding twice in equal contexts gives the same events; one context
-/// counts on, so that no two decisions share an id.
+/// The input of a decision besides state and command. Deciding twice in equal contexts gives the same events. A context
+/// keeps counting its IDs, so no two decisions share one.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The time of the decision, never before the space's last event.
     pub now: Timestamp,
     pub actor: &'a Actor,
     pub limits: &'a Limits,
-    /// What counts against the limits but is kept outside this state (an agent's ephemeral scopes).
+    /// Usage that counts against the limits but is not part of this state: an agent's ephemeral scopes.
     pub outside: Usage,
-    /// Which space decides, where that matters: an agent's own memory core listens to others than a shared one.
+    /// The space of the decision, where it matters: permissions in an agent's private core differ from a shared one.
     pub space: Option<&'a SpaceId>,
     first_id: Uuid,
     ids_given: Cell<u128>,
@@ -26,13 +26,13 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// A context whose ids start at `first_id`, which must be fresh (random) for every command.
+    /// A context whose IDs start at `first_id`, which must be a new random ID for every command.
     pub fn new(now: Timestamp, actor: &'a Actor, limits: &'a Limits, first_id: Uuid) -> Self {
         let (ids_given, rev) = (Cell::new(0), Cell::new(0));
         Self { now, actor, limits, outside: Usage::default(), space: None, first_id, ids_given, rev }
     }
 
-    /// The revision that the decision would be: what it changes has this version.
+    /// The revision that the decision will get, which is also the version of everything it changes.
     pub fn rev(&self) -> u64 {
         self.rev.get()
     }
@@ -52,7 +52,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// How much of its limits a state uses.
+/// The part of its limits that a state uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Entries, in all scopes.

@@ -1,9 +1,9 @@
-//! Numbers of things, in words.
+//! Counts in words.
 
 use alloc::format;
 use alloc::string::String;
 
-/// A number and what it counts: `1 entry`, `2 entries`.
+/// A number with its noun in singular or plural: `1 entry`, `2 entries`.
 pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

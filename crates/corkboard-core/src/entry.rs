@@ -1,4 +1,4 @@
-//! An entry: a JSON value under a key, with what is known about it.
+//! An entry: a JSON value under a key, with its metadata.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
@@ -19,7 +19,7 @@ use crate::json::json_depth;
 use crate::knowledge::Trust;
 use crate::{Actor, EntryId, LimitName, Limits, Refusal};
 
-/// A JSON value as text on one line, shared and never changed.
+/// A JSON value as text on one line, shared and immutable.
 #[derive(Clone)]
 pub struct Content(Arc<RawValue>);
 
@@ -28,7 +28,7 @@ impl Content {
         to_raw_value(value).map(Self::on_one_line)
     }
 
-    /// Text that must be one JSON value.
+    /// Parses text that must be one JSON value.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<Box<RawValue>>(json).map(Self::on_one_line)
     }
@@ -51,12 +51,12 @@ impl Content {
         serde_json::from_str::<TextOf<'_>>(self.as_json()).ok().map(|text| text.0)
     }
 
-    /// How deep arrays and objects are nested in it: 0 for a text or a number, 1 for `[]`.
+    /// The nesting depth of arrays and objects: 0 for a text or a number, 1 for `[]`.
     pub fn depth(&self) -> u64 {
         json_depth(self.as_json())
     }
 
-    /// What kind of JSON value this is, in words.
+    /// The kind of JSON value, in words.
     pub fn kind_of_value(&self) -> &'static str {
         match self.as_json().bytes().next() {
             Some(b'"') => "text",
@@ -68,7 +68,8 @@ impl Content {
         }
     }
 
-    /// A line of a log must stay one. In valid JSON, a bare line break stands between two tokens and means nothing.
+    /// Removes line breaks, because a log record is one line. In valid JSON, bare line breaks occur only between
+    /// tokens.
     fn on_one_line(raw: Box<RawValue>) -> Self {
         let is_line_end = |byte: u8| matches!(byte, b'\n' | b'\r');
         if raw.get().bytes().fold(false, |found, byte| found | is_line_end(byte)) {
@@ -78,8 +79,8 @@ impl Content {
         Self(Arc::from(raw))
     }
 
-    /// The JSON string with more text at its end. What is there is valid, and what is added is escaped, so that no text is
-    /// unescaped and escaped again: many small appends to a long text stay cheap.
+    /// The JSON string with more text at its end. Only the added text is escaped; the old text is copied. So a series of
+    /// small appends to a long text are cheap.
     pub(crate) fn with_appended(&self, text: &str) -> Option<Self> {
         let old = self.as_json().trim_end().strip_suffix('"')?;
         let more = serde_json::to_string(text).ok()?;
@@ -129,7 +130,7 @@ pub enum MemoryKind {
     Event,
     /// A conclusion.
     Insight,
-    /// What a user or an agent prefers.
+    /// A preference of a user or an agent.
     Preference,
     /// A correction of earlier information.
     Correction,
@@ -137,31 +138,31 @@ pub enum MemoryKind {
     Conversation,
 }
 
-/// What a caller may say about an entry. All of it is optional.
+/// Metadata of an entry, as a caller gives it. All fields are optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EntryMetadata {
-    /// From 0 (trivial) to 1 (vital).
+    /// Importance, from 0 (trivial) to 1 (vital).
     #[serde(with = "crate::number::optional")]
     pub importance: Option<f32>,
-    /// Words to find and filter by.
+    /// Words to search and filter by.
     pub tags: Option<Vec<String>>,
     pub kind: Option<MemoryKind>,
     /// Days until the entry expires.
     pub expiry_days: Option<u32>,
     /// The time at which the entry expires.
     pub expires_at: Option<Timestamp>,
-    /// Whatever else the caller wants to keep with it.
+    /// Additional data of the caller.
     pub custom: Option<Map<String, Value>>,
-    /// Who said it, where that is not the caller.
+    /// The author, if it is not the caller.
     pub author: Option<String>,
-    /// In which session it was said.
+    /// The session that the entry comes from.
     pub session: Option<String>,
-    /// When it was said, where that is not now.
+    /// When the content originated, if not now.
     pub at: Option<Timestamp>,
-    /// How far it may be trusted, where that is to be kept: [`Trust::Outside`] for what came from a web page, a tool or a
-    /// stranger. Nobody can give more than they have.
+    /// How far the entry can be trusted: [`Trust::Outside`] for text from a web page, a tool or a stranger. Callers
+    /// cannot give more trust than they have.
     pub trust: Option<Trust>,
 }
 
@@ -169,7 +170,7 @@ impl EntryMetadata {
     /// The default importance.
     pub const IMPORTANCE: f32 = 0.5;
 
-    /// How far the entry may be trusted, as it was said; refused if it is more than the actor can give.
+    /// The requested trust. Refused if it is more than the actor can give.
     pub(crate) fn trust_by(&self, actor: &Actor) -> Result<Option<Trust>, Refusal> {
         Trust::granted(self.trust, actor)
     }
@@ -210,7 +211,7 @@ impl EntryMetadata {
     }
 }
 
-/// For fields that the stored form leaves out.
+/// For fields that the stored form omits at their default.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -223,49 +224,49 @@ pub(crate) fn is_half(importance: &f32) -> bool {
     *importance == EntryMetadata::IMPORTANCE
 }
 
-/// An entry as the log keeps it.
+/// An entry as stored in the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryData {
-    /// Kept while the value changes.
+    /// Stays the same when the value changes.
     pub id: EntryId,
     pub value: Content,
-    /// The Rust type that it was written from, or the kind of tool that wrote it.
+    /// The Rust type of the value, or the kind of tool that wrote it.
     pub type_name: Arc<str>,
     #[serde(default)]
     pub kind: MemoryKind,
-    /// From 0 to 1.
+    /// Importance, from 0 to 1.
     #[serde(default = "half")]
     pub importance: f32,
-    /// Words to find and filter by.
+    /// Words to search and filter by.
     #[serde(default)]
     pub tags: Vec<Arc<str>>,
-    /// Whatever else the caller keeps with it.
+    /// Additional data of the caller.
     #[serde(default)]
     pub custom: Option<Arc<Map<String, Value>>>,
-    /// When it was created or last updated, or said.
+    /// When the entry was created or last updated, or the time that the caller gave.
     pub timestamp: Timestamp,
-    /// When it stops being returned.
+    /// When the entry expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// Who wrote or said it.
+    /// The author.
     pub author: Arc<str>,
-    /// In which session it was said.
+    /// The session that the entry comes from.
     #[serde(default)]
     pub session: Option<Arc<str>>,
-    /// How far it may be trusted, where that was said.
+    /// How far the entry can be trusted, if the caller gave that.
     #[serde(default)]
     pub trust: Option<Trust>,
 }
 
 impl EntryData {
-    /// How far it may be trusted: as far as an agent, unless it was said.
+    /// How far the entry can be trusted: by default as far as an agent.
     pub fn trust(&self) -> Trust {
         self.trust.unwrap_or_default()
     }
 
-    /// What is still true of that when somebody else changes the text: what came from outside did so, and nobody vouches any
-    /// longer for what they did not write.
+    /// The trust that remains when somebody else changes the text. Text from outside stays from outside. A person's
+    /// trust is lost, because that person did not write the new text.
     pub fn trust_of_changed(&self) -> Option<Trust> {
         self.trust.filter(|trust| *trust == Trust::Outside)
     }
@@ -292,13 +293,13 @@ impl EntryData {
     }
 }
 
-/// What is nested too deep could be written down, and not be read again.
+/// Refuses custom data that is nested so deep that it could be stored but not read again.
 pub(crate) fn check_custom(custom: &Map<String, Value>, limits: &Limits) -> Result<(), Refusal> {
     let deepest = custom.values().map(|value| levels(value, Limits::MOST_JSON_DEPTH)).max().unwrap_or(0);
     limits.check_json_depth(deepest + 1)
 }
 
-/// How many lists and objects lie in each other, as far as `most`: beyond that nothing is looked at.
+/// The nesting depth of arrays and objects, at most `most`: deeper levels are not visited.
 fn levels(value: &Value, most: u64) -> u64 {
     let inside = |deepest: Option<u64>| 1 + deepest.unwrap_or(0);
     match value {
@@ -319,16 +320,16 @@ fn json_bytes(value: &Value) -> usize {
     }
 }
 
-/// An entry as the current state holds it.
+/// An entry in the current state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Entry {
-    /// What the log keeps.
+    /// The entry as stored in the log.
     #[serde(flatten)]
     pub data: EntryData,
-    /// The revision that last changed it; it never repeats.
+    /// The revision that last changed the entry. Versions never repeat.
     pub version: u64,
-    /// How often it was read; approximate, in this process.
+    /// How often this process read the entry (approximate).
     #[serde(flatten)]
     #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::AccessForm))]
     pub access: Access,
@@ -348,7 +349,7 @@ impl core::ops::Deref for Entry {
     }
 }
 
-/// Reads of an entry: approximate, kept beside the state. Never logged, never compared, never a reason for a new version.
+/// Reads of an entry (approximate). They are not part of the state: never logged, never compared, and no new version.
 #[derive(Debug, Default)]
 pub struct Access {
     count: AtomicU64,
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn expiry_lies_in_the_future_and_is_given_once() {
+    fn expiry_must_be_in_the_future_and_given_once() {
         let now = Timestamp::from_millisecond(1_000_000).unwrap();
         let metadata = |days, at| EntryMetadata { expiry_days: days, expires_at: at, ..Default::default() };
         assert_eq!(metadata(Some(1), None).expiry(now).unwrap().unwrap().as_millisecond(), 87_400_000);

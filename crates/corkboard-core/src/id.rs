@@ -1,4 +1,4 @@
-//! Validated names and ids.
+//! Validated names and IDs.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::text::enum_text;
 use crate::{LimitName, Limits, Refusal};
 
-/// A name must say something, and must be printable.
+/// Refuses names that are blank, too long or contain control characters.
 fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) -> Result<(), Refusal> {
     if is_plain(text) {
         return Limits::check(limit, text.len() as u64, allowed);
@@ -25,11 +25,11 @@ fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) ->
     Limits::check(limit, text.len() as u64, allowed)
 }
 
-/// Checks a name that is about to be made: every character of it must be seen, so that no name looks like another one. Names
-/// that are stored already are not held to this: they stay readable and can be deleted.
+/// Refuses a new name with invisible characters, so that no two names look alike. Names that are already stored are not
+/// checked: they stay readable and can be deleted.
 pub(crate) fn check_visible(what: &'static str, text: &str) -> Result<(), Refusal> {
     let is_unseen = |character: char| {
-        // What is shown as nothing, ends a line, or is meant for the software that lays out text (Unicode category Cf).
+        // Invisible characters, line separators, and the other format characters (Unicode category Cf).
         is_hidden(character)
             || matches!(character,
                 '\u{2028}'..='\u{2029}' | '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
@@ -44,7 +44,7 @@ pub(crate) fn check_visible(what: &'static str, text: &str) -> Result<(), Refusa
     }
 }
 
-/// Control characters, and what is shown as nothing or only changes how its neighbours are shown: zero-width characters,
+/// Whether it is a control character, invisible, or only changes how its neighbours are shown: zero-width characters,
 /// direction marks, variation selectors, tags.
 pub(crate) fn is_hidden(character: char) -> bool {
     character.is_control()
@@ -56,7 +56,8 @@ pub(crate) fn is_hidden(character: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Printable ASCII that does not begin with a space, as nearly every name is. Every read checks its key, so this is quick.
+/// Whether it is printable ASCII and does not begin with a space. Nearly all names are. Every read checks its key, so
+/// this must be fast.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_graphic)
@@ -77,7 +78,7 @@ macro_rules! name {
                 Ok(Self(Arc::from(text)))
             }
 
-            /// Checks the text without taking it.
+            /// Checks the text without creating a name.
             pub fn check(text: &str, limits: &Limits) -> Result<(), Refusal> {
                 check_name($what, text, LimitName::$limit, limits.$allowed)
             }
@@ -108,7 +109,7 @@ macro_rules! name {
 }
 
 name!(
-    /// The id of an agent: who remembers.
+    /// The ID of an agent, which owns a memory.
     AgentId, "agent id", AgentIdBytes, agent_id_bytes
 );
 name!(
@@ -116,12 +117,12 @@ name!(
     Key, "key", KeyBytes, key_bytes
 );
 name!(
-    /// The name of a scope. Two scopes may share a name; their ids differ.
+    /// The name of a scope. Two scopes may have the same name; their IDs differ.
     ScopeName, "scope name", ScopeNameBytes, scope_name_bytes
 );
 
 name!(
-    /// The id of a conversation: whoever talks with the agent chooses it.
+    /// The ID of a conversation, chosen by the client that talks with the agent.
     ConversationId, "conversation id", ConversationIdBytes, conversation_id_bytes
 );
 
@@ -131,11 +132,11 @@ name!(
 );
 
 name!(
-    /// The id of a board.
+    /// The ID of a board.
     BoardId, "board id", BoardIdBytes, board_id_bytes
 );
 
-/// The name of a memory core. An agent's private core is named after it, as no shared one can be.
+/// The name of a memory core. An agent's private core has the agent's ID after a prefix that shared cores cannot use.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
@@ -144,7 +145,7 @@ pub struct CoreId(Arc<str>);
 impl CoreId {
     pub const PRIVATE: &str = "agent:";
 
-    /// Checks the text and takes it as the name of a shared core.
+    /// The name of a shared core. Refuses invalid names.
     pub fn new(text: &str, limits: &Limits) -> Result<Self, Refusal> {
         check_name("core name", text, LimitName::CoreIdBytes, limits.core_id_bytes)?;
         if text.starts_with(Self::PRIVATE) {
@@ -184,21 +185,21 @@ impl fmt::Debug for CoreId {
 }
 
 impl AgentId {
-    /// The same text, not copied.
+    /// The text, without copying it.
     pub(crate) fn shared(&self) -> Arc<str> {
         self.0.clone()
     }
 }
 
 impl Key {
-    /// The same text, not copied.
+    /// The text, without copying it.
     pub(crate) fn shared(&self) -> Arc<str> {
         self.0.clone()
     }
 }
 
 impl From<&ConversationId> for ScopeName {
-    /// A conversation is a scope with its id for a name.
+    /// The name of a conversation's scope is the conversation's ID.
     fn from(id: &ConversationId) -> Self {
         Self(id.0.clone())
     }
@@ -214,7 +215,7 @@ pub(crate) fn check_tag(tag: &str, limits: &Limits) -> Result<(), Refusal> {
     check_name("tag", tag, LimitName::TagBytes, limits.tag_bytes)
 }
 
-/// Who did something: as short and as printable as an agent's id, which it often is.
+/// Checks the name of a principal. The rules are those of agent IDs, because principals are often agents.
 pub(crate) fn check_principal(what: &'static str, principal: &str, limits: &Limits) -> Result<(), Refusal> {
     check_name(what, principal, LimitName::AgentIdBytes, limits.agent_id_bytes)
 }
@@ -240,15 +241,15 @@ macro_rules! plain_id {
 }
 
 plain_id!(
-    /// The random id of one committed revision. Together with the revision it tells two histories apart.
+    /// The random ID of one committed revision. Revision and commit ID together distinguish two histories.
     CommitId(Uuid)
 );
 plain_id!(
-    /// The id of an entry, kept while its value changes.
+    /// The ID of an entry. It stays the same when the value changes.
     EntryId(Uuid)
 );
 plain_id!(
-    /// The id of a scope. The root scope's is nil.
+    /// The ID of a scope. The root scope has the nil ID.
     ScopeId(Uuid)
 );
 
@@ -258,7 +259,7 @@ plain_id!(
 );
 
 impl CommitId {
-    /// Stands before the first revision.
+    /// The commit ID of an empty log.
     pub const NONE: Self = Self(Uuid::nil());
 }
 
@@ -271,7 +272,7 @@ impl ScopeId {
     }
 }
 
-/// What a space holds.
+/// The kind of a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -282,7 +283,7 @@ pub enum SpaceKind {
     Board,
     /// One memory core.
     Core,
-    /// The tokens by which a store is reached from outside.
+    /// The access tokens of a store.
     Tokens,
     /// The scratchpad of one conversation with an agent.
     Conversation,
@@ -300,7 +301,7 @@ impl SpaceKind {
     pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core, Self::Tokens, Self::Conversation];
 }
 
-/// The name of a space as stores know it: its kind, a slash, its name.
+/// The ID of a space in a store: its kind, a slash and its name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceId(Arc<str>);
 
@@ -321,15 +322,15 @@ impl SpaceId {
         Self::of(SpaceKind::Tokens, "all")
     }
 
-    /// The space of one conversation with an agent. Its name is the agent's ID, a slash and the conversation's ID. In the
-    /// agent's ID, `%` and `/` are percent-encoded, so that no two conversations share a name.
+    /// The space of one conversation with an agent. Its name is the agent's ID, a slash and the conversation's ID. In
+    /// the agent's ID, `%` and `/` are percent-encoded, so that no two conversations share a name.
     pub fn conversation(agent: &AgentId, conversation: &ConversationId) -> Self {
         let mut id = String::from(Self::conversations_of(agent).as_str());
         id.push_str(conversation.as_str());
         Self(Arc::from(id))
     }
 
-    /// How the IDs of all conversations with an agent begin. They follow one another in the order of IDs.
+    /// The prefix of the IDs of all conversations with an agent. These IDs are adjacent in ID order.
     pub fn conversations_of(agent: &AgentId) -> Self {
         let mut name = agent.as_str().replace('%', "%25").replace('/', "%2F");
         name.push('/');
@@ -352,12 +353,12 @@ impl SpaceId {
         &self.0
     }
 
-    /// What comes after the kind.
+    /// The part after the kind.
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
     }
 
-    /// What the space holds, if this version knows it.
+    /// The kind of the space, if this version knows it.
     pub fn kind(&self) -> Option<SpaceKind> {
         let (kind, _) = self.0.split_once('/')?;
         SpaceKind::ALL.iter().copied().find(|known| known.as_str() == kind)
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_name_holds_nothing_that_cannot_be_seen() {
+    fn a_new_name_has_no_invisible_characters() {
         for seen in ["ada", "ключ 🗝 /a/b", "名前", "שם", "اسم", "naïve", "a b", "e\u{301}"] {
             assert_eq!(check_visible("key", seen), Ok(()), "{seen:?}");
         }
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_space_id_tells_its_agent() {
+    fn a_space_id_contains_its_agent() {
         let agent = AgentId::new("team/alice", &Limits::default()).unwrap();
         let space = SpaceId::agent(&agent);
         assert_eq!(space.as_str(), "agent/team/alice");

@@ -1,4 +1,4 @@
-//! Answers remembered for idempotency keys: the same request again gets the same answer.
+//! Answers remembered for idempotency keys: a repeated request gets the same answer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Limits, Refusal};
 
-/// A caller's name for one request, and what the request said.
+/// An idempotency key with a hash of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IdempotencyKey {
-    /// The name, unique per principal and space.
+    /// The key, unique per principal and space.
     pub key: String,
-    /// [`body_hash`] of the command, in hexadecimal.
+    /// The [`body_hash`] of the command, in hexadecimal.
     pub body: String,
 }
 
@@ -27,7 +27,7 @@ impl IdempotencyKey {
     }
 }
 
-/// A hash of a command's JSON that stays the same between processes and versions (FNV-1a, 128 bits).
+/// A hash of a command's JSON (FNV-1a, 128 bits). It is the same in all processes and versions.
 pub fn body_hash(command: &impl Serialize) -> String {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -36,14 +36,14 @@ pub fn body_hash(command: &impl Serialize) -> String {
     alloc::format!("{hash:032x}")
 }
 
-/// The answers that a space remembers: for a day and up to a number, both by [`Limits`]. When there are too many, the
-/// principal with the most answers loses its oldest one, so that nobody can push out the few answers of another.
+/// The answers that a space remembers. [`Limits`] sets their number and for how long they are kept. Above that number,
+/// the principal with the most answers loses its oldest one, so nobody can push out the answers of others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RememberedAnswers<R> {
     by_key: OrdMap<(String, String), RememberedAnswer<R>>,
     by_rev: OrdMap<u64, (String, String)>,
     by_principal: OrdMap<String, OrdSet<u64>>,
-    /// For each principal: how many answers it has, and the revision of the oldest. The last one is the next to go.
+    /// The number of answers and the revision of the oldest one, per principal. The last element is removed next.
     by_share: OrdSet<(usize, Reverse<u64>)>,
 }
 
@@ -62,7 +62,7 @@ impl<R> Default for RememberedAnswers<R> {
 }
 
 impl<R: Clone> RememberedAnswers<R> {
-    /// The answer given before, or a refusal when the key came with another body.
+    /// The earlier answer, or a refusal if the key was used with another body.
     pub fn find(
         &self,
         principal: &str,
@@ -85,8 +85,8 @@ impl<R: Clone> RememberedAnswers<R> {
         self.insert(name, RememberedAnswer { rev, at, body: request.body.clone(), reply });
     }
 
-    /// Drops every answer that is too old. While there are still too many, drops the oldest one of the principal that has
-    /// the most; of several such principals, the one whose oldest answer is the oldest.
+    /// Drops every answer that is too old. While there are still too many, drops the oldest answer of the principal
+    /// with the most. If several principals have the most, the oldest of their answers goes first.
     pub(crate) fn forget_old(&mut self, now: Timestamp, limits: &Limits) {
         while let Some((rev, name)) = self.by_rev.get_min()
             && self.by_key.get(name).is_none_or(|answer| is_old(answer.at, now, limits))
@@ -106,7 +106,7 @@ impl<R: Clone> RememberedAnswers<R> {
         if let Some(old) = self.by_key.get(&name).map(|old| old.rev) {
             self.remove(old);
         }
-        // One revision has one answer. A damaged snapshot may say otherwise.
+        // A revision has one answer. A damaged snapshot may contain several.
         self.remove(rev);
         self.change_share(&name.0, |revs| {
             revs.insert(rev);
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(answered.by_key.len(), 1);
     }
 
-    /// Issue 17, item 9: 10,050 keys of one principal pushed out everybody else's.
+    /// Regression test: 10,050 keys of one principal once pushed out all others.
     #[test]
     fn the_keys_of_others_cannot_be_evicted() {
         let limits = Limits { idempotency_keys: 10, ..Limits::default() };
@@ -238,13 +238,13 @@ mod tests {
         assert_eq!(keys_of(&answered, "bob"), ["b1"]);
         let expected: Vec<_> = (1_042..1_050).map(|count| alloc::format!("m{count}")).collect();
         assert_eq!(keys_of(&answered, "mallory"), expected, "its own newest are left");
-        // Whoever has the fewest gets a share until all have as many.
+        // Ada takes her share from Mallory, until both have about the same number.
         for count in 0..100 {
             remember(&mut answered, "ada", &alloc::format!("a{count:02}"));
         }
         let shares = ["ada", "bob", "mallory"].map(|principal| keys_of(&answered, principal).len());
         assert_eq!(shares, [5, 1, 4]);
-        // What a snapshot holds leads to the same shares.
+        // A snapshot restores the same shares.
         let json = serde_json::to_string(&answered).unwrap();
         assert_eq!(serde_json::from_str::<RememberedAnswers<u64>>(&json).unwrap(), answered);
     }

@@ -1,14 +1,13 @@
 //! The pure domain of Corkboard.
 //!
-//! Everything remembered lives in a *space*, and a space is a revisioned log. Here is what a space means:
-//! a [`Space`] decides a command against its state and answers with events or a [`Refusal`]; events are
-//! applied to give the next state. [`Revisioned`] adds what every space shares: the head of its log, its
-//! clock, and the answers it remembers for idempotency keys.
+//! All memory lives in *spaces*, and each space is a revisioned log. A [`Space`] decides a command against its state
+//! and answers with events or a [`Refusal`]. Applying the events gives the next state. [`Revisioned`] adds what all
+//! spaces share: the head of the log, its clock, and the answers remembered for idempotency keys.
 //!
-//! There is no I/O, no clock and no randomness in this crate: time, ids and the actor arrive in the
-//! [`Context`]. It is `no_std`, so the compiler keeps it that way.
+//! This crate has no I/O, no clock and no randomness: time, IDs and the actor arrive in the [`Context`]. It is
+//! `no_std`, so the compiler enforces this.
 
-// What derives schemas needs the standard library's prelude.
+// The derived schemas need the prelude of the standard library.
 #![cfg_attr(not(feature = "openapi"), no_std)]
 
 extern crate alloc;

@@ -9,7 +9,7 @@ use crate::Refusal;
 use crate::id::check_tag;
 use crate::text::enum_text;
 
-/// The hard level of every limit. The warning level is [`Limits::WARN_PERCENT`] of it.
+/// The maximum of every limit. Callers are warned at [`Limits::WARN_PERCENT`] of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     pub agent_id_bytes: u64,
@@ -20,10 +20,10 @@ pub struct Limits {
     pub conversations_per_agent: u64,
     /// Bytes of an entry: its value and its metadata.
     pub entry_bytes: u64,
-    /// How deep arrays and objects may be nested in a value or in custom data. At most [`Limits::MOST_JSON_DEPTH`] is in
-    /// force, whatever is set here.
+    /// Nesting depth of arrays and objects in a value or in custom data. A value above [`Limits::MOST_JSON_DEPTH`] has
+    /// the effect of that constant.
     pub json_depth: u64,
-    /// Bytes of the name of the type that a value was written from.
+    /// Bytes of the name of a value's type.
     pub type_name_bytes: u64,
     pub tags_per_entry: u64,
     pub tag_bytes: u64,
@@ -34,14 +34,14 @@ pub struct Limits {
     pub entries_per_agent: u64,
     /// Scopes of one agent besides its root.
     pub scopes_per_agent: u64,
-    /// Bytes of one command, bulk commands (restore, merge, batch) aside.
+    /// Bytes of one command, except bulk commands (restore, merge, batch).
     pub command_bytes: u64,
     pub state_bytes: u64,
     pub idempotency_key_bytes: u64,
-    /// Idempotency keys that a space remembers. When there are more, the principal with the most loses its oldest one.
+    /// Idempotency keys that a space remembers. Above that, the principal with the most keys loses its oldest one.
     pub idempotency_keys: u64,
     pub idempotency_hours: u64,
-    /// The longest query, in bytes.
+    /// Bytes of a search query.
     pub query_bytes: u64,
     pub notebook_name_bytes: u64,
     pub notebooks_per_agent: u64,
@@ -63,15 +63,15 @@ pub struct Limits {
     pub dependencies_per_board: u64,
     /// Decisions, discoveries, artifacts and choices of one board, of each kind.
     pub records_per_board: u64,
-    /// Bytes of an artifact that is kept on the board itself.
+    /// Bytes of an artifact whose content is stored on the board.
     pub inline_bytes: u64,
     pub core_id_bytes: u64,
     pub core_text_bytes: u64,
-    /// Entries of one memory core, those that are forgotten included.
+    /// Entries of one memory core, including forgotten ones.
     pub entries_per_core: u64,
-    /// Entries that are added to a memory core by one command.
+    /// Entries that one command adds to a memory core.
     pub entries_per_addition: u64,
-    /// Origins of one entry in a memory core, and those who edited it since.
+    /// Origins of one entry in a memory core. Also the number of editors of one origin.
     pub origins_per_entry: u64,
     pub tokens_per_store: u64,
 }
@@ -80,11 +80,11 @@ impl Limits {
     /// The share of a limit at which a caller is warned.
     pub const WARN_PERCENT: u64 = 80;
 
-    /// The highest [`Limits::json_depth`] in force. Most JSON parsers read up to 128 levels, and a log record, a snapshot or
-    /// an HTTP answer wraps a value in up to 20.
+    /// The highest effective [`Limits::json_depth`]. Most JSON parsers read up to 128 levels, and a log record, a
+    /// snapshot or an HTTP answer adds up to 20 levels around a value.
     pub const MOST_JSON_DEPTH: u64 = 100;
 
-    /// Refuses JSON that is nested too deep.
+    /// Refuses JSON that is nested too deeply.
     pub(crate) fn check_json_depth(&self, depth: u64) -> Result<(), Refusal> {
         Self::check(LimitName::JsonDepth, depth, self.json_depth.min(Self::MOST_JSON_DEPTH))
     }
@@ -103,8 +103,8 @@ impl Limits {
         if used > allowed { Err(Refusal::Limit { limit, used, allowed }) } else { Ok(()) }
     }
 
-    /// Checks what grows, and warns of what is nearly full: each limit with what is used before and after, and what is
-    /// allowed. What shrinks or keeps its size is never refused, even over a limit that was lowered.
+    /// Checks all sizes that grow, and warns if one is nearly at its limit. Each item is a limit, its use before and
+    /// after, and the maximum. A size that does not grow is never refused, even if it is above a lowered limit.
     pub(crate) fn check_growth(
         sizes: impl IntoIterator<Item = (LimitName, u64, u64, u64)>,
     ) -> Result<Vec<LimitWarning>, Refusal> {
@@ -116,7 +116,7 @@ impl Limits {
         Ok(warnings)
     }
 
-    /// A warning when a change moves `used` over the warning level.
+    /// A warning if the change crosses the warning level.
     pub fn warn(limit: LimitName, before: u64, after: u64, allowed: u64) -> Option<LimitWarning> {
         let level = allowed.saturating_mul(Self::WARN_PERCENT) / 100;
         (before < level && after >= level).then_some(LimitWarning { limit, used: after, allowed })
@@ -173,7 +173,7 @@ impl Default for Limits {
     }
 }
 
-/// The limits by name, as errors show them.
+/// The names of limits, as errors show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -264,14 +264,14 @@ enum_text!(LimitName {
     TokensPerStore => "tokens per store",
 });
 
-/// A limit that is nearly reached. The change that caused it was made.
+/// A limit is nearly reached. The change itself was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LimitWarning {
     pub limit: LimitName,
-    /// How much is used now.
+    /// The current use.
     pub used: u64,
-    /// How much is allowed.
+    /// The maximum.
     pub allowed: u64,
 }
 

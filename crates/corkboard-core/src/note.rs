@@ -1,4 +1,4 @@
-//! A line of free text beside the entries.
+//! Notes: lines of free text beside the entries.
 
 use alloc::sync::Arc;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::NoteId;
 use crate::knowledge::Trust;
 
-/// A note: something observed, in free text.
+/// A note: an observation in free text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Note {
-    /// Its number, never reused in its space.
+    /// The number of the note. Numbers are never reused in a space.
     pub id: NoteId,
     pub text: Arc<str>,
     pub author: Arc<str>,
     #[serde(rename = "at", alias = "timestamp")]
     pub timestamp: Timestamp,
-    /// How far it may be trusted, where that was said.
+    /// How far the note can be trusted, if the caller gave that.
     #[serde(default)]
     pub trust: Option<Trust>,
 }
 
 impl Note {
-    /// How far it may be trusted: what nobody said otherwise is an agent's.
+    /// How far the note can be trusted: by default as far as an agent.
     pub fn trust(&self) -> Trust {
         self.trust.unwrap_or_default()
     }

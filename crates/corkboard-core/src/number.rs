@@ -1,12 +1,12 @@
-//! Numbers as JSON, with those that JSON has not: what is refused because it is no number must arrive as it was sent, and
-//! not as if nothing had been said.
+//! Numbers in JSON, including NaN and the infinities, which JSON does not have. They must arrive as they were sent, so
+//! that the command is refused; otherwise they would look like missing values.
 
 use core::fmt;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserializer, Serializer};
 
-/// Numbers that JSON cannot write, and the text used for each.
+/// The numbers that JSON cannot express, and the text used for each.
 const NAMED: [(f32, &str); 3] = [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")];
 
 fn name(number: f32) -> Option<&'static str> {

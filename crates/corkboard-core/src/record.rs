@@ -1,4 +1,4 @@
-//! How a revision and a snapshot are written down, and how every older form is read.
+//! The stored form of revisions and snapshots, and reading all older forms.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,23 +10,22 @@ use serde::{Deserialize, Serialize};
 use crate::json::JsonText;
 use crate::{Actor, Head, IdempotencyKey, RememberedAnswers, Revisioned, Space};
 
-/// The version of events and snapshots that this code writes. It reads this one and all before it.
+/// The format version of events and snapshots that this code writes. It reads this version and all earlier ones.
 pub const FORMAT_VERSION: u32 = 3;
 
-/// One committed command: what happened, when, and who asked.
+/// One committed command: its events, time and actor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Commit<E, R> {
     v: u32,
     pub at: Timestamp,
     pub actor: Actor,
-    /// The caller's name for the request and the answer it got, if it had a name.
+    /// The idempotency key of the request and the answer it got, if it had a key.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub answered: Option<(IdempotencyKey, R)>,
-    /// What happened, in order.
     pub events: Vec<E>,
 }
 
-/// `#[serde(default)]` would ask for `R: Default`.
+/// `#[serde(default)]` would require `R: Default`.
 fn none<T>() -> Option<T> {
     None
 }
@@ -36,10 +35,10 @@ impl<E, R> Commit<E, R> {
         Self { v: FORMAT_VERSION, at, actor, answered, events }
     }
 
-    /// Writes everything before the events, as serde does. Returns None for a commit with a remembered answer, which
-    /// only serde writes.
+    /// Writes everything before the events, byte for byte like serde. Returns None for a commit with a remembered
+    /// answer, which only serde can write.
     pub(crate) fn write_head(&self, json: &mut JsonText) -> Option<()> {
-        // Every field is named here, so that a new one does not compile before it is written.
+        // Names every field, so that a new one causes a compile error here.
         let Self { v, at, actor: Actor { principal, kind, role, via }, answered, events: _ } = self;
         if answered.is_some() {
             return None;
@@ -72,7 +71,7 @@ impl<E: Serialize + DeserializeOwned, R: Serialize + DeserializeOwned> Commit<E,
     }
 }
 
-/// A space's whole state at one revision, as a store keeps it.
+/// The whole state of a space at one revision, as stored.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 struct StoredSnapshot<S: Space> {
@@ -104,9 +103,9 @@ struct VersionOnly {
     v: u32,
 }
 
-/// Reads what has a version of its own, `v` or `format`.
+/// Decodes JSON that has a format version in the field `v` or `format`.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Result<T, FormatError> {
-    // A newer form may fail to parse, or parse and mean something else: its version decides, not its shape.
+    // A newer form may fail to parse, or parse with another meaning. So the version decides, not the shape.
     let (found, parsed) = match serde_json::from_slice::<T>(bytes) {
         Ok(value) => (version(&value), Ok(value)),
         Err(error) => (serde_json::from_slice(bytes).map_or(0, |VersionOnly { v }| v), Err(malformed(error))),
@@ -121,16 +120,16 @@ fn malformed(error: serde_json::Error) -> FormatError {
 /// Why stored bytes could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// Written by a newer Corkboard. Nothing is skipped: the space stays as it is, unread.
-    #[error("written in format {found}; this Corkboard knows formats up to {FORMAT_VERSION}")]
+    /// Written by a newer Corkboard. Nothing is skipped: the space is neither read nor changed.
+    #[error("written in format {found}; this version of Corkboard reads formats up to {FORMAT_VERSION}")]
     Newer {
         /// The format of the stored bytes.
         found: u32,
     },
-    /// Not what any version wrote.
+    /// No version of Corkboard wrote these bytes.
     #[error("cannot be read: {0}")]
     Malformed(String),
     /// An event that does not fit the state it is applied to.
-    #[error("an event does not fit the state before it: {0}")]
+    #[error("an event does not fit the state it is applied to: {0}")]
     Misfit(String),
 }

@@ -23,7 +23,7 @@ use crate::{Actor, AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, S
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// A name (key, scope name, agent id, tag, idempotency key) is empty or consists of white space.
+    /// A name (key, scope name, agent ID, tag, idempotency key) is empty or consists of white space.
     #[error("{what} must not be blank")]
     Blank { what: Cow<'static, str> },
     /// A name contains a control character or an invisible one, such as a zero-width character or a direction mark.

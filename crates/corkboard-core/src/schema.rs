@@ -1,4 +1,4 @@
-//! Schemas of what is written as text, or in a form of its own.
+//! Schemas of types that are written as text or with a hand-written serializer.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A text of a certain form.
+/// Schemas of strings with a pattern.
 macro_rules! text {
     ($($type:ty, $name:literal, $words:literal, $pattern:literal, $example:literal;)*) => {$(
         impl PartialSchema for $type {
@@ -29,26 +29,26 @@ macro_rules! text {
 }
 
 text! {
-    crate::board::TaskId, "TaskId", "A task's id", "^[Tt]-[0-9]{1,18}$", "T-1";
-    crate::board::DecisionId, "DecisionId", "A decision's id", "^[Dd]-[0-9]{1,18}$", "D-1";
-    crate::board::DiscoveryId, "DiscoveryId", "A discovery's id", "^[Ff]-[0-9]{1,18}$", "F-1";
-    crate::board::ArtifactId, "ArtifactId", "An artifact's id", "^[Aa]-[0-9]{1,18}$", "A-1";
-    crate::board::ChoiceId, "ChoiceId", "A choice's id", "^[Cc]-[0-9]{1,18}$", "C-1";
-    crate::board::NudgeId, "NudgeId", "A nudge's id", "^[Nn]-[0-9]{1,18}$", "N-1";
-    crate::board::ApprovalId, "ApprovalId", "An approval's id", "^[Aa][Pp]-[0-9]{1,18}$", "AP-1";
-    crate::knowledge::CoreEntryId, "CoreEntryId", "The id of a core's entry", "^[Ee]-[0-9]{1,18}$", "E-1";
-    crate::tokens::TokenId, "TokenId", "A token's id", "^[Kk]-[0-9]{1,18}$", "K-1";
-    crate::board::LearningId, "LearningId", "A learning's id: D-1, F-1, rework:T-1, estimate:word or sequence:one.two",
+    crate::board::TaskId, "TaskId", "A task ID", "^[Tt]-[0-9]{1,18}$", "T-1";
+    crate::board::DecisionId, "DecisionId", "A decision ID", "^[Dd]-[0-9]{1,18}$", "D-1";
+    crate::board::DiscoveryId, "DiscoveryId", "A discovery ID", "^[Ff]-[0-9]{1,18}$", "F-1";
+    crate::board::ArtifactId, "ArtifactId", "An artifact ID", "^[Aa]-[0-9]{1,18}$", "A-1";
+    crate::board::ChoiceId, "ChoiceId", "A choice ID", "^[Cc]-[0-9]{1,18}$", "C-1";
+    crate::board::NudgeId, "NudgeId", "A nudge ID", "^[Nn]-[0-9]{1,18}$", "N-1";
+    crate::board::ApprovalId, "ApprovalId", "An approval ID", "^[Aa][Pp]-[0-9]{1,18}$", "AP-1";
+    crate::knowledge::CoreEntryId, "CoreEntryId", "The ID of an entry in a memory core", "^[Ee]-[0-9]{1,18}$", "E-1";
+    crate::tokens::TokenId, "TokenId", "A token ID", "^[Kk]-[0-9]{1,18}$", "K-1";
+    crate::board::LearningId, "LearningId", "A learning ID: D-1, F-1, rework:T-1, estimate:word or sequence:one.two",
         "^([DdFf]-[0-9]{1,18}|rework:[Tt]-[0-9]{1,18}|(estimate|sequence):.+)$", "D-1";
-    crate::board::CoreRef, "CoreRef", "An entry of a memory core", "^.+:[Ee]-[0-9]{1,18}$", "house-rules:E-1";
-    crate::board::TaskRef, "TaskRef", "A task's id, or the key of a task in the same request", "^.+$", "T-1";
-    crate::board::BoardItem, "BoardItem", "The id of something on a board", "^[TDFACtdfac]-[0-9]{1,18}$", "T-1";
-    crate::notebook::NotebookLearningId, "NotebookLearningId", "The number of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
-    crate::notebook::SnippetId, "SnippetId", "The number of a snippet", "^[Vv][Cc]-[0-9]{1,18}$", "VC-1";
-    crate::notebook::NotebookItemId, "NotebookItemId", "A learning or a snippet of a notebook", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";
+    crate::board::CoreRef, "CoreRef", "An entry of a memory core: the core's name, a colon and the entry ID", "^.+:[Ee]-[0-9]{1,18}$", "house-rules:E-1";
+    crate::board::TaskRef, "TaskRef", "A task ID, or the key of a task in the same request", "^.+$", "T-1";
+    crate::board::BoardItem, "BoardItem", "The ID of a task, decision, discovery, artifact or choice", "^[TDFACtdfac]-[0-9]{1,18}$", "T-1";
+    crate::notebook::NotebookLearningId, "NotebookLearningId", "The ID of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
+    crate::notebook::SnippetId, "SnippetId", "The ID of a snippet", "^[Vv][Cc]-[0-9]{1,18}$", "VC-1";
+    crate::notebook::NotebookItemId, "NotebookItemId", "The ID of a key learning or a snippet", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";
 }
 
-/// Written as the list that it is, which a derived schema does not know.
+/// A diff is serialized as a plain list, which a derived schema would not show.
 impl PartialSchema for crate::notebook::NotebookDiff {
     fn schema() -> RefOr<Schema> {
         let changes =
@@ -84,7 +84,7 @@ impl ToSchema for crate::Content {
     }
 }
 
-/// How [`crate::Access`] is shown.
+/// The JSON form of [`crate::Access`].
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "it is only described")]
 pub(crate) struct AccessForm {
@@ -94,7 +94,7 @@ pub(crate) struct AccessForm {
     last_accessed_at: Option<jiff::Timestamp>,
 }
 
-/// What is stored and shown in the form of another type.
+/// Schemas of types that are serialized in the form of another type.
 macro_rules! same_as {
     ($($type:ty, $form:ty;)*) => {$(
         impl utoipa::PartialSchema for $type {

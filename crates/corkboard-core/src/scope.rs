@@ -1,4 +1,4 @@
-//! Entries and notes with a parent: the unit that reads fall back along and writes stay in.
+//! Scopes: entries and notes with a parent. Reads fall back to the parent, writes stay local.
 
 use alloc::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::{Entry, Key, Note, NoteId, ScopeId, ScopeName};
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScopeState {
     pub name: ScopeName,
-    /// The scope that reads fall back to. The root scope names itself.
+    /// The scope that reads fall back to. The root scope is its own parent.
     pub parent: ScopeId,
     pub created_at: Timestamp,
     pub entries: OrdMap<Key, Arc<Entry>>,
     /// The notes, in the order they were added.
     pub notes: OrdMap<NoteId, Note>,
-    /// The last note that was merged into the parent, so that no note is appended twice.
+    /// The last note that was merged into the parent, so that no note is merged twice.
     pub notes_merged: NoteId,
 }
 

@@ -1,4 +1,4 @@
-//! What every space shares: commands are decided in order, each committed one is a revision.
+//! What all spaces share: commands are decided in order, and each committed command is one revision.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,36 +16,36 @@ use crate::{
 /// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
 pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: SpaceKind;
-    /// What can be asked.
+    /// The commands that the space accepts.
     type Command: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// What can happen.
+    /// The events that commands lead to.
     type Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// What is answered.
+    /// The answers to commands.
     type Reply: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// What can be forgotten for good.
+    /// What can be removed from the log for good.
     type Forget: Send + Sync + 'static;
 
-    /// The events by which everything due at `now` expires.
+    /// The events that expire all items that are due at `now`.
     fn expire(&self, now: Timestamp) -> Vec<Self::Event>;
 
-    /// Whether a command that came as text from outside may be decided, and takes out of it what this actor cannot say. One that
-    /// was made here consists of parts that were checked when they were made.
+    /// Checks a command that was deserialized from outside input, and removes from it what this actor cannot claim. The
+    /// parts of a command that was created in this process were checked when they were created.
     fn check(_command: &mut Self::Command, _actor: &Actor, _limits: &Limits) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// What the command leads to. Nothing happens by deciding.
+    /// Decides the command: the events it leads to, or a refusal. The state does not change.
     fn decide(
         &self,
         command: &Self::Command,
         context: &Context<'_>,
     ) -> Result<CommandEffects<Self::Event, Self::Reply>, Refusal>;
 
-    /// Makes the event part of the state. It was decided; only a damaged log makes it fail.
+    /// Applies a decided event to the state. Fails only if the log is damaged.
     fn apply(&mut self, event: &Self::Event, stamp: Stamp<'_>) -> Result<(), FormatError>;
 
-    /// Decides the command and makes its events part of the state: what [`Space::decide`] and [`Space::apply`] do one after
-    /// the other, by a shorter way where a space has one.
+    /// Decides the command and applies its events, like [`Space::decide`] followed by [`Space::apply`]. A space can
+    /// override this with a faster way.
     fn perform(
         &mut self,
         command: &Self::Command,
@@ -58,39 +58,39 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
         Ok(decision)
     }
 
-    /// Whether a command with an idempotency key is written and remembered even if it changes nothing here, because
-    /// something outside this space depends on that. Any other command that changes nothing is not remembered.
+    /// Whether a command with an idempotency key is written and remembered even if it changes nothing in this space,
+    /// because something outside the space depends on it. Other commands that change nothing are not remembered.
     fn is_always_remembered(_command: &Self::Command) -> bool {
         false
     }
 
-    /// The bytes that a store keeps: those that [`Commit::encode`] gives, by a shorter way where a space has one.
+    /// The stored bytes, equal to those of [`Commit::encode`]. A space can override this with a faster way.
     fn encode(commit: &Commit<Self::Event, Self::Reply>) -> Result<Vec<u8>, FormatError> {
         commit.encode()
     }
 
-    /// Called at the start of a log, before its events are redacted in order.
+    /// Called before the events of a log are redacted in order.
     fn begin_redaction(_forget: &mut Self::Forget) {}
 
-    /// Takes something out of an event for good. Returns whether there was something to take. It may learn what else to
-    /// look for: whoever redacts a log goes through it twice. The log must still fit together afterwards, and lead to the
-    /// same state once what is forgotten was removed from that.
+    /// Removes the data to forget from an event and returns whether it contained any. `forget` can collect more to look
+    /// for on the way, so a log is redacted in two passes. Afterwards the log must still be valid, and lead to the same
+    /// state without the forgotten data.
     fn redact(_event: &mut Self::Event, _forget: &mut Self::Forget) -> bool {
         false
     }
 
     fn next_due(&self) -> Option<Timestamp>;
 
-    /// A few facts for lists, as JSON; the time is that of the last event.
+    /// A few facts for lists, as JSON. `updated_at` is the time of the last event.
     fn summary(&self, updated_at: Timestamp) -> String;
 
     fn usage(&self) -> Usage;
 }
 
-/// The events of one command, and its answer. No events: nothing changes.
+/// The events of one command and its answer. Without events, nothing changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandEffects<E, R> {
-    /// What happens, in order.
+    /// The events, in order.
     pub events: Vec<E>,
     pub reply: R,
     pub warnings: Vec<LimitWarning>,
@@ -105,11 +105,11 @@ impl<E, R> CommandEffects<E, R> {
 /// Why a command was not performed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PerformError {
-    /// It was refused. The state is as it was.
+    /// The command was refused. The state is unchanged.
     Refused(Refusal),
-    /// It was refused after some of its events were applied: discard the state.
+    /// The command was refused after some events were applied. Discard the state.
     Spoilt(Refusal),
-    /// An event did not fit the state: discard the state. This is a defect.
+    /// An event did not fit the state, which is a defect. Discard the state.
     Misfit(FormatError),
 }
 
@@ -119,28 +119,28 @@ impl From<Refusal> for PerformError {
     }
 }
 
-/// Where and when an event happened, and by whom.
+/// The revision, time and author of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp<'a> {
-    /// The revision it is part of: the version of all that it changes.
+    /// The revision of the event, which becomes the version of everything it changes.
     pub rev: u64,
     pub at: Timestamp,
     pub principal: &'a str,
     pub role: Role,
 }
 
-/// The end of a log: its last revision and that revision's commit id.
+/// The end of a log: its last revision and that revision's commit ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Head {
-    /// How many commands were committed.
+    /// The number of committed commands.
     pub rev: u64,
-    /// The id of the last of them.
+    /// The commit ID of the last one.
     pub commit: CommitId,
 }
 
 impl Head {
-    /// The head of a log that was never written.
+    /// The head of an empty log.
     pub const EMPTY: Self = Self { rev: 0, commit: CommitId::NONE };
 }
 
@@ -150,7 +150,7 @@ pub struct Request<C> {
     pub command: C,
     /// The revision that the space must be at.
     pub if_rev: Option<u64>,
-    /// The caller's name for this request.
+    /// The idempotency key.
     pub idempotency: Option<IdempotencyKey>,
 }
 
@@ -160,14 +160,14 @@ impl<C> Request<C> {
     }
 }
 
-/// What a request leads to.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestOutcome<E, R> {
-    /// Nothing to write: the command changes nothing, or was answered before.
+    /// Nothing to write: the command changes nothing, or repeats an earlier request.
     Unchanged { reply: R, rev: u64 },
     Commit {
         commit: Commit<E, R>,
-        /// What the caller is told once it is durable.
+        /// The answer for the caller, once the commit is durable.
         reply: R,
         warnings: Vec<LimitWarning>,
     },
@@ -195,7 +195,7 @@ impl<S: Space> Default for Revisioned<S> {
 }
 
 impl<S: Space> Revisioned<S> {
-    /// Decides a request. First, everything due expires, in the same revision.
+    /// Decides a request. Due items expire first, in the same revision.
     pub fn decide(
         &self,
         request: &Request<S::Command>,
@@ -209,15 +209,15 @@ impl<S: Space> Revisioned<S> {
             self.state.decide(&request.command, context)?
         } else {
             let mut swept = self.state.clone();
-            // The state itself named these events, so they fit it.
+            // These events come from the state itself, so they fit.
             expired.retain(|event| swept.apply(event, context.stamp()).is_ok());
             swept.decide(&request.command, context)?
         };
         Ok(self.outcome(request, context, expired, decision))
     }
 
-    /// Decides a request and becomes what it leads to, with that commit id: the same as [`Revisioned::decide`] and
-    /// [`Revisioned::apply`], in less time.
+    /// Decides a request and applies it with that commit ID, like [`Revisioned::decide`] followed by
+    /// [`Revisioned::apply`], but faster.
     pub fn perform(
         &mut self,
         request: &Request<S::Command>,
@@ -242,7 +242,7 @@ impl<S: Space> Revisioned<S> {
         Ok(outcome)
     }
 
-    /// Whether the request may be decided. If it was before, the answer that it got then.
+    /// Checks whether the request may be decided. For a repeated request, returns the earlier answer.
     fn check(&self, request: &Request<S::Command>, context: &Context<'_>) -> Result<Option<(S::Reply, u64)>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
@@ -251,11 +251,11 @@ impl<S: Space> Revisioned<S> {
             check_principal("via", via, context.limits)?;
             check_visible("via", via)?;
         }
-        // With its first revision a space comes to be, and its name with it.
+        // The first revision creates the space, so its name is checked now.
         if let Some(space) = context.space.filter(|_| self.last_at == Timestamp::UNIX_EPOCH) {
             check_visible("name", space.name())?;
         }
-        // Every command writes.
+        // All commands write.
         context.actor.check_writes()?;
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?
@@ -271,7 +271,8 @@ impl<S: Space> Revisioned<S> {
         Ok(None)
     }
 
-    /// What a decision leads to, after what expired first. An answer is remembered if the command changed something.
+    /// The outcome of a decision, with the expired items first. The answer is remembered if the command changed
+    /// something.
     fn outcome(
         &self,
         request: &Request<S::Command>,
@@ -292,7 +293,7 @@ impl<S: Space> Revisioned<S> {
         RequestOutcome::Commit { commit, reply, warnings }
     }
 
-    /// The state after one more revision.
+    /// Applies one more revision.
     pub fn apply(
         &mut self,
         commit: &Commit<S::Event, S::Reply>,
@@ -308,7 +309,7 @@ impl<S: Space> Revisioned<S> {
         Ok(())
     }
 
-    /// The state has the revision's events already.
+    /// Updates the head, clock and answers after the events of a revision were applied.
     fn advance(&mut self, commit: &Commit<S::Event, S::Reply>, id: CommitId, limits: &Limits) {
         let rev = self.head.rev + 1;
         if let Some((key, reply)) = &commit.answered {

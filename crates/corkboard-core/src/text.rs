@@ -1,4 +1,4 @@
-//! Enums and ids that are written as text.
+//! Enums and IDs that are written as text.
 
 /// `as_str` and `Display` of an enum without data.
 macro_rules! enum_text {
@@ -19,7 +19,7 @@ macro_rules! enum_text {
     };
 }
 
-/// In JSON, a value is the text that `Display` writes and `FromStr` reads.
+/// Serializes a value as the text that `Display` writes and `FromStr` reads.
 macro_rules! json_text {
     ($type:ty) => {
         impl serde::Serialize for $type {

@@ -97,7 +97,7 @@ line 3, column 5: an `ADD` bullet must read `- because <reason>: <one-line insig
   |
 3 |   - tabs count
   |     ^
-line 6, column 7: expected an id such as VC-1: an `ARCHIVE` bullet here must read `- VC-<number> because <reason>`
+line 6, column 7: expected an ID such as VC-1: an `ARCHIVE` bullet here must read `- VC-<number> because <reason>`
   |
 6 |     - KL-1 because old
   |       ^

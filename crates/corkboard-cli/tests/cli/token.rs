@@ -79,7 +79,7 @@ fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
         let last = listed.as_array().unwrap().last().unwrap();
         assert_eq!((&last["role"], &last["kind"]), (&json!(role), &json!(kind)));
     }
-    let error = sandbox.fails(&["token", "create", "--for", "x", "--role", "worker"], 6, "may not make a token");
+    let error = sandbox.fails(&["token", "create", "--for", "x", "--role", "worker"], 6, "may not create a token");
     assert!(error["hint"].as_str().unwrap().contains("--with-role"), "{error}");
     for wrong in ["", "soon", "30y", "-3d", "99999999999d"] {
         let expires = format!("--expires-at={wrong}");

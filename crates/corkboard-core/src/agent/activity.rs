@@ -1,4 +1,4 @@
-//! What was done to a memory, day by day: a line per write for people to read, and how many there were.
+//! The activity of a memory by day: one readable line per write, and the number of writes.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -17,29 +17,29 @@ use super::{AgentEvent, AgentState};
 use crate::ScopeId;
 use crate::space::Stamp;
 
-/// The writes of an agent's memory. Days are counted for ever; of the lines, the newest are kept: at least
-/// [`Activity::LINES`], at most twice as many.
+/// The writes to an agent's memory. The counts of all days are kept. Of the lines, only the newest are kept: between
+/// [`Activity::LINES`] and twice that number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ActivityImage", into = "ActivityImage")]
 pub struct Activity {
-    /// How many writes there were on days before the last one.
+    /// The number of writes on the days before the current one.
     past: OrdMap<i64, u64>,
     day: i64,
     writes: u64,
     newer: Lines,
-    /// When the newer lines are full, they become the older ones, which are dropped.
+    /// When `newer` is full, it replaces `older`.
     older: Lines,
 }
 
-/// What was done on one day.
+/// The activity of one day.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DayActivity {
-    /// The day, by UTC.
+    /// The day (UTC).
     pub date: Date,
-    /// How many writes there were.
+    /// The number of writes.
     pub writes: u64,
-    /// A line for each, oldest first; the oldest may be gone.
+    /// One line per write, oldest first. The oldest lines may be missing.
     pub lines: Vec<ActivityLine>,
 }
 
@@ -48,16 +48,16 @@ pub struct DayActivity {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ActivityLine {
     pub at: Timestamp,
-    /// Who asked for it.
+    /// The author of the write.
     pub who: Arc<str>,
     #[serde(rename = "deed")]
     pub kind: ActivityKind,
-    /// To what: a key, a note's number, or a scope's or notebook's name.
+    /// The object of the write: a key, a note number, or the name of a scope or notebook.
     #[serde(default)]
     pub what: Option<Arc<str>>,
 }
 
-/// What can be done to a memory.
+/// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Deed))]
 #[serde(rename_all = "snake_case")]
@@ -82,11 +82,11 @@ pub enum ActivityKind {
     ScopeMerged,
     /// A scope was disposed.
     ScopeDisposed,
-    /// Everything was replaced by a snapshot.
+    /// The memory was restored from a snapshot.
     Restored,
     /// A notebook was updated.
     NotebookUpdated,
-    /// A notebook was taken back to what it showed before.
+    /// A notebook was restored to an earlier revision.
     NotebookRestored,
     /// A notebook was emptied.
     NotebookCleared,
@@ -95,7 +95,7 @@ pub enum ActivityKind {
 }
 
 impl fmt::Display for ActivityLine {
-    /// Without the day, which whoever asked knows.
+    /// Writes the line without its day, which the caller already knows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self.kind {
             ActivityKind::Set => "set",
@@ -120,10 +120,10 @@ impl fmt::Display for ActivityLine {
 }
 
 impl Activity {
-    /// So many of the newest lines are kept at least.
+    /// The minimum number of lines that are kept.
     pub const LINES: usize = 1000;
 
-    /// What was done on a day, by UTC.
+    /// The activity of a day (UTC).
     pub fn on(&self, date: Date) -> DayActivity {
         let day = day_of(date);
         let writes = if day == self.day { self.writes } else { self.past.get(&day).copied().unwrap_or(0) };
@@ -134,7 +134,7 @@ impl Activity {
         DayActivity { date, writes, lines }
     }
 
-    /// The days on which something was done, oldest first, and how many writes there were.
+    /// The days with activity, oldest first, each with its number of writes.
     pub fn days(&self) -> impl Iterator<Item = (Date, u64)> {
         let today = (self.writes > 0).then_some((self.day, self.writes));
         self.past.iter().map(|(day, writes)| (*day, *writes)).chain(today).map(|(day, writes)| (date_of(day), writes))
@@ -153,7 +153,7 @@ impl Activity {
         self.push(line);
     }
 
-    /// Time does not run backwards in a space.
+    /// Days never decrease, because time in a space does not run backwards.
     fn count(&mut self, day: i64, writes: u64) {
         if day != self.day {
             if self.writes > 0 {
@@ -172,7 +172,7 @@ impl Activity {
     }
 }
 
-/// Lines, the newest first. One more costs one node, however many states share the rest.
+/// Lines, newest first. Adding one costs one node, because all states share the other nodes.
 #[derive(Clone, Default)]
 struct Lines {
     newest: Option<Arc<LineNode>>,
@@ -208,7 +208,7 @@ impl PartialEq for Lines {
 }
 
 impl Drop for LineNode {
-    /// One after the other: a long chain would otherwise be dropped by as deep a recursion.
+    /// Drops the chain in a loop. Dropping a long chain recursively could overflow the stack.
     fn drop(&mut self) {
         let mut next = self.before.take();
         while let Some(mut node) = next.and_then(Arc::into_inner) {
@@ -232,7 +232,7 @@ fn date_of(day: i64) -> Date {
 
 const SECONDS: i64 = 24 * 60 * 60;
 
-/// As it is stored.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Activity))]
 struct ActivityImage {
@@ -255,7 +255,7 @@ impl From<ActivityImage> for Activity {
     fn from(image: ActivityImage) -> Self {
         let mut activity = Self::default();
         image.days.into_iter().for_each(|(date, writes)| activity.count(day_of(date), writes));
-        // As they were: the older lines were full when they became the older ones.
+        // Restores the split between both lists: `older` was full when it became the older list.
         let older = image.lines.len().saturating_sub(1) / Self::LINES * Self::LINES;
         for (index, line) in image.lines.into_iter().enumerate() {
             if index < older { activity.older.push(line) } else { activity.newer.push(line) }
@@ -265,17 +265,17 @@ impl From<ActivityImage> for Activity {
 }
 
 impl AgentState {
-    /// The writes of this memory, by day.
+    /// The activity of this memory, by day.
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_ref()
     }
 
-    /// A state that keeps no activity: of what is never stored, there is nothing to trace.
+    /// A state that records no activity, for memory that is never stored.
     pub fn without_activity() -> Self {
         Self { activity: None, ..Self::default() }
     }
 
-    /// For the image: nothing if nothing was done.
+    /// The activity for the image. None if there is none.
     pub(super) fn activity_to_store(&self) -> Option<Activity> {
         self.activity.clone().filter(|activity| !activity.is_empty())
     }
@@ -329,7 +329,7 @@ impl AgentState {
             AgentEvent::NotebookItemRemoved { notebook, id } => {
                 (ActivityKind::NotebookItemRemoved, Some(format!("{id} from notebook {notebook}").into()))
             }
-            // Nobody wrote.
+            // These are not writes by anybody.
             AgentEvent::EntryExpired { .. } | AgentEvent::ConversationRenewed { .. } => return None,
         })
     }

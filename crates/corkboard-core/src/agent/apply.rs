@@ -1,4 +1,4 @@
-//! Events become state.
+//! Applying events to an agent's memory.
 
 use alloc::format;
 
@@ -19,7 +19,7 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
             let old = expect_scope(state, *scope)?.entries.get(key);
             let old = old.ok_or_else(|| misfit(format!("no entry {key:?} to append to")))?;
             let value = old.value.with_appended(text);
-            let value = value.ok_or_else(|| misfit(format!("{key:?} is no text")))?;
+            let value = value.ok_or_else(|| misfit(format!("the value of {key:?} is not text")))?;
             let (author, trust) = (stamp.principal.into(), old.trust_of_changed());
             let data = EntryData { value, timestamp: stamp.at, author, trust, ..EntryData::clone(old) };
             let entry = Entry { data, version: stamp.rev, access: old.access.clone() };
@@ -31,14 +31,14 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
         AgentEvent::Cleared { scope, .. } => clear(state, *scope)?,
         AgentEvent::NoteAdded { scope, note } => {
             if expect_scope(state, *scope)?.notes.contains_key(&note.id) {
-                return Err(misfit(format!("note {} is there already", note.id)));
+                return Err(misfit(format!("note {} already exists", note.id)));
             }
             state.put_note(*scope, note.clone());
         }
         AgentEvent::NoteRemoved { scope, id } => take_note(state, *scope, *id)?,
         AgentEvent::ScopeCreated { id, name, parent } => {
             if state.scope(*id).is_some() {
-                return Err(misfit(format!("scope {id} is there already")));
+                return Err(misfit(format!("scope {id} already exists")));
             }
             state.scopes.insert(*id, ScopeState::new(name.clone(), *parent, stamp.at));
         }
@@ -81,13 +81,13 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
             let notebooks = core::mem::take(&mut state.notebooks);
             let (last_note, activity) = (state.last_note, state.activity.take());
             let mut image = (**image).clone();
-            // Versions never repeat: what is restored is new.
+            // Versions never repeat, so restored items get new versions.
             image.scopes.iter_mut().flat_map(|scope| &mut scope.entries).for_each(|entry| entry.version = stamp.rev);
             image.notebooks.values_mut().for_each(|notebook| notebook.version = stamp.rev);
             *state = AgentState::from(image);
             state.last_note = state.last_note.max(last_note);
             state.keep_ids_of(notebooks, stamp);
-            // What was done to a memory stays true.
+            // The memory keeps its own activity.
             state.activity = activity;
         }
     }

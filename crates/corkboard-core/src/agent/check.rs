@@ -1,11 +1,12 @@
-//! What is checked in a command that came as text from outside. In one that was made here, it was when that was made.
+//! Checks for commands that were deserialized from outside input. Other commands consist of parts that were checked
+//! when they were created.
 
 use super::decide::{check_entry, check_whole_note};
 use super::{AgentCommand, EntryChange};
 use crate::authority::{ImageCaller, limit_note};
 use crate::{Actor, Key, Limits, NotebookName, Refusal, ScopeName};
 
-/// Checks what is not checked when the command is decided.
+/// Checks the parts that the decision does not check.
 pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) -> Result<(), Refusal> {
     let key = |key: &Key| Key::check(key.as_str(), limits);
     let notebook = |name: &NotebookName| NotebookName::check(name.as_str(), limits);
@@ -21,7 +22,7 @@ pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) 
         }),
         AgentCommand::Absorb { entries, notes, .. } => {
             entries.iter().try_for_each(|(name, entry)| check_entry(name, entry, limits))?;
-            // A scope of this process knows who wrote its notes. From outside, that is only the caller's word.
+            // In a command from outside, the authors of notes are only the caller's claim.
             notes.iter_mut().for_each(|note| limit_note(note, None, ImageCaller::new(actor)));
             notes.iter().try_for_each(|note| check_whole_note(note, limits))
         }
@@ -29,7 +30,7 @@ pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) 
         AgentCommand::UpdateNotebook { notebook: name, .. }
         | AgentCommand::RestoreNotebook { notebook: name, .. }
         | AgentCommand::ClearNotebook { notebook: name } => notebook(name),
-        // Images are checked whole when they are decided, and to look for a name that cannot be does no harm.
+        // The decision checks whole images, and looking up an invalid name does no harm.
         AgentCommand::Restore { .. }
         | AgentCommand::Forget { .. }
         | AgentCommand::Clear { .. }
@@ -40,7 +41,7 @@ pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) 
         | AgentCommand::DisposeScope { .. }
         | AgentCommand::ClearAll
         | AgentCommand::Tick
-        // It has no form as text.
+        // Cannot be sent.
         | AgentCommand::Converse { .. } => Ok(()),
     }
 }

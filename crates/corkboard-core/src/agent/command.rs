@@ -1,4 +1,4 @@
-//! What can be asked of an agent's memory, and what is answered.
+//! Commands to an agent's memory and the answers to them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,44 +12,44 @@ use crate::knowledge::Trust;
 use crate::notebook::{Block, NotebookContent, NotebookLearningId, SnippetId, UnknownIds};
 use crate::{Content, ConversationId, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
-/// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
+/// A command to an agent's memory. `if_version` is the version that the entry must have; 0 means "must not exist".
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// Stores a value, overwriting what is there.
+    /// Stores a value, replacing the old one.
     Set {
         scope: ScopeId,
         key: Key,
         value: Content,
-        /// The type it was written from.
+        /// The type of the value.
         type_name: Arc<str>,
-        /// What the caller says about it.
+        /// Metadata given by the caller.
         metadata: Box<EntryMetadata>,
-        /// The version that the entry must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// Adds text at the end of a text, or starts one.
+    /// Appends text to a text value, or creates one.
     Append {
         scope: ScopeId,
         key: Key,
         text: String,
-        /// What stands between the old text and the new.
+        /// Written between the old text and the new.
         separator: Separator,
-        /// The version that the entry must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
     /// Removes an entry.
     Remove {
         scope: ScopeId,
         key: Key,
-        /// The version that the entry must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// Changes several entries of a scope in one revision: all of it, or nothing.
+    /// Changes several entries of a scope in one revision: all of them, or none.
     Batch {
         scope: ScopeId,
-        /// The changes, in order: each is decided on the result of those before.
+        /// The changes, in order. Each is decided on the result of the previous ones.
         changes: Vec<EntryChange>,
     },
     /// Removes a scope's entries and notes.
@@ -58,7 +58,7 @@ pub enum AgentCommand {
     AddNote {
         scope: ScopeId,
         text: String,
-        /// How far it may be trusted, where that is to be kept. Nobody can give more than they have.
+        /// How far the note can be trusted. Callers cannot give more trust than they have.
         trust: Option<Trust>,
     },
     /// Removes a note.
@@ -66,81 +66,80 @@ pub enum AgentCommand {
     /// Creates a scope.
     CreateScope {
         name: ScopeName,
-        /// The scope that its reads fall back to.
+        /// The scope that reads fall back to.
         parent: ScopeId,
-        /// Where that scope is kept.
+        /// Where the parent is stored.
         parent_kept: ParentLocation,
     },
-    /// Copies a scope's entries, and the notes not yet merged, to its parent in the same state.
+    /// Copies a scope's entries, and its notes that were not merged yet, to the parent in the same state.
     MergeScope {
         scope: ScopeId,
-        /// What happens to keys that the parent has already.
+        /// Whether to replace entries that the parent already has.
         overwrite: bool,
     },
-    /// Takes over entries and notes from a scope that is kept elsewhere.
+    /// Merges entries and notes from a scope that is stored elsewhere.
     Absorb {
         /// The scope that receives them.
         scope: ScopeId,
         entries: Vec<(Key, EntryData)>,
-        /// The notes; they get new ids.
+        /// The notes. They get new IDs.
         notes: Vec<Note>,
-        /// What happens to keys that the scope has already.
+        /// Whether to replace entries that the scope already has.
         overwrite: bool,
     },
-    /// Remembers that a scope's notes up to this one were merged into a parent that is kept elsewhere.
+    /// Records that a scope's notes up to this one were merged into a parent that is stored elsewhere.
     MarkMerged {
         scope: ScopeId,
-        /// The last note that the parent has.
+        /// The last merged note.
         notes: NoteId,
     },
-    /// Disposes a scope and all below it.
+    /// Disposes a scope and its descendants.
     DisposeScope { scope: ScopeId },
-    /// Applies a block to a notebook, which need not exist: all of it, or nothing.
+    /// Applies a block to a notebook: all of it, or nothing. Creates the notebook if needed.
     UpdateNotebook {
         notebook: NotebookName,
-        /// What is asked for.
         block: Box<Block>,
-        /// What becomes of ids that the notebook does not have.
+        /// What to do with IDs that the notebook does not have.
         unknown_ids: UnknownIds,
-        /// The version that the notebook must be at.
+        /// The version that the notebook must have.
         if_version: Option<u64>,
     },
-    /// Shows again what a notebook showed at an earlier revision. What it shows now and did not then is archived.
+    /// Restores a notebook to an earlier revision. Items that were added since are archived.
     RestoreNotebook {
         notebook: NotebookName,
-        /// What it showed.
+        /// The content at that revision.
         content: Box<NotebookContent>,
-        /// The version that the notebook must be at.
+        /// The version that the notebook must have.
         if_version: Option<u64>,
     },
-    /// Empties a notebook, archived items included. Its ids stay used.
+    /// Empties a notebook, including archived items. Its IDs are not reused.
     ClearNotebook { notebook: NotebookName },
     /// Clears the root scope and the notebooks, and disposes the other scopes.
     ClearAll,
-    /// Replaces everything.
+    /// Replaces the whole memory.
     Restore {
-        /// What it is replaced with.
+        /// The new content.
         image: Box<AgentImage>,
     },
-    /// Removes something from every scope, so that it can then be taken out of the log.
+    /// Removes data from every scope, before it is removed from the log.
     Forget { forget: Forget },
-    /// Expires what is due, as every command does first.
+    /// Expires due items, as every command does first.
     Tick,
-    /// Has a command decided in a conversation's scope, which is created if it is missing and renewed. The process that keeps
-    /// the conversation makes this command: it cannot be sent.
+    /// Runs a command in a conversation's scope, which is created if necessary and renewed. Only the process that
+    /// stores the conversation creates this command: it cannot be sent.
     #[serde(skip)]
     Converse {
         conversation: ConversationId,
         scope: ScopeId,
         /// Milliseconds after which an unused conversation expires.
         idle_ms: u64,
-        /// What to do in the scope.
+        /// The command to run in the scope.
         command: Box<AgentCommand>,
     },
 }
 
 impl AgentCommand {
-    /// The scope whose entries or notes the command changes, if that is all it does.
+    /// The scope, if the command only changes entries or notes of one scope.
     pub fn changed_scope(&self) -> Option<ScopeId> {
         match self {
             Self::Set { scope, .. }
@@ -155,108 +154,108 @@ impl AgentCommand {
     }
 }
 
-/// One change of a [`AgentCommand::Batch`]. An entry that an earlier change of the same batch wrote is at the version that
-/// the batch will have.
+/// One change of an [`AgentCommand::Batch`]. An entry that an earlier change of the batch wrote already has the version
+/// that the batch will get.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EntryChange {
-    /// As [`AgentCommand::Set`].
+    /// Like [`AgentCommand::Set`].
     Set {
         key: Key,
         value: Content,
-        /// The type it was written from.
+        /// The type of the value.
         type_name: Arc<str>,
-        /// What the caller says about it.
+        /// Metadata given by the caller.
         metadata: Box<EntryMetadata>,
-        /// The version that the entry must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// As [`AgentCommand::Append`].
+    /// Like [`AgentCommand::Append`].
     Append {
         key: Key,
         text: String,
-        /// What stands between the old text and the new.
+        /// Written between the old text and the new.
         separator: Separator,
-        /// The version that the entry must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// As [`AgentCommand::Remove`].
+    /// Like [`AgentCommand::Remove`].
     Remove {
         key: Key,
-        /// The version that the entry must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// Gives an entry another key. Its id, metadata, author and time stay; its version is new.
+    /// Renames an entry. Its ID, metadata, author and time stay the same; its version is new.
     Move {
-        /// The key it has.
+        /// The current key.
         from: Key,
-        /// The key it gets. There must be nothing under it.
+        /// The new key, which must not exist.
         to: Key,
     },
 }
 
-/// Where a scope's parent is kept.
+/// Where a scope's parent is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Kept))]
 #[serde(rename_all = "snake_case")]
 pub enum ParentLocation {
     /// In the same state.
     Here,
-    /// In another: an ephemeral scope's durable parent.
+    /// In another state: the durable parent of an ephemeral scope.
     Elsewhere,
 }
 
-/// What stands between an old text and the one appended to it.
+/// The separator between an old text and the text appended to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Separator {
-    /// Nothing: the texts are joined as they are.
+    /// Nothing.
     #[default]
     None,
     /// A line break, unless the old text is empty.
     Line,
 }
 
-/// The answer to an [`AgentCommand`]. `version` is 0 where nothing was there.
+/// The answer to an [`AgentCommand`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentReply {
-    /// To `Set` and `Append`.
+    /// The answer to `Set` and `Append`.
     Written {
         /// Whether the key existed before.
         updated: bool,
     },
-    /// To `Remove` and `RemoveNote`.
+    /// The answer to `Remove` and `RemoveNote`.
     Removed {
-        /// Whether there was something to remove.
+        /// Whether the entry or note existed.
         existed: bool,
     },
-    /// To `Clear`, `ClearAll`, `DisposeScope`, `ClearNotebook`, and `Forget`, which counts notes and notebooks' items too.
+    /// The answer to `Clear`, `ClearAll`, `DisposeScope`, `ClearNotebook` and `Forget`.
     Cleared {
-        /// How many entries went.
+        /// The number of removed entries. For `Forget` and `ClearNotebook`, it includes notes and notebook items.
         entries: u64,
     },
-    /// To `AddNote`.
+    /// The answer to `AddNote`.
     NoteAdded { id: NoteId },
-    /// To `CreateScope`.
+    /// The answer to `CreateScope`.
     ScopeCreated { id: ScopeId },
-    /// To `MergeScope` and `Absorb`.
+    /// The answer to `MergeScope` and `Absorb`.
     Merged {
-        /// How many entries the parent took.
+        /// The number of entries written to the parent.
         entries: u64,
     },
-    /// To `UpdateNotebook`. What was added has the last numbers, in the block's order.
+    /// The answer to `UpdateNotebook`. Added items have the last IDs, in the order of the block.
     NotebookUpdated {
-        /// The last number given to a learning.
+        /// The last assigned learning ID.
         last_learning: NotebookLearningId,
-        /// The last number given to a snippet.
+        /// The last assigned snippet ID.
         last_snippet: SnippetId,
-        /// How many unknown ids were skipped.
+        /// The number of unknown IDs that were skipped.
         skipped: u64,
     },
-    /// To everything else.
+    /// The answer to all other commands.
     Done,
 }

@@ -1,4 +1,4 @@
-//! The space of a conversation: one scope, which expires when nobody uses it.
+//! The space of a conversation: one scope, which expires when it is not used.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ pub struct IdleExpiry {
 }
 
 impl IdleExpiry {
-    /// Whether a use at that time is worth a new revision: not more than 100 times within the idle time.
+    /// Whether a use at that time needs a new revision. So at most about 100 revisions are written per idle time.
     pub fn is_stale(&self, now: Timestamp, idle_ms: u64) -> bool {
         let until = deadline(now, idle_ms).as_millisecond();
         until.abs_diff(self.until.as_millisecond()) >= (idle_ms / 100).max(1)
@@ -44,7 +44,7 @@ impl AgentState {
         if is_over { None } else { self.scope(scope) }
     }
 
-    /// This state, with the scope of a conversation; an empty one if the conversation has not begun or has expired.
+    /// This state with the scope of a conversation, which is empty if the conversation has not begun or has expired.
     pub fn with_conversation(&self, scope: ScopeId, id: &ConversationId, now: Timestamp) -> Cow<'_, Self> {
         if self.conversation(scope, now).is_some() {
             return Cow::Borrowed(self);
@@ -55,7 +55,7 @@ impl AgentState {
     }
 }
 
-/// Decides a command in a conversation, which begins with the first change and is renewed by every use.
+/// Decides a command in a conversation. The first change begins the conversation, and every use renews it.
 pub(super) fn converse(
     state: &AgentState,
     context: &Context<'_>,

@@ -55,7 +55,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             absorb(state, context, *scope, (entries, notes.iter()), most, *overwrite)
         }
         AgentCommand::MarkMerged { scope, notes } => {
-            // Of two merges, the later mark may arrive first: the mark only moves on.
+            // The marks of two merges may arrive out of order, so the mark only moves forward.
             let news = expect_scope(state, *scope)?.notes_merged < *notes;
             let merged = news.then_some(AgentEvent::ScopeMerged { scope: *scope, notes: *notes });
             Ok(CommandEffects::new(merged.into_iter().collect(), AgentReply::Done))
@@ -126,7 +126,7 @@ fn merge(state: &AgentState, context: &Context<'_>, scope: ScopeId, overwrite: b
     let entries = source.entries.iter().map(|(key, entry)| (key, &entry.data));
     let mut notes = source.notes.values().filter(|note| note.id > source.notes_merged).peekable();
     let has_notes = notes.peek().is_some();
-    // What stands in the memory is trusted as it is, whoever merges it.
+    // The scope is already in this memory, so its trust is accepted.
     let mut decision = absorb(state, context, source.parent, (entries, notes), Trust::Own, overwrite)?;
     if has_notes {
         let last = source.notes.get_max().map_or(source.notes_merged, |(id, _)| *id);
@@ -147,7 +147,7 @@ fn absorb<'a>(
     let Usage { entries: mut used, mut bytes, .. } = state.usage();
     used += context.outside.entries;
     let mut events = Vec::new();
-    // Of two entries under one key, the later counts.
+    // Of two entries with the same key, the later one wins.
     for (key, data) in entries.collect::<BTreeMap<_, _>>() {
         let old = target.entries.get(key);
         if old.is_some() && !overwrite {
@@ -205,7 +205,7 @@ pub(super) fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = Scope
 
 fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> DecideResult {
     let limits = context.limits;
-    // A snapshot comes from outside: it is held to the rules that its content was once held to.
+    // A snapshot comes from outside, so its content is checked like new content.
     if let Some(reason) = image.contradiction() {
         return Err(Refusal::MemoryContradicts { reason });
     }
@@ -228,7 +228,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     let notebooks = notebooks::check_count(state, &restored, limits)?;
     let Usage { entries, scopes, bytes } = restored.usage();
     Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
-    // What is outside goes too, so it counts before and not after.
+    // Ephemeral scopes are removed too, so they count before the restore but not after.
     let mut warnings = check_totals(state, context, entries, restored.notes, bytes)?;
     let scopes_before = context.outside.scopes + state.usage().scopes;
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
@@ -241,7 +241,7 @@ pub(super) fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeS
     state.scope(scope).ok_or(Refusal::ScopeGone { scope })
 }
 
-/// Checks the limits for a state that will hold so much in all, entries outside included.
+/// Checks the limits for the totals that a state will have. `entries` includes those of ephemeral scopes.
 pub(super) fn check_totals(
     state: &AgentState,
     context: &Context<'_>,
@@ -258,7 +258,7 @@ pub(super) fn check_totals(
     ])
 }
 
-/// An entry that was not made here is held to the rules that it was once made by.
+/// Checks an entry that this process did not create by the same rules as a new one.
 pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Result<(), Refusal> {
     Key::check(key.as_str(), limits)?;
     limits.check_json_depth(entry.value.depth())?;
@@ -271,7 +271,7 @@ pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Resu
     entry.session.as_deref().map_or(Ok(()), |session| check_principal("session", session, limits))
 }
 
-/// The same for a note.
+/// Checks a note that this process did not create.
 pub(super) fn check_whole_note(note: &Note, limits: &Limits) -> Result<(), Refusal> {
     check_note(&note.text, limits)?;
     check_principal("author", &note.author, limits)

@@ -1,4 +1,4 @@
-//! The stored form of what is written most, one entry that was set, by a short way to the same bytes.
+//! A fast encoder for the most common record, one set entry. It writes the same bytes as serde.
 
 use alloc::vec::Vec;
 
@@ -7,13 +7,13 @@ use crate::entry::{is_default, is_half};
 use crate::json::JsonText;
 use crate::{Commit, EntryData};
 
-/// About what the fields take besides the texts in them.
+/// The approximate size of the fields without their texts.
 const FIELDS: usize = 448;
 
-/// None: serde must do it.
+/// Encodes the commit. Returns None if only serde can.
 pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>> {
     let [AgentEvent::EntrySet { scope, key, updated, entry }] = commit.events.as_slice() else { return None };
-    // Every field is named here, so that a new one does not compile before it is either written or checked below.
+    // Names every field, so that a new one causes a compile error until it is written or checked below.
     let EntryData {
         id,
         value,

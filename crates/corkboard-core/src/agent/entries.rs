@@ -1,4 +1,4 @@
-//! Deciding on single entries, and on several of them at once.
+//! Decisions on single entries and on batches of them.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -19,11 +19,11 @@ pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: 
     Ok(CommandEffects::new(removed.into_iter().collect(), AgentReply::Removed { existed }))
 }
 
-/// Decides all changes on a copy of the state that each of them changes.
+/// Decides the changes in order, each on a copy of the state that contains the previous ones.
 ///
-/// A batch is a bulk command: each value is held to the limits on its own, and the whole by what it leads to, so that what
-/// makes room may come after what needs it. What it writes on the way there is held to the size that a state may have
-/// (or has), and what it removes was there or was written: no batch is a larger revision than a merge or a restore.
+/// A batch is a bulk command: the limits apply to each value and to the final state. So a change that frees space may
+/// come after one that needs it. In total, a batch may write as many bytes as a state may have (or already has), so its
+/// revision is not larger than that of a merge or a restore.
 pub(super) fn batch(
     state: &AgentState,
     context: &Context<'_>,
@@ -38,7 +38,7 @@ pub(super) fn batch(
     for change in changes {
         for event in events_of(&after, context, scope, change)? {
             written += written_bytes(&event);
-            // It was decided on this very state, so it fits. If it did not, whoever commits it would find out.
+            // The event was decided on this state, so it fits. If it did not, the commit would fail.
             let _ = after.apply(&event, stamp);
             events.push(event);
         }
@@ -76,7 +76,7 @@ fn events_of(
     })
 }
 
-/// The bytes that an event adds to a log.
+/// The bytes that an event adds to the log.
 fn written_bytes(event: &AgentEvent) -> u64 {
     match event {
         AgentEvent::EntrySet { key, entry, .. } => key.as_str().len() as u64 + entry.bytes(),
@@ -85,11 +85,11 @@ fn written_bytes(event: &AgentEvent) -> u64 {
     }
 }
 
-/// An event that writes an entry; whether the memory has room for it was not asked yet.
+/// An event that writes an entry. The limits of the whole memory are not checked yet.
 pub(super) struct EntryWrite<'a> {
     event: AgentEvent,
     old: Option<&'a Arc<Entry>>,
-    /// What the entry will have.
+    /// The size of the new entry.
     bytes: u64,
 }
 
@@ -108,7 +108,7 @@ impl EntryWrite<'_> {
     }
 }
 
-/// What an entry becomes.
+/// The new value of an entry.
 pub(super) struct NewValue<'a> {
     pub(super) value: &'a Content,
     pub(super) type_name: &'a Arc<str>,
@@ -178,7 +178,7 @@ pub(super) fn entry_appended<'a>(
     if separator == Separator::Line && json.len() > 2 {
         text.insert(0, '\n');
     }
-    // As for a value that is set, the limit is on the JSON: escapes count, the two quotes are there already.
+    // Like for `Set`, the limit applies to the JSON: escapes count, and the two quotes are already there.
     let added = serde_json::to_string(&text).map_or(0, |json| json.len() as u64 - 2);
     let bytes = old.bytes() + added;
     Limits::check(LimitName::EntryBytes, bytes, context.limits.entry_bytes)?;

@@ -1,4 +1,4 @@
-//! What can happen to an agent's memory. These are stored: a field may be added with a default, never changed or removed.
+//! The events of an agent's memory. They are stored: fields may be added with a default, but never changed or removed.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use super::AgentImage;
 use crate::notebook::{NotebookContent, NotebookItemId, NotebookUpdate};
 use crate::{EntryData, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
-/// Something that happened. `scope` is left out where it is the root.
+/// An event. `scope` is omitted if it is the root scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,15 +23,15 @@ pub enum AgentEvent {
         /// Whether the key existed before.
         #[serde(default)]
         updated: bool,
-        /// What was stored.
+        /// The stored entry.
         entry: Box<EntryData>,
     },
-    /// Text was added at the end of a text.
+    /// Text was appended to a text value.
     EntryAppended {
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
         key: Key,
-        /// The added text, separator included.
+        /// The appended text, including the separator.
         text: String,
     },
     /// An entry was removed.
@@ -40,7 +40,7 @@ pub enum AgentEvent {
         scope: ScopeId,
         key: Key,
     },
-    /// An entry's time was over.
+    /// An entry expired.
     EntryExpired {
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
@@ -50,7 +50,7 @@ pub enum AgentEvent {
     Cleared {
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         scope: ScopeId,
-        /// How many entries went.
+        /// The number of removed entries.
         entries: u64,
     },
     /// A note was added.
@@ -69,49 +69,49 @@ pub enum AgentEvent {
     ScopeCreated {
         id: ScopeId,
         name: ScopeName,
-        /// The scope that its reads fall back to.
+        /// The scope that reads fall back to.
         #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
         parent: ScopeId,
     },
     /// A scope's content was copied to its parent.
     ScopeMerged {
         scope: ScopeId,
-        /// The last note that the parent has now.
+        /// The last merged note.
         notes: NoteId,
     },
     /// A scope was disposed.
     ScopeDisposed {
         scope: ScopeId,
         name: ScopeName,
-        /// How many entries went with it.
+        /// The number of removed entries.
         entries: u64,
     },
     /// A notebook was updated.
     NotebookUpdated {
         notebook: NotebookName,
-        /// What changed, with the ids that were given.
+        /// The changes, with the assigned IDs.
         update: Box<NotebookUpdate>,
     },
-    /// A notebook shows again what it once showed.
+    /// A notebook was restored to an earlier revision.
     NotebookRestored {
         notebook: NotebookName,
-        /// What it shows now.
+        /// The restored content.
         content: Box<NotebookContent>,
     },
-    /// A notebook was emptied. Its ids stay used.
+    /// A notebook was emptied. Its IDs are not reused.
     NotebookCleared { notebook: NotebookName },
-    /// A learning or a snippet was removed, to be forgotten.
+    /// A learning or a snippet was removed, in order to forget it.
     NotebookItemRemoved { notebook: NotebookName, id: NotebookItemId },
-    /// A conversation was used: it expires later.
+    /// A conversation was used, so it expires later.
     ConversationRenewed {
         /// The conversation's scope.
         scope: ScopeId,
-        /// When it expires if nobody uses it.
+        /// When it expires if it is not used again.
         until: Timestamp,
     },
-    /// Everything was replaced.
+    /// The whole memory was replaced.
     Restored {
-        /// What it was replaced with.
+        /// The new content.
         image: Box<AgentImage>,
     },
 }

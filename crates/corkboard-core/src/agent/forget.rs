@@ -1,4 +1,4 @@
-//! Forgetting for good: what a log says of a value is taken out of it, so that its revisions stay and the value does not.
+//! Forgetting for good: removes a value from the log but keeps the revisions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -12,42 +12,42 @@ use super::{AgentEvent, AgentImage, AgentState};
 use crate::notebook::NotebookItemId;
 use crate::{Content, EntryData, EntryId, Key, Note, NoteId, NotebookName, ScopeId};
 
-/// What is to be forgotten, in all scopes of an agent: merging copies values from scope to scope.
+/// The data to forget. It is removed from all scopes of an agent, because merging copies values between scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Forget {
-    /// The values that a key has or ever had. An entry that was renamed is forgotten under all the keys it had.
+    /// All present and past values of a key. A renamed entry is forgotten under all its keys.
     Entry {
         key: Key,
-        /// The entries that were ever under it: learned from the log.
+        /// All entries that ever had this key, collected from the log.
         ids: BTreeSet<EntryId>,
-        /// Which entry is meant by what the log appends to a key.
+        /// Which entry a later append in the log belongs to.
         #[serde(skip)]
         trail: Trail,
     },
-    /// A note, and every other that says the same.
+    /// A note and all notes with the same text.
     Note {
         id: NoteId,
-        /// What it said, and what others with its number said: learned from the log.
+        /// The texts of all notes with this number, collected from the log.
         texts: BTreeSet<String>,
     },
-    /// A notebook, or one item of it. An item is forgotten with its reasons; a bullet of the progress that repeats its words
-    /// is not, so where the progress may, it is the notebook that has to be forgotten.
+    /// A notebook, or one item of it with its reasons. A progress bullet that repeats the text of an item is not
+    /// forgotten with the item. If there may be one, forget the whole notebook.
     Notebook {
         notebook: NotebookName,
-        /// The item; none for all that the notebook has or ever had, its progress included.
+        /// The item. None forgets everything the notebook ever contained, including its progress.
         item: Option<NotebookItemId>,
     },
 }
 
-/// Where entries are, at one event of a log.
+/// The positions of entries at one event of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trail {
     ids: BTreeMap<(ScopeId, Key), EntryId>,
-    /// What the event before removed: a renaming begins like that.
+    /// The entry that the previous event removed. A rename is a removal followed by a set.
     removed: Option<(ScopeId, Key)>,
-    /// The keys that what is forgotten had. They decide where a log begins with text for an entry that it does not show.
+    /// All keys of the forgotten entries. They decide about appended text if a trimmed log no longer shows the entry.
     keys: BTreeSet<Key>,
 }
 
@@ -71,7 +71,7 @@ impl Forget {
         Self::Notebook { notebook, item }
     }
 
-    /// From here on the log's events come from its beginning.
+    /// Prepares for the events of a log from its start.
     pub(super) fn begin(&mut self) {
         if let Self::Entry { trail, .. } = self {
             trail.ids.clear();
@@ -83,14 +83,14 @@ impl Forget {
         matches!(self, Self::Entry { key: forgotten, ids, .. } if key == forgotten || ids.contains(&id))
     }
 
-    /// Whether text that is appended under the key belongs to it.
+    /// Whether text appended under this key belongs to a forgotten entry.
     fn is_appended(&self, scope: ScopeId, key: &Key) -> bool {
         let Self::Entry { key: forgotten, ids, trail } = self else { return false };
         let known = trail.ids.get(&(scope, key.clone()));
         key == forgotten || known.map_or_else(|| trail.keys.contains(key), |id| ids.contains(id))
     }
 
-    /// Learns from an event, before something is taken out of it.
+    /// Collects keys and entries from an event before it is redacted.
     fn follow(&mut self, event: &AgentEvent) {
         let Self::Entry { key: forgotten, ids, trail } = self else { return };
         let before = trail.removed.take();
@@ -155,7 +155,7 @@ impl Forget {
         state.all_scopes().flat_map(in_scope).chain(in_notebooks).collect()
     }
 
-    /// Takes it out of an event. Returns whether there was something to take.
+    /// Removes the data to forget from an event. Returns whether it contained any.
     pub(super) fn redact(&mut self, event: &mut AgentEvent) -> bool {
         self.follow(event);
         match event {
@@ -209,14 +209,14 @@ impl Forget {
     }
 }
 
-/// What stands in the place of what was forgotten.
+/// The replacement for forgotten text.
 pub(super) const REDACTED: &str = "[forgotten]";
 
-/// Text stays text, so that what the log appends to it still fits.
+/// Replaces the content of an entry. Text stays text, so that later appends in the log still fit.
 fn redact_entry(entry: &mut EntryData) -> bool {
     let empty = if entry.value.as_text().is_some() { Content::of("") } else { Ok(Content::null()) };
     let value = empty.unwrap_or_else(|_| Content::null());
-    // No `..entry.clone()`: it would keep whatever a new field holds.
+    // No `..entry.clone()`: it would keep the content of fields added later.
     let kept = EntryData {
         id: entry.id,
         value,

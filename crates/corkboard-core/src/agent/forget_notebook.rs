@@ -1,4 +1,4 @@
-//! Forgetting a notebook, or one item of it: ids are never given twice, so an id is enough to find all that was said of it.
+//! Forgetting a notebook or one of its items. IDs are never reused, so an ID identifies all texts of an item.
 
 use alloc::sync::Arc;
 use alloc::vec;
@@ -9,7 +9,7 @@ use crate::notebook::{Archived, Notebook, NotebookContent, NotebookItem, Noteboo
 use crate::{NotebookName, Space};
 
 impl Forget {
-    /// Whether it is about that notebook, and about which item of it.
+    /// If this forgets the notebook or an item of it: the item, or None for the whole notebook.
     fn in_notebook(&self, name: &NotebookName) -> Option<Option<NotebookItemId>> {
         match self {
             Self::Notebook { notebook, item } if notebook == name => Some(*item),
@@ -61,7 +61,7 @@ pub(super) fn redact_notebook(forget: &Forget, name: &NotebookName, notebook: &m
     changed | shown | archived | redact_archived(item, &mut notebook.archived_snippets)
 }
 
-/// Whether this item is to be forgotten; without an item, all are.
+/// Whether this item is to be forgotten. Without `item`, all are.
 fn is_meant(item: Option<NotebookItemId>, id: impl Into<NotebookItemId>) -> bool {
     item.is_none_or(|item| item == id.into())
 }
@@ -84,7 +84,7 @@ fn redact_archived<T: NotebookItem<Id: Into<NotebookItemId>> + Clone>(
     })
 }
 
-/// As little of the progress stays as makes one.
+/// Leaves the smallest valid progress: one redacted bullet.
 fn redact_progress(progress: &mut Progress) -> bool {
     let kept = Progress { in_progress: vec![REDACTED.into()], ..Progress::default() };
     let changed = !progress.is_empty() && *progress != kept;

@@ -1,4 +1,4 @@
-//! An agent's memory as plain data: what snapshots hold and `Restored` carries.
+//! An agent's memory as plain data, for snapshots and the event `Restored`.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -17,15 +17,15 @@ use crate::{
     ScopeState,
 };
 
-/// All scopes of an agent, the root first, each with its content.
+/// All scopes of an agent with their content, the root scope first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentImage {
-    /// The scopes; a parent stands before its children.
+    /// The scopes, parents before their children.
     pub scopes: Vec<ScopeImage>,
-    /// The last note number given out.
+    /// The last assigned note number.
     pub last_note: NoteId,
-    /// What was done, by day. A memory that is restored keeps its own.
+    /// The activity by day. A restored memory keeps its own activity.
     #[serde(default)]
     pub activity: Option<Activity>,
     /// The notebooks, by name.
@@ -40,17 +40,17 @@ pub struct AgentImage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScopeImage {
-    /// Nil for the root.
+    /// The scope ID. The root scope has the nil ID.
     pub id: ScopeId,
     pub name: ScopeName,
-    /// The scope that its reads fall back to.
+    /// The scope that reads fall back to.
     pub parent: ScopeId,
     pub created_at: Timestamp,
-    /// Its entries, by key.
+    /// The entries, by key.
     pub entries: Vec<EntryImage>,
-    /// Its notes, in order.
+    /// The notes, in order.
     pub notes: Vec<Note>,
-    /// The last note that its parent has.
+    /// The last note that was merged into the parent.
     #[serde(default)]
     pub notes_merged: NoteId,
 }
@@ -62,20 +62,20 @@ pub struct EntryImage {
     pub key: Key,
     /// The revision that last changed it.
     pub version: u64,
-    /// What the log keeps of it.
+    /// The entry as stored in the log.
     pub entry: EntryData,
 }
 
 impl AgentImage {
-    /// Note numbers stay below this, so that there is always a next one.
+    /// Note numbers stay below this, so that there is always a next number.
     const NOTE_NUMBERS: NoteId = NoteId(u64::MAX / 2);
 
-    /// What no snapshot says, in words: something twice, no root scope, or note numbers that cannot be. Such an image could
-    /// be restored, but not to what it says.
+    /// Why the image is invalid, if it is: duplicates, no root scope, or impossible note numbers. Restoring such an
+    /// image would not lead to the content it shows.
     pub fn contradiction(&self) -> Option<String> {
         let (mut scopes, mut notes) = (BTreeSet::new(), BTreeSet::new());
         if self.last_note > Self::NOTE_NUMBERS {
-            return Some(format!("note {} is no number that was ever given", self.last_note));
+            return Some(format!("the note number {} is out of range", self.last_note));
         }
         for scope in &self.scopes {
             if !scopes.insert(scope.id) {
@@ -90,14 +90,14 @@ impl AgentImage {
             }
             let highest = scope.notes.iter().map(|note| note.id).max().max(Some(scope.notes_merged));
             if highest > Some(self.last_note) {
-                return Some(format!("scope {} has notes after the last one", scope.id));
+                return Some(format!("scope {} has a note number above {}", scope.id, self.last_note));
             }
         }
         let wrong = |(name, notebook): (&NotebookName, &Notebook)| Some((name.clone(), notebook.contradiction()?));
         if let Some((name, reason)) = self.notebooks.iter().find_map(wrong) {
             return Some(format!("notebook {name:?}: {reason}"));
         }
-        (!scopes.contains(&ScopeId::ROOT)).then(|| "it has no root scope".into())
+        (!scopes.contains(&ScopeId::ROOT)).then(|| "the root scope is missing".into())
     }
 }
 
@@ -107,7 +107,7 @@ impl From<AgentState> for AgentImage {
         let scopes = parents_first.into_iter().filter_map(|id| Some((id, state.scope(id)?)));
         let scopes = scopes.map(|(id, scope)| ScopeImage::of(id, scope)).collect();
         let activity = state.activity_to_store();
-        // What is not stored follows from what is.
+        // The other fields are derived from these.
         let AgentState {
             root: _,
             scopes: _,
@@ -129,7 +129,7 @@ impl ScopeImage {
     fn of(id: ScopeId, scope: &ScopeState) -> Self {
         let ScopeState { name, parent, created_at, entries, notes, notes_merged } = scope;
         let entries = entries.iter().map(|(key, entry)| {
-            // How often an entry was read is not stored.
+            // Read counts are not stored.
             let Entry { data, version, access: _ } = &**entry;
             EntryImage { key: key.clone(), version: *version, entry: data.clone() }
         });
@@ -174,25 +174,25 @@ impl From<AgentImage> for AgentState {
     }
 }
 
-/// A whole agent's memory at one revision, to be kept elsewhere and restored.
+/// An agent's whole memory at one revision, to be stored elsewhere and restored later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemorySnapshot {
-    /// The version of this form.
+    /// The format version.
     pub format: u32,
-    /// Whose memory it is. It can be restored to no other agent.
+    /// The agent whose memory it is. It can only be restored to this agent.
     pub agent: String,
     pub taken_at: Timestamp,
-    /// The revision it shows.
+    /// The revision of the memory.
     pub rev: u64,
     pub memory: AgentImage,
-    /// Long-term memory. None where the snapshot says nothing of it: it was taken before there was any, or the tier has none.
+    /// Long-term memory. None if the snapshot was taken by a version or tier without long-term memory.
     #[serde(default)]
     pub long_term: Option<CoreImage>,
 }
 
 impl MemorySnapshot {
-    /// A snapshot of this state, less what has expired and is only not yet swept.
+    /// A snapshot of this state without expired entries that are not removed yet.
     pub fn of(agent: &AgentId, state: &AgentState, rev: u64, taken_at: Timestamp) -> Self {
         let mut memory = AgentImage { activity: None, ..AgentImage::from(state.clone()) };
         let lives = |entry: &EntryImage| entry.entry.expires_at.is_none_or(|at| at > taken_at);
@@ -200,12 +200,12 @@ impl MemorySnapshot {
         Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory, long_term: None }
     }
 
-    /// A snapshot as it was written to a file, by this version or one before.
+    /// Reads a snapshot file that this version or an earlier one wrote.
     pub fn from_json(json: &[u8]) -> Result<Self, FormatError> {
         crate::record::decode(json, |snapshot: &Self| snapshot.format)
     }
 
-    /// The memory, if it is that agent's.
+    /// The memory, if it belongs to that agent.
     pub fn memory_of(self, agent: &AgentId) -> Result<AgentImage, Refusal> {
         if self.agent == agent.as_str() {
             Ok(self.memory)
@@ -214,14 +214,14 @@ impl MemorySnapshot {
         }
     }
 
-    /// How many entries it holds, in all scopes of working memory.
+    /// The number of entries in all scopes of working memory.
     pub fn entry_count(&self) -> usize {
         self.memory.scopes.iter().map(|scope| scope.entries.len()).sum()
     }
 }
 
 impl AgentState {
-    /// Adds or replaces an entry and keeps the counts right. A replacement keeps the count of reads. The scope must exist.
+    /// Adds or replaces an entry and updates the counts. A replacement keeps the read count. The scope must exist.
     pub(super) fn put(&mut self, scope: ScopeId, key: Key, mut entry: Entry) {
         let new_bytes = entry.bytes();
         let expires_at = entry.expires_at;
@@ -263,7 +263,7 @@ impl AgentState {
         if id.is_root() { Some(&mut self.root) } else { self.scopes.get_mut(&id) }
     }
 
-    /// Forgets when an entry would have expired, unless its successor expires at the same time.
+    /// Removes the expiry of an entry, unless its successor expires at the same time.
     pub(super) fn forget_expiry(&mut self, scope: ScopeId, key: &Key, old: &Entry) {
         let Some(at) = old.expires_at else { return };
         let successor = self.scope(scope).and_then(|state| state.entries.get(key));

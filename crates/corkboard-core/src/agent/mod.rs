@@ -1,4 +1,4 @@
-//! An agent's memory: the root scope, durable scopes below it, their entries and notes, and the notebooks.
+//! An agent's memory: the root scope and the durable scopes below it with their entries and notes, and the notebooks.
 
 mod activity;
 mod apply;
@@ -37,7 +37,7 @@ pub use event::AgentEvent;
 pub use forget::{Forget, Trail};
 pub use image::{AgentImage, EntryImage, MemorySnapshot, ScopeImage};
 
-/// An agent's memory at one revision. The process's own ephemeral scopes are a second such state that is never stored.
+/// An agent's memory at one revision. A process keeps its ephemeral scopes in a second state, which is never stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "AgentImage", into = "AgentImage")]
 pub struct AgentState {
@@ -49,7 +49,7 @@ pub struct AgentState {
     entries: u64,
     notes: u64,
     bytes: u64,
-    /// None where none is kept.
+    /// None if the state records no activity.
     activity: Option<Activity>,
     notebooks: OrdMap<NotebookName, Arc<Notebook>>,
     /// When the scope of a conversation expires, in the space of a conversation.
@@ -78,7 +78,7 @@ impl AgentState {
         if id.is_root() { Some(&self.root) } else { self.scopes.get(&id) }
     }
 
-    /// All scopes but the root, in the order of their ids.
+    /// All scopes except the root, in ID order.
     pub fn scopes(&self) -> impl Iterator<Item = (ScopeId, &ScopeState)> {
         self.scopes.iter().map(|(id, scope)| (*id, scope))
     }
@@ -106,14 +106,14 @@ impl AgentState {
         heads.flat_map(|id| core::iter::once(id).chain(self.descendants(id))).collect()
     }
 
-    /// How many of the scope's entries have not expired.
+    /// The number of the scope's entries that have not expired.
     pub fn live_len(&self, id: ScopeId, now: Timestamp) -> usize {
         let all = self.scope(id).map_or(0, |scope| scope.entries.len());
         let expired = self.expiries.iter().take_while(|(at, ..)| *at <= now).filter(|(_, scope, _)| *scope == id);
         all - expired.count()
     }
 
-    /// How many notes there are, in all scopes.
+    /// The number of notes in all scopes.
     pub fn note_count(&self) -> u64 {
         self.notes
     }
@@ -151,7 +151,7 @@ impl Space for AgentState {
         apply::apply(self, event, stamp)
     }
 
-    /// Clearing an agent's memory also clears what is kept outside this space: ephemeral scopes and long-term memory.
+    /// Clearing an agent's memory also clears data outside this space: ephemeral scopes and long-term memory.
     fn is_always_remembered(command: &AgentCommand) -> bool {
         matches!(command, AgentCommand::ClearAll)
     }
@@ -174,7 +174,7 @@ impl Space for AgentState {
     }
 
     fn summary(&self, _changed_at: Timestamp) -> String {
-        // Written with every append.
+        // Every append writes the summary, so it must be fast.
         let notebooks = self.notebooks().count();
         let counts = [
             ("{\"entries\":", Some(self.entries)),

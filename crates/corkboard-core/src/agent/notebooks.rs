@@ -1,4 +1,4 @@
-//! An agent's notebooks: deciding on them, and keeping them.
+//! An agent's notebooks: decisions and storage.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,7 +19,7 @@ impl AgentState {
         self.notebooks.get(name)
     }
 
-    /// The notebooks that hold something, by name.
+    /// The notebooks that are not empty, by name.
     pub fn notebooks(&self) -> impl Iterator<Item = (&NotebookName, &Arc<Notebook>)> {
         self.notebooks.iter().filter(|(_, notebook)| !notebook.is_empty())
     }
@@ -36,7 +36,7 @@ impl AgentState {
         }
     }
 
-    /// What was there before everything was replaced leaves its ids, so that none is given twice.
+    /// Keeps the last IDs of the notebooks from before a restore, so that no ID is assigned twice.
     pub(super) fn keep_ids_of(&mut self, before: OrdMap<NotebookName, Arc<Notebook>>, stamp: Stamp<'_>) {
         for (name, old) in before {
             let mut notebook = match self.notebooks.get(&name) {
@@ -69,7 +69,7 @@ pub(super) fn update(
     let (update, skipped) = before.decide(name, block, unknown_ids, context.limits)?;
     let mut after = before.clone();
     let stamp = context.stamp();
-    // It was decided on this very notebook, so it fits. If it did not, whoever commits it would find out.
+    // The update was decided on this notebook, so it fits. If it did not, the commit would fail.
     let _ = after.apply(&update, stamp);
     let reply = AgentReply::NotebookUpdated {
         last_learning: after.last_learning,
@@ -126,7 +126,7 @@ fn check_new_name(state: &AgentState, name: &NotebookName) -> Result<(), Refusal
     if state.notebooks.contains_key(name) { Ok(()) } else { check_visible("notebook name", name.as_str()) }
 }
 
-/// A snapshot comes from outside: it is held to the rules that its content was once held to.
+/// Checks the notebooks of a snapshot by the same rules as new ones, because a snapshot comes from outside.
 pub(super) fn check_image(image: &AgentImage, limits: &Limits) -> Result<(), Refusal> {
     for (name, notebook) in &image.notebooks {
         NotebookName::check(name.as_str(), limits)?;
@@ -138,7 +138,7 @@ pub(super) fn check_image(image: &AgentImage, limits: &Limits) -> Result<(), Ref
     Ok(())
 }
 
-/// Whether a state may have as many notebooks as it would have, those included that leave only their ids.
+/// Checks the number of notebooks, including cleared ones of which only the IDs are kept.
 pub(super) fn check_count(
     before: &AgentState,
     after: &AgentState,

@@ -1,4 +1,5 @@
-//! Who may do what in a memory core: one table, which the documentation shows and the tests hold every command against.
+//! The permissions in a memory core, as one table. The documentation shows it, and tests check every command against
+//! it.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,12 +9,12 @@ use super::CoreCommand;
 use crate::Role::*;
 use crate::{Actor, AgentId, Refusal, Role};
 
-/// Something that can be done in a memory core. To read is open to all.
+/// An action in a memory core. Everybody may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CoreAction {
     Add,
     Edit,
-    /// To say that an entry may be trusted further than it was.
+    /// To raise the trust of an entry.
     Vouch,
     Forget,
     Restore,
@@ -24,16 +25,16 @@ pub enum CoreAction {
     Tick,
 }
 
-/// Who may do one thing.
+/// The permissions for one action.
 struct AccessRow {
     action: CoreAction,
-    /// In words that follow "may not".
+    /// The action, in words that follow "may not".
     words: &'static str,
-    /// In a core that is shared by its name.
+    /// Roles that may do it in a shared core.
     shared: &'static [Role],
-    /// In an agent's own core, whoever it is.
+    /// Roles that may do it in any agent's private core.
     private: &'static [Role],
-    /// In an agent's own core, the agent itself.
+    /// Roles in which an agent may do it in its own private core.
     itself: &'static [Role],
 }
 
@@ -43,18 +44,18 @@ const REVIEWING: &[Role] = &[Reviewer, Human, Admin];
 const PEOPLE: &[Role] = &[Human, Admin];
 const NOBODY: &[Role] = &[];
 
-/// What is not here is denied.
+/// Everything that is not listed is denied.
 static TABLE: [AccessRow; 10] = [
     row(CoreAction::Add, "add entries to the core", LEARNING, PEOPLE, EVERYBODY),
     row(CoreAction::Edit, "edit entries of the core", REVIEWING, PEOPLE, EVERYBODY),
     row(CoreAction::Vouch, "vouch for entries of the core", PEOPLE, PEOPLE, NOBODY),
     row(CoreAction::Forget, "forget entries of the core", REVIEWING, PEOPLE, EVERYBODY),
     row(CoreAction::Restore, "restore entries of the core", REVIEWING, PEOPLE, EVERYBODY),
-    row(CoreAction::Withdraw, "withdraw what came from somewhere", LEARNING, LEARNING, EVERYBODY),
+    row(CoreAction::Withdraw, "withdraw entries by their origin", LEARNING, LEARNING, EVERYBODY),
     row(CoreAction::Clear, "clear the core", PEOPLE, PEOPLE, EVERYBODY),
-    row(CoreAction::Replace, "replace all that the core holds", PEOPLE, PEOPLE, EVERYBODY),
+    row(CoreAction::Replace, "replace the content of the core", PEOPLE, PEOPLE, EVERYBODY),
     row(CoreAction::Delete, "delete the core", PEOPLE, PEOPLE, EVERYBODY),
-    row(CoreAction::Tick, "let happen what is due", EVERYBODY, EVERYBODY, NOBODY),
+    row(CoreAction::Tick, "expire due entries", EVERYBODY, EVERYBODY, NOBODY),
 ];
 
 const fn row(
@@ -68,17 +69,17 @@ const fn row(
 }
 
 impl CoreAction {
-    /// Everything that can be done, in the order of the table.
+    /// All actions, in the order of the table.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         TABLE.iter().map(|row| row.action)
     }
 
-    /// In words that follow "may not".
+    /// The action, in words that follow "may not".
     pub fn words(self) -> &'static str {
         self.row().map_or("do that", |row| row.words)
     }
 
-    /// Whether that actor may do it: in a shared core, or in the core of that agent. What the table does not name is denied.
+    /// Whether the actor may do it in a shared core, or in the private core of `owner`. Unlisted actions are denied.
     pub fn is_allowed_to(self, actor: &Actor, owner: Option<&AgentId>) -> bool {
         self.row().is_some_and(|row| match owner {
             None => row.shared.contains(&actor.role),
@@ -89,7 +90,7 @@ impl CoreAction {
         })
     }
 
-    /// Refuses whoever may not do it, and says who may.
+    /// Refuses actors who may not do it. The refusal says who may.
     pub fn check(self, actor: &Actor, owner: Option<&AgentId>) -> Result<(), Refusal> {
         if self.is_allowed_to(actor, owner) {
             return Ok(());
@@ -99,7 +100,7 @@ impl CoreAction {
         Err(Refusal::role_denied(actor, self.words(), owner, may))
     }
 
-    /// Who may do what, as a table in Markdown: in shared cores by role, in an agent's own by name.
+    /// The permissions as a Markdown table.
     pub fn table() -> String {
         let heads = Role::ALL.map(Role::as_str).join(" | ");
         let mut table =
@@ -119,8 +120,8 @@ impl CoreAction {
 }
 
 impl CoreCommand {
-    /// What it does, as the table of who may do what has it. An edit may vouch besides: that shows when the entry is looked
-    /// at.
+    /// The action of the command in the table of permissions. An edit can also raise trust, which is checked when the
+    /// entry is known.
     pub fn action(&self) -> CoreAction {
         match self {
             Self::Add { .. } => CoreAction::Add,

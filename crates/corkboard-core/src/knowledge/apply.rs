@@ -1,4 +1,4 @@
-//! Events become state.
+//! Applying events to a memory core.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
     match event {
         CoreEvent::EntryAdded { id, entry } => {
             if *id <= state.last {
-                return Err(misfit(format!("{id} was given before")));
+                return Err(misfit(format!("{id} is already assigned")));
             }
             let CoreEntryData { content, kind, importance, tags, expires_at, provenance } = (**entry).clone();
             state.put(CoreEntry {
@@ -32,7 +32,7 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
         CoreEvent::EntryMerged { id, entry } => change(state, *id, stamp, |found| found.merge(entry))?,
         CoreEvent::EntryEdited { id, edit, provenance, vouched } => change(state, *id, stamp, |found| {
             let was = found.clone();
-            // Who may be trusted how far was decided before.
+            // The trust was checked when the event was decided.
             found.edit(edit, stamp.principal, Trust::Own);
             if let Some(provenance) = provenance {
                 found.provenance = provenance.clone();
@@ -60,7 +60,7 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
         CoreEvent::Replaced { image } => {
             let last = state.last;
             let mut image = (**image).clone();
-            // Versions never repeat: what is restored is new. Nor do numbers.
+            // Versions and IDs never repeat, so restored entries get new versions and the last ID only grows.
             image.entries.iter_mut().for_each(|entry| entry.version = stamp.rev);
             *state = CoreState::from(image);
             state.last = state.last.max(last);
@@ -90,11 +90,11 @@ fn take(state: &mut CoreState, id: CoreEntryId) -> Result<(), FormatError> {
 }
 
 fn no_entry(id: CoreEntryId) -> FormatError {
-    misfit(format!("no entry {id}"))
+    misfit(format!("entry {id} does not exist"))
 }
 
 impl CoreState {
-    /// Adds or replaces an entry and keeps the indexes and counts right.
+    /// Adds or replaces an entry and updates the indexes and counts.
     pub(super) fn put(&mut self, entry: CoreEntry) {
         let entry = Arc::new(entry);
         if let Some(old) = self.entries.insert(entry.id, entry.clone()) {
@@ -109,7 +109,7 @@ impl CoreState {
         }
     }
 
-    /// Forgets what the indexes and counts say of an entry that is no longer there as it was.
+    /// Removes an old form of an entry from the indexes and counts.
     fn leave(&mut self, old: &CoreEntry) {
         self.bytes -= old.bytes();
         self.forgotten -= u64::from(old.forgotten.is_some());

@@ -1,4 +1,4 @@
-//! What can be asked of a memory core, and what is answered.
+//! Commands to a memory core and the answers to them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,41 +13,41 @@ use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreCommand {
-    /// Adds entries: all of them, or none. What an entry says already is merged into that one.
+    /// Adds entries: all of them, or none. An entry with the text of an existing one is merged into it.
     Add { entries: Vec<NewCoreEntry> },
     /// Changes an entry.
     Edit {
         entry: CoreEntryId,
         edit: Box<CoreEdit>,
-        /// The version that it must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// Forgets an entry, so that it can be restored.
+    /// Forgets an entry. It can be restored.
     Forget {
         entry: CoreEntryId,
         reason: Option<String>,
-        /// The version that it must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// Brings back an entry that was forgotten.
+    /// Restores a forgotten entry.
     Restore {
         entry: CoreEntryId,
-        /// The version that it must be at.
+        /// The version that the entry must have.
         if_version: Option<u64>,
     },
-    /// Takes out what came from somewhere. An entry that came from elsewhere as well stays, without that origin.
+    /// Withdraws entries by their origin. An entry that also has other origins stays, without this one.
     Withdraw {
-        /// What came from where.
+        /// The origin to withdraw.
         of: Withdrawal,
     },
-    /// Removes all entries, the forgotten ones included. Their numbers stay used.
+    /// Removes all entries, including forgotten ones. Their IDs are not reused.
     Clear,
-    /// Replaces everything.
+    /// Replaces the whole core.
     Replace {
-        /// What it is replaced with.
+        /// The new content.
         image: Box<CoreImage>,
     },
-    /// Expires what is due, as every command does first.
+    /// Expires due entries, as every command does first.
     Tick,
 }
 
@@ -56,54 +56,55 @@ pub enum CoreCommand {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreReply {
-    /// To `Add`, in the order of what was added.
+    /// The answer to `Add`, in the order of the added entries.
     Added {
-        /// The entries that say it now.
+        /// The entries that contain the added texts.
         entries: Vec<Added>,
     },
-    /// To `Edit`, `Forget` and `Restore`.
+    /// The answer to `Edit`, `Forget` and `Restore`.
     Changed {
-        /// The version that the entry has now.
+        /// The new version of the entry.
         version: u64,
     },
-    /// To `Withdraw`.
+    /// The answer to `Withdraw`.
     Withdrawn {
-        /// How many entries went.
+        /// The number of removed entries.
         removed: u64,
-        /// How many entries stay, without an origin.
+        /// The number of entries that stay because they have other origins.
         kept: u64,
-        /// How many entries of others are forgotten, because their text was changed. They can be restored.
+        /// The number of other authors' entries that are now forgotten, because the withdrawn author changed their
+        /// text. They can be restored.
         #[serde(default)]
         forgotten: u64,
     },
-    /// To `Clear`.
+    /// The answer to `Clear`.
     Cleared {
-        /// How many entries went, the forgotten ones included.
+        /// The number of removed entries, including forgotten ones.
         entries: u64,
     },
-    /// To everything else.
+    /// The answer to all other commands.
     Done,
 }
 
-/// What became of an entry that was added.
+/// The result of adding one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Added {
-    /// The entry that says it now.
+    /// The entry that contains the text.
     pub id: CoreEntryId,
-    /// How that came.
+    /// How the text was added.
     pub how: AddedHow,
 }
 
-/// How an entry came to say what was added.
+/// How a text was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AddedHow {
-    /// It is new.
+    /// A new entry was created.
     New,
-    /// It said so before.
+    /// An existing entry had this text.
     Merged,
-    /// It said so before and had been forgotten: it is back.
+    /// A forgotten entry had this text and was restored.
     Restored,
 }

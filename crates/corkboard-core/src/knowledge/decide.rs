@@ -1,4 +1,4 @@
-//! What a command to a memory core leads to.
+//! Deciding commands to a memory core.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -27,14 +27,14 @@ pub(super) fn decide(
     let mut decider = CoreDecider { state: state.clone(), events: Vec::new(), context };
     let reply = decider.decide(command)?;
     let warnings = match command {
-        // Nobody is kept from forgetting by a core that is full: its reason may be the last straw.
+        // Forgetting is always possible, even if its reason makes the core exceed a limit.
         CoreCommand::Forget { .. } => Vec::new(),
         _ => check_size(state, &decider.state, context.limits)?,
     };
     Ok(CommandEffects { events: decider.events, reply, warnings })
 }
 
-/// A decision in the making: the events so far, and the state that they lead to.
+/// A decision in progress: the events so far and the state after them.
 struct CoreDecider<'a> {
     state: CoreState,
     events: Vec<CoreEvent>,
@@ -62,7 +62,7 @@ impl CoreDecider<'_> {
         }
     }
 
-    /// Refuses whoever may not do that in this core.
+    /// Refuses actors who may not do this in this core.
     fn check_may(&self, action: CoreAction) -> Result<(), Refusal> {
         action.check(self.context.actor, self.owner().as_ref())
     }
@@ -71,7 +71,7 @@ impl CoreDecider<'_> {
         self.context.space.and_then(SpaceId::as_core).and_then(|core| core.agent())
     }
 
-    /// One thing happens. What was decided fits the state that it was decided on.
+    /// Adds an event and applies it. It fits, because it was decided on this state.
     fn push(&mut self, event: CoreEvent) {
         let applied = self.state.apply(&event, self.context.stamp());
         debug_assert!(applied.is_ok(), "{event:?}: {applied:?}");
@@ -102,7 +102,7 @@ impl CoreDecider<'_> {
         let is_forgotten = found.forgotten.is_some();
         let mut again = CoreEntryData { content: Arc::from(""), ..learned };
         if again.provenance.trust < found.trust() {
-            // Whoever is trusted less repeats it: that makes it neither more important nor anything else that it was not.
+            // A less trusted source repeats the text. That must not change importance, tags or expiry.
             again = CoreEntryData { importance: 0.0, tags: Vec::new(), expires_at: found.expires_at, ..again };
         }
         let mut merged = found.clone();
@@ -173,7 +173,7 @@ impl CoreDecider<'_> {
         Ok(learned)
     }
 
-    /// The trust that was asked for, or as much as can be given.
+    /// The requested trust, by default the most that the actor can give.
     fn trust(&self, asked: Option<Trust>, most: Trust) -> Result<Trust, Refusal> {
         Ok(Trust::granted_up_to(most, asked, self.context.actor)?.unwrap_or(most))
     }
@@ -208,7 +208,7 @@ impl CoreDecider<'_> {
         if is_raised {
             self.check_may(CoreAction::Vouch)?;
         }
-        // Only a person may trust a text further than it was trusted.
+        // Only a person may raise the trust of a text.
         let most = match actor.kind {
             ActorKind::Human => Trust::Own,
             ActorKind::Agent | ActorKind::Service => Trust::most_of(actor.kind).min(found.trust()),
@@ -228,7 +228,7 @@ impl CoreDecider<'_> {
         if edited == *found {
             return Ok(CoreReply::Changed { version: found.version });
         }
-        // A person who changes what another vouched for stands for it as it is then.
+        // A person who changes a text that another vouched for now vouches for the new one.
         let is_taken_over = found.vouched.is_some()
             && edited.content != found.content
             && actor.kind == ActorKind::Human
@@ -274,11 +274,11 @@ impl CoreDecider<'_> {
             let editor = entry.provenance.iter().find_map(|origin| of.editor(origin));
             match (left.is_empty(), editor) {
                 (false, _) => kept += 1,
-                // Another's words, changed: they are not lost with the change.
+                // The withdrawn author only contributed to another author's text, so the entry can be restored.
                 (true, Some(name)) => {
                     if entry.forgotten.is_none() {
                         forgotten += 1;
-                        let reason = Some(Arc::from(format!("{name} had a part in what it says, and was rolled back")));
+                        let reason = Some(Arc::from(format!("{name} contributed to the text and was rolled back")));
                         self.push(CoreEvent::EntryForgotten { id: entry.id, reason });
                     }
                     continue;
@@ -292,7 +292,7 @@ impl CoreDecider<'_> {
 
     fn replace(&mut self, image: &CoreImage) -> Reply {
         let limits = self.context.limits;
-        // An image comes from outside: it is held to the rules that its content was once held to.
+        // An image comes from outside, so its content is checked like new content.
         if let Some(reason) = image.contradiction() {
             return Err(Refusal::CoreContradicts { reason });
         }
@@ -315,7 +315,7 @@ impl CoreDecider<'_> {
     }
 }
 
-/// Each of them once, in order.
+/// The tags without duplicates, in order.
 fn distinct(tags: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
     let mut distinct = Vec::new();
     for tag in tags {
@@ -363,7 +363,7 @@ fn check_size(before: &CoreState, after: &CoreState, limits: &Limits) -> Result<
 }
 
 impl CoreState {
-    /// The entry that came in by the same promotion, whatever it says by now, forgotten or not.
+    /// The entry that the same promotion added, even if it was changed or forgotten since.
     fn promoted(&self, new: &NewCoreEntry) -> Option<CoreEntryId> {
         let (board, item, board_rev) = (new.board.clone()?, new.item.clone()?, new.board_rev?);
         let of = Withdrawal::Promotion { board, item, board_rev };
@@ -371,7 +371,7 @@ impl CoreState {
         self.entries.values().find(has_origin).map(|entry| entry.id)
     }
 
-    /// The entry that says this, forgotten or not.
+    /// The entry with this text, forgotten or not. White space is normalized.
     pub fn saying(&self, text: &str) -> Option<CoreEntryId> {
         self.by_text.get(&entry::normalised(&Arc::from(text))).copied()
     }

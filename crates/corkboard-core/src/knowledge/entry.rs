@@ -1,4 +1,4 @@
-//! An entry of a memory core: a text, what is known about it, and where it came from.
+//! An entry of a memory core: a text with its metadata and origins.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ numbered_id!(
     CoreEntryId, "core entry", "E-"
 );
 
-/// That an entry was forgotten. It can be restored.
+/// Marks an entry as forgotten. It can be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForgottenMark {
@@ -27,7 +27,7 @@ pub struct ForgottenMark {
     pub reason: Option<Arc<str>>,
 }
 
-/// That somebody said an entry may be trusted further than where it came from.
+/// Marks an entry that somebody gave more trust than its origin has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Vouched {
@@ -39,42 +39,42 @@ pub struct Vouched {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreEntry {
-    /// Its number, for ever.
+    /// The entry ID. It is never reused.
     pub id: CoreEntryId,
-    /// The revision that last changed it; it never repeats.
+    /// The revision that last changed the entry. Versions never repeat.
     pub version: u64,
     pub content: Arc<str>,
     #[serde(default)]
     pub kind: MemoryKind,
-    /// From 0 to 1.
+    /// Importance, from 0 to 1.
     pub importance: f32,
-    /// Words to find and filter by.
+    /// Words to search and filter by.
     #[serde(default)]
     pub tags: Vec<Arc<str>>,
-    /// Where it came from; there is always something.
+    /// The origins of the entry, at least one.
     pub provenance: Vec<Provenance>,
-    /// Who vouched for it as it is. What lowers its trust or changes its text takes that away.
+    /// Who vouched for the entry in its present form. Lowering its trust or changing its text removes this.
     #[serde(default)]
     pub vouched: Option<Vouched>,
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// When the entry was last changed.
     pub updated_at: Timestamp,
-    /// When it stops being returned.
+    /// When the entry expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// Whether it was forgotten.
+    /// Set if the entry is forgotten.
     #[serde(default)]
     pub forgotten: Option<ForgottenMark>,
 }
 
 impl CoreEntry {
-    /// Who said it first.
+    /// The author of the first origin.
     pub fn author(&self) -> &str {
         self.provenance.first().map_or("", |origin| &origin.author)
     }
 
-    /// How far it may be trusted: as a person's if one says it too, otherwise as far as the least trusted of those who
-    /// said it. An agent that repeats what came from outside makes it no better.
+    /// How far the entry can be trusted: like a person's text if one origin is a person's, otherwise like its least
+    /// trusted origin. So an agent that repeats text from outside does not raise its trust.
     pub fn trust(&self) -> Trust {
         let trusts = || self.provenance.iter().map(|origin| origin.trust);
         match trusts().max() {
@@ -99,19 +99,19 @@ impl CoreEntry {
         (self.content.len() + tags + origins + reason + vouched) as u64
     }
 
-    /// Whether an edit says that more may be trusted than where it came from.
+    /// Whether an edit gives the entry more trust than one of its origins.
     pub(super) fn is_raised_by(&self, edit: &CoreEdit) -> bool {
         edit.trust.is_some_and(|asked| self.provenance.iter().any(|origin| origin.trust < asked))
     }
 
-    /// Who vouched for something else, or for more than it is trusted now, did not vouch for this.
+    /// Removes the mark `vouched` if the text changed or the trust decreased: nobody vouched for the new form.
     pub(super) fn forget_vouching_for(&mut self, was: &Self) {
         if self.trust() < was.trust() || self.content != was.content {
             self.vouched = None;
         }
     }
 
-    /// Takes in what was said once more in the same words: the higher importance, all tags, both origins, the later expiry.
+    /// Merges an entry with the same text: the higher importance, all tags, both origins, the later expiry.
     pub(super) fn merge(&mut self, again: &CoreEntryData) {
         let CoreEntryData { content: _, kind: _, importance, tags, expires_at, provenance } = again;
         self.importance = self.importance.max(*importance);
@@ -134,7 +134,7 @@ impl CoreEntry {
     }
 }
 
-/// What a text says, whatever white space it is set in. Two entries of a core never say the same.
+/// The text with normalized white space. Two entries of a core never have the same normalized text.
 pub(super) fn normalised(text: &Arc<str>) -> Arc<str> {
     let mut plain = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -143,36 +143,36 @@ pub(super) fn normalised(text: &Arc<str>) -> Arc<str> {
         }
         plain.push_str(word);
     }
-    // Most texts are in order already: they are kept once.
+    // Most texts are already normalized. These are shared instead of stored twice.
     if *plain == **text { text.clone() } else { Arc::from(plain) }
 }
 
-/// An entry to be added. All but the content is optional.
+/// An entry to add. Only the content is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NewCoreEntry {
     pub content: String,
     pub kind: MemoryKind,
-    /// From 0 (trivial) to 1 (vital).
+    /// Importance, from 0 (trivial) to 1 (vital).
     #[serde(with = "crate::number::optional")]
     pub importance: Option<f32>,
-    /// Words to find and filter by.
+    /// Words to search and filter by.
     pub tags: Vec<String>,
-    /// Who said it, where that is not the caller.
+    /// The author, if it is not the caller.
     pub author: Option<String>,
-    /// Others whose words are in it: what they have a part in can be withdrawn by their names.
+    /// Other people or agents whose words the text contains. Their entries can be withdrawn by name.
     pub contributors: Vec<String>,
-    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    /// How far the entry can be trusted. Defaults to the caller's trust, which is also the maximum.
     pub trust: Option<Trust>,
-    /// The board that it was learned on.
+    /// The board that it was learned on, if any.
     pub board: Option<BoardId>,
-    /// What it was made of: `D-3`.
+    /// The item on the board that it was made from, such as `D-3`.
     pub item: Option<String>,
-    /// The revision of the board in which it was promoted: what came in by that promotion does not come in again, whatever
-    /// became of it there. Only whoever finishes a promotion says it.
+    /// The board revision of the promotion. A promotion adds its entry only once, even if the entry was changed or
+    /// forgotten since. Only the process that finishes a promotion sets this.
     pub board_rev: Option<u64>,
-    /// When it stops being returned.
+    /// When the entry expires.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -194,40 +194,40 @@ impl From<String> for NewCoreEntry {
     }
 }
 
-/// What a log keeps of an entry that was added.
+/// An added entry as stored in the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Learned))]
 pub struct CoreEntryData {
-    /// What it says. Nothing where an entry says it already.
+    /// The text. Empty if an existing entry has the same text.
     #[serde(default)]
     pub content: Arc<str>,
     #[serde(default)]
     pub kind: MemoryKind,
-    /// From 0 to 1.
+    /// Importance, from 0 to 1.
     #[serde(default = "half")]
     pub importance: f32,
-    /// Words to find and filter by.
+    /// Words to search and filter by.
     #[serde(default)]
     pub tags: Vec<Arc<str>>,
-    /// When it stops being returned.
+    /// When the entry expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// Where it came from.
+    /// The origin.
     pub provenance: Provenance,
 }
 
-/// When an entry is to expire.
+/// The new expiry of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Expiry {
-    /// At that time.
+    /// The entry expires at this time.
     At(Timestamp),
-    /// Never.
+    /// The entry does not expire.
     Never,
 }
 
-/// What is to change about an entry. What is not given stays.
+/// Changes to an entry. Omitted fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -236,21 +236,21 @@ pub struct CoreEdit {
     pub content: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// From 0 to 1.
+    /// Importance, from 0 to 1.
     #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<Arc<str>>>,
-    /// When it is to expire.
+    /// The new expiry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiry: Option<Expiry>,
-    /// How far it may be trusted, whatever was said before. A new text is trusted no further than whoever wrote it.
+    /// The new trust of all origins. A new text cannot have more trust than its writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 
 impl CoreEntry {
-    /// The entry as the edit makes it. Whoever changes the text lends it no more trust than they can give (`most`).
+    /// Applies an edit. A changed text gets at most the trust that its writer can give (`most`).
     pub(super) fn edit(&mut self, edit: &CoreEdit, by: &str, most: Trust) {
         let CoreEdit { content, kind, importance, tags, expiry, trust } = edit;
         if let Some(content) = content.as_ref().filter(|content| **content != self.content) {

@@ -1,4 +1,4 @@
-//! What can happen to a memory core. These are stored: a field may be added with a default, never changed or removed.
+//! The events of a memory core. They are stored: fields may be added with a default, but never changed or removed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CoreEdit, CoreEntryData, CoreEntryId, CoreImage, Provenance};
 
-/// Something that happened.
+/// An event of a memory core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -16,48 +16,48 @@ pub enum CoreEvent {
     /// An entry was added.
     EntryAdded {
         id: CoreEntryId,
-        /// What is known about it.
+        /// The entry.
         entry: Box<CoreEntryData>,
     },
-    /// What an entry says was learned once more.
+    /// The text of an existing entry was added again.
     EntryMerged {
         id: CoreEntryId,
-        /// What is known about it, less the text.
+        /// The added entry, without its text.
         entry: Box<CoreEntryData>,
     },
     /// An entry was changed.
     EntryEdited {
         id: CoreEntryId,
         edit: Box<CoreEdit>,
-        /// Its origins, if the change is about them.
+        /// The new origins, if they change.
         #[serde(default)]
         provenance: Option<Vec<Provenance>>,
-        /// Whether whoever changed it vouches for it as it is now.
+        /// Whether the editor vouches for the new form of the entry.
         #[serde(default)]
         vouched: bool,
     },
-    /// An entry was forgotten, and can be restored.
+    /// An entry was forgotten. It can be restored.
     EntryForgotten {
         id: CoreEntryId,
         #[serde(default)]
         reason: Option<Arc<str>>,
     },
-    /// An entry is back.
+    /// A forgotten entry was restored.
     EntryRestored { id: CoreEntryId },
-    /// What an entry had from somewhere was taken back.
+    /// An origin of an entry was withdrawn.
     EntryWithdrawn {
         id: CoreEntryId,
-        /// The origins that are left. Without any, the entry is gone.
+        /// The remaining origins. If there are none, the entry is removed.
         #[serde(default)]
         provenance: Vec<Provenance>,
     },
-    /// An entry expired, and is gone.
+    /// An entry expired and was removed.
     EntryExpired { id: CoreEntryId },
-    /// All entries are gone.
+    /// All entries were removed.
     Cleared {
-        /// How many there were.
+        /// The number of removed entries.
         entries: u64,
     },
-    /// Everything was replaced.
+    /// The whole core was replaced.
     Replaced { image: Box<CoreImage> },
 }

@@ -1,4 +1,4 @@
-//! A memory core as plain data: what snapshots hold and `Replaced` carries.
+//! A memory core as plain data, for snapshots and the event `Replaced`.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -10,45 +10,45 @@ use serde::{Deserialize, Serialize};
 
 use super::{CoreEntry, CoreEntryId, CoreState};
 
-/// All entries of a memory core, in order, the forgotten ones included.
+/// All entries of a memory core in order, including forgotten ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreImage {
     pub entries: Vec<CoreEntry>,
-    /// The last number given out.
+    /// The last assigned ID.
     pub last: CoreEntryId,
 }
 
 impl CoreImage {
-    /// Numbers stay below this, so that there is always a next one.
+    /// IDs stay below this, so that there is always a next ID.
     const NUMBERS: CoreEntryId = CoreEntryId(u64::MAX / 2);
 
-    /// A core as it is at that time, less what has expired and is only not yet swept.
+    /// The image of a core at that time, without expired entries that are not removed yet.
     pub fn of(state: &CoreState, now: Timestamp) -> Self {
         let live = state.entries.values().filter(|entry| !entry.is_expired(now));
         Self { entries: live.map(|entry| CoreEntry::clone(entry)).collect(), last: state.last }
     }
 
-    /// What no core says, in words: something twice, nothing about where it came from, or numbers that cannot be. Such an
-    /// image could be restored, but not to what it says.
+    /// Why the image is invalid, if it is: duplicates, an entry without an origin, or impossible IDs. Restoring such an
+    /// image would not lead to the content it shows.
     pub fn contradiction(&self) -> Option<String> {
         if self.last > Self::NUMBERS {
-            return Some(format!("{} is no number that was ever given", self.last));
+            return Some(format!("the last number, {}, is out of range", self.last));
         }
         let (mut ids, mut texts) = (BTreeSet::new(), BTreeSet::new());
         for entry in &self.entries {
             let id = entry.id;
             if id == CoreEntryId::default() || id > self.last {
-                return Some(format!("{id} is not among the numbers up to {}", self.last));
+                return Some(format!("{id} is outside the range E-1 to {}", self.last));
             }
             if !ids.insert(id) {
                 return Some(format!("{id} is listed twice"));
             }
             if !texts.insert(super::entry::normalised(&entry.content)) {
-                return Some(format!("what {id} says is said by another entry"));
+                return Some(format!("{id} has the same text as another entry"));
             }
             if entry.provenance.is_empty() {
-                return Some(format!("{id} came from nowhere"));
+                return Some(format!("{id} has no origin"));
             }
         }
         None
@@ -57,7 +57,7 @@ impl CoreImage {
 
 impl From<CoreState> for CoreImage {
     fn from(state: CoreState) -> Self {
-        // What is not stored follows from what is.
+        // The other fields are derived from these.
         let CoreState { entries, by_text: _, expiries: _, last, forgotten: _, bytes: _ } = state;
         Self { entries: entries.values().map(|entry| CoreEntry::clone(entry)).collect(), last }
     }

@@ -1,4 +1,4 @@
-//! A memory core: long-term knowledge, each piece with where it came from and how far it may be trusted.
+//! A memory core: long-term knowledge. Each entry has its origins and how far it can be trusted.
 
 mod access;
 mod apply;
@@ -33,28 +33,28 @@ pub use provenance::{Provenance, Trust, Withdrawal};
 #[serde(from = "CoreImage", into = "CoreImage")]
 pub struct CoreState {
     entries: OrdMap<CoreEntryId, Arc<CoreEntry>>,
-    /// Which entry says what: no two say the same.
+    /// The entry of each normalized text. No two entries have the same.
     by_text: OrdMap<Arc<str>, CoreEntryId>,
-    /// Every entry that expires, soonest first.
+    /// All entries that expire, soonest first.
     expiries: OrdSet<(Timestamp, CoreEntryId)>,
-    /// The last number given out.
+    /// The last assigned ID.
     last: CoreEntryId,
     forgotten: u64,
     bytes: u64,
 }
 
 impl CoreState {
-    /// All entries by number, those that are forgotten or have expired included.
+    /// All entries by ID, including forgotten and expired ones.
     pub fn entries(&self) -> &OrdMap<CoreEntryId, Arc<CoreEntry>> {
         &self.entries
     }
 
-    /// The entry with that number, forgotten or not, if it has not expired.
+    /// The entry with this ID, forgotten or not, unless it has expired.
     pub fn get(&self, id: CoreEntryId, now: Timestamp) -> Option<&Arc<CoreEntry>> {
         self.entries.get(&id).filter(|entry| !entry.is_expired(now))
     }
 
-    /// How many entries have not expired: those that are remembered, and those that are forgotten.
+    /// The numbers of remembered and of forgotten entries, without expired ones.
     pub fn counts(&self, now: Timestamp) -> (u64, u64) {
         let expired = self.expiries.iter().take_while(|(at, _)| *at <= now);
         let expired = expired.filter_map(|(_, id)| self.entries.get(id));
@@ -66,7 +66,7 @@ impl CoreState {
         (all - forgotten, forgotten)
     }
 
-    /// The last number given out.
+    /// The last assigned ID.
     pub fn last(&self) -> CoreEntryId {
         self.last
     }
@@ -77,7 +77,7 @@ impl Space for CoreState {
     type Command = CoreCommand;
     type Event = CoreEvent;
     type Reply = CoreReply;
-    /// Nothing in a core can be forgotten for good but the core itself.
+    /// Nothing in a core can be removed from its log. Only the whole core can be deleted.
     type Forget = core::convert::Infallible;
 
     fn expire(&self, now: Timestamp) -> Vec<CoreEvent> {
@@ -93,9 +93,9 @@ impl Space for CoreState {
         decide::decide(self, command, context)
     }
 
-    /// A withdrawal of a learning must move the core even if there is nothing to take out: whoever was about to put the
-    /// learning in late is then refused. Clearing long-term memory is the second half of clearing an agent's memory, and
-    /// must not be done again when the first half was answered before.
+    /// Withdrawing a learning must add a revision even if there is nothing to withdraw, so that a late promotion of the
+    /// learning is refused. Clearing long-term memory is the second half of clearing an agent's memory, and must not
+    /// run again if the first half is a repeated request.
     fn is_always_remembered(command: &CoreCommand) -> bool {
         matches!(
             command,

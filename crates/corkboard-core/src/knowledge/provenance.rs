@@ -1,4 +1,4 @@
-//! Where an entry came from, and how far it may be trusted.
+//! The origins of an entry and how far they can be trusted.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use crate::text::enum_text;
 use crate::{Actor, ActorKind, BoardId, Refusal};
 
-/// How far a text may be trusted. Whoever reads it is told; nobody can give more than they have themselves.
+/// How far a text can be trusted. Readers are shown the trust, and writers cannot give more than they have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// It came from outside: a web page, a tool's output, a stranger's words.
+    /// From outside: a web page, the output of a tool, a stranger.
     Outside,
-    /// An agent or a program wrote it.
+    /// Written by an agent or a program.
     #[default]
     Agent,
-    /// A person who works with this store wrote it or vouches for it.
+    /// Written or confirmed by a person who works with this store.
     Own,
 }
 
@@ -31,8 +31,8 @@ enum_text!(Trust {
 });
 
 impl Trust {
-    /// What stands before every line of a text that came from outside, wherever it is shown; nothing before any other. No text
-    /// gets rid of it: it stands before whatever the text says.
+    /// The prefix of every line of a text from outside, wherever the text is shown. Empty for all other texts. A text
+    /// cannot remove the prefix, because it comes before the text's own content.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Outside => "[outside] ",
@@ -40,12 +40,12 @@ impl Trust {
         }
     }
 
-    /// What was asked for, if the actor can give that much.
+    /// The requested trust, or a refusal if it is more than the actor can give.
     pub(crate) fn granted(asked: Option<Self>, actor: &Actor) -> Result<Option<Self>, Refusal> {
         Self::granted_up_to(Self::most_of(actor.kind), asked, actor)
     }
 
-    /// What was asked for, unless it is more than this.
+    /// The requested trust, or a refusal if it is more than `most`.
     pub(crate) fn granted_up_to(most: Self, asked: Option<Self>, actor: &Actor) -> Result<Option<Self>, Refusal> {
         match asked {
             Some(asked) if asked > most => {
@@ -55,7 +55,7 @@ impl Trust {
         }
     }
 
-    /// The most that such an actor can give.
+    /// The most trust that an actor of this kind can give.
     pub fn most_of(kind: ActorKind) -> Self {
         match kind {
             ActorKind::Human => Self::Own,
@@ -64,34 +64,34 @@ impl Trust {
     }
 }
 
-/// Where an entry came from. An entry that was learned more than once has several.
+/// An origin of an entry. An entry that was learned more than once has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Provenance {
-    /// Who said it.
+    /// The author.
     pub author: Arc<str>,
     pub trust: Trust,
-    /// When it came into the core.
+    /// When the text was added to the core.
     pub at: Timestamp,
-    /// Who brought it in, where that is not its author.
+    /// Who added the text to the core, if not the author.
     #[serde(default)]
     pub promoted_by: Option<Arc<str>>,
-    /// The board that it was learned on.
+    /// The board that it was learned on, if any.
     #[serde(default)]
     pub board: Option<BoardId>,
-    /// What on that board (or elsewhere) it was made of: `D-3`.
+    /// The item, usually on that board, that it was made from, such as `D-3`.
     #[serde(default)]
     pub item: Option<Arc<str>>,
-    /// The revision of that board in which it was promoted. No two promotions have the same, so that one comes in once.
+    /// The board revision of the promotion. It is unique per promotion, so a promotion adds its entry only once.
     #[serde(default)]
     pub board_rev: Option<u64>,
-    /// Who else had a part in the text: their words are in it, or they changed it since.
+    /// Other contributors to the text: it contains their words, or they changed it.
     #[serde(default)]
     pub edited_by: Vec<Arc<str>>,
 }
 
 impl Provenance {
-    /// Whether both tell of the same origin, whenever that was.
+    /// Whether both are the same origin, regardless of their times.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let Self { author, trust, at: _, promoted_by, board, item, board_rev, edited_by } = self;
         let same = (author, trust, promoted_by) == (&other.author, &other.trust, &other.promoted_by);
@@ -99,7 +99,7 @@ impl Provenance {
         same && *edited_by == other.edited_by
     }
 
-    /// What counts against the limits. Even an origin that says little takes room when it is written down.
+    /// The size that counts against the limits. It includes a fixed size for the stored form.
     pub(super) fn bytes(&self) -> usize {
         const EACH: usize = 32;
         let names = [Some(&self.author), self.promoted_by.as_ref(), self.item.as_ref()];
@@ -108,34 +108,34 @@ impl Provenance {
     }
 }
 
-/// Whose or which entries are to be taken out of a core.
+/// Selects the origins to withdraw from a core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Withdrawal {
-    /// What somebody said, brought in or edited.
+    /// Everything that this name wrote, added or edited.
     Author { name: String },
-    /// What was learned on a board.
+    /// Everything learned on a board.
     Board { board: BoardId },
-    /// What was made of one thing on a board.
+    /// Everything made from one item on a board.
     Item {
         board: BoardId,
-        /// What on it: `D-3`.
+        /// The item, such as `D-3`.
         item: String,
     },
-    /// What one promotion brought in.
+    /// The entry that one promotion added.
     Promotion {
-        /// The board that it was begun on.
+        /// The board of the promotion.
         board: BoardId,
-        /// What was promoted: `D-3`.
+        /// The promoted item, such as `D-3`.
         item: String,
-        /// The revision of the board in which it was begun.
+        /// The board revision at which the promotion began.
         board_rev: u64,
     },
 }
 
 impl Withdrawal {
-    /// Who only changed the words of an origin that is otherwise another's, if it is about them.
+    /// The withdrawn author, if they only edited this origin's text and did not write or add it.
     pub fn editor(&self, origin: &Provenance) -> Option<&str> {
         let Self::Author { name } = self else { return None };
         let is_theirs = *origin.author == **name || origin.promoted_by.as_deref() == Some(name.as_str());

@@ -1,4 +1,4 @@
-//! What the bullets of `ADD` and `ARCHIVE` add to a block.
+//! Parses the bullets of `ADD` and `ARCHIVE`.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
     }
 
     fn has_id(&mut self, line: &SourceLine<'a>, id: &str) {
-        let message = format!("IDs are assigned automatically; leave out `{id}` in front of a new item");
+        let message = format!("leave out `{id}`: the IDs of new items are assigned automatically");
         self.problem(NotebookProblemKind::BadId, line, id, message);
     }
 
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
             return self.unclear(line, reason);
         }
         if self.parsed.block.learnings.len() == Parsed::LEARNINGS {
-            let message = format!("more than {} learnings at once; keep those worth it", Parsed::LEARNINGS);
+            let message = format!("more than {} learnings at once; keep only the most useful", Parsed::LEARNINGS);
             self.problem(NotebookProblemKind::ManyLearnings, line, line.body, message);
         }
         self.parsed.block.learnings.push(NewLearning { text: text.into(), reason: reason.into() });
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         let mut draft = SnippetDraft::new(line, bullet, "", "", "");
         draft.keep = false;
         if let Some((reason, content)) = self.reasoned(&line, bullet.text, FORM) {
-            // As it stands in the line: the space at its end may be the snippet's.
+            // Takes the line untrimmed, because a space at its end may belong to the snippet.
             let content = line.text.get(line.byte_of(content)..).unwrap_or(content);
             match split_label(content) {
                 Some((label, first)) if !label.is_empty() => {
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
             (Ok(item @ NotebookItemId::Learning(_)), SectionKind::Learnings) => item,
             (Ok(item @ NotebookItemId::Snippet(_)), SectionKind::Snippets) => item,
             _ => {
-                let message = format!("expected an id such as {kind}-1: an `ARCHIVE` bullet here must read {}", form());
+                let message = format!("expected an ID such as {kind}-1: an `ARCHIVE` bullet here must read {}", form());
                 return self.problem(NotebookProblemKind::BadId, line, id, message);
             }
         };
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
             return self.unclear(line, reason);
         }
         if self.parsed.places.contains_key(&item) {
-            return self.problem(NotebookProblemKind::RepeatedId, line, id, format!("{item} is archived already"));
+            return self.problem(NotebookProblemKind::RepeatedId, line, id, format!("{item} is already archived"));
         }
         self.parsed.places.insert(item, (line.number, line.byte_of(id), shortened(line.text)));
         let reason = reason.into();
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The part of a line that an excerpt may show: an id stands near its beginning.
+/// The part of a line that an excerpt may show. IDs are near the start of a line, so the rest is not needed.
 fn shortened(text: &str) -> Arc<str> {
     let end = text.char_indices().nth(NotebookProblem::EXCERPT).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text).into()

@@ -1,4 +1,4 @@
-//! What a text in the notebook's language asks for.
+//! The operations that a text in the notebook format asks for.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{NotebookItemId, NotebookLearningId, Progress, SnippetId};
 
-/// The operations of one block: progress first, then learnings, then snippets. Nothing in it: no change.
+/// The operations of one block: progress first, then learnings, then snippets. An empty block changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Block {
-    /// The progress, rewritten.
+    /// The new progress, which replaces the old one.
     #[serde(default)]
     pub progress: Option<Progress>,
     /// Learnings to add.
@@ -34,7 +34,7 @@ pub struct Block {
 pub struct NewLearning {
     /// The insight: one line.
     pub text: Arc<str>,
-    /// Why it is kept.
+    /// Why it is worth keeping.
     pub reason: Arc<str>,
 }
 
@@ -42,15 +42,15 @@ pub struct NewLearning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewSnippet {
-    /// What it is: a path, a setting.
+    /// A short description, such as a path or a setting.
     pub label: Arc<str>,
     /// The snippet, byte for byte.
     pub text: Arc<str>,
-    /// Why it is kept.
+    /// Why it is worth keeping.
     pub reason: Arc<str>,
 }
 
-/// Something to archive.
+/// An item to archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Archival<Id> {
@@ -69,7 +69,7 @@ impl Block {
         progress.chain(learnings).chain(snippets).chain(reasons).map(|bytes| bytes as u64).sum()
     }
 
-    /// What is to be archived: learnings, then snippets.
+    /// The items to archive: learnings, then snippets.
     pub fn archived(&self) -> impl Iterator<Item = NotebookItemId> {
         let learnings = self.archived_learnings.iter().map(|old| NotebookItemId::from(old.id));
         learnings.chain(self.archived_snippets.iter().map(|old| NotebookItemId::from(old.id)))

@@ -1,11 +1,11 @@
-//! What the text of a bullet says: a reason and what it is for, or an id and a reason.
+//! Parses the text of a bullet: a reason and content, or an ID and a reason.
 
 use alloc::format;
 
 use super::NotebookItemId;
 use super::line::{LineShape, SourceLine, is_nothing};
 
-/// `because <reason>: <content>` without its first word; none if it does not begin like that.
+/// The rest of `because <reason>: <content>` after its first word. None if the text does not begin with `because`.
 pub(super) fn after_because(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['*', '_']);
     let (word, rest) = text.split_at_checked("because".len())?;
@@ -16,21 +16,21 @@ pub(super) fn after_because(text: &str) -> Option<&str> {
     })
 }
 
-/// Splits at the colon that ends the reason: the first outside of quotes, brackets and URLs. Where something is left open so
-/// that there is none, brackets do not count, then quotes neither, then URLs up to their `://` neither.
+/// Splits at the colon that ends the reason: the first colon outside of quotes, brackets and URLs. If there is none
+/// because something was left open, the search ignores brackets, then also quotes, and then everything except `://`.
 pub(super) fn split_reason(text: &str) -> Option<(&str, &str)> {
     match text.bytes().position(is_special) {
-        // Most reasons have nothing special before their colon.
+        // Fast path: most reasons contain nothing special before their colon.
         Some(first) if text.as_bytes().get(first) == Some(&b':') && !is_scheme(text, first) => split_at(text, first),
         Some(_) => split_special(text),
         None => None,
     }
 }
 
-/// What may open or close something, and the colon. Of what is not ASCII it is not known.
+/// Whether the byte is a colon, a quote or a bracket. Bytes outside ASCII may be part of a quote.
 fn is_special(byte: u8) -> bool {
-    // Looked up: every byte of every reason is asked for.
-    #[allow(clippy::indexing_slicing, reason = "a table of all bytes, made when this is compiled")]
+    // A table, because this runs for every byte of every reason.
+    #[allow(clippy::indexing_slicing, reason = "a table of all bytes, built at compile time")]
     const SPECIAL: [bool; 256] = {
         let mut special = [false; 256];
         let mut byte = 0;
@@ -47,7 +47,7 @@ fn is_special(byte: u8) -> bool {
 fn split_special(text: &str) -> Option<(&str, &str)> {
     let mut outside_quotes = None;
     let mut depth = 0_usize;
-    // A quote that was not closed is a mark like any other, and so are those of its kind after it.
+    // If a quote is never closed, it and all later quotes of its kind are ordinary characters.
     let mut unclosed = [false; QUOTES.len()];
     let mut before = None;
     let mut skip_to = 0;
@@ -66,7 +66,7 @@ fn split_special(text: &str) -> Option<(&str, &str)> {
                 let quote = QUOTES.iter().zip(&mut unclosed).find(|((open, _), _)| *open == character);
                 if let Some(((_, close), unclosed)) = quote
                     && !*unclosed
-                    // Apostrophes and inches follow a letter or a number.
+                    // Not an apostrophe or an inch mark, which follow a letter or a number.
                     && before.is_none_or(|before: char| !before.is_alphanumeric())
                 {
                     let inside = at + character.len_utf8();
@@ -83,17 +83,17 @@ fn split_special(text: &str) -> Option<(&str, &str)> {
     split_at(text, outside_quotes.or_else(any)?)
 }
 
-/// Whether the colon at this byte is that of a `://`.
+/// Whether the colon at this byte begins `://`.
 fn is_scheme(text: &str, colon: usize) -> bool {
     text.get(colon..).is_some_and(|rest| rest.starts_with("://"))
 }
 
-/// Where a URL ends that has its `://` at this byte: before white space, what encloses it, or a colon that white space follows.
-/// A colon inside of it, as before a port, belongs to it.
+/// The end of the URL whose `://` is at this byte. A URL ends before white space, an enclosing character, or a colon
+/// followed by white space. Other colons, such as before a port, belong to the URL.
 fn end_of_url(text: &str, scheme: usize) -> usize {
     let start = scheme + "://".len();
     let host = text.get(start..).unwrap_or_default();
-    // An IPv6 address.
+    // Skips an IPv6 address.
     let address = host.strip_prefix('[').and_then(|host| host.find(']')).map_or(0, |end| end + "[]".len());
     let start = start + address;
     let rest = host.get(address..).unwrap_or_default();
@@ -114,7 +114,7 @@ fn split_at(text: &str, colon: usize) -> Option<(&str, &str)> {
     Some((text.get(..colon)?.trim(), text.get(colon + 1..)?.trim_start()))
 }
 
-/// The id at the beginning of a text, and whether a colon follows it.
+/// The ID at the beginning of a text, and whether a colon follows it.
 pub(super) fn leading_id(text: &str) -> Option<(&str, bool)> {
     let (word, rest) = text.split_at_checked(text.find([' ', '\t', ':']).unwrap_or(text.len()))?;
     let id = bare_id(word);
@@ -122,7 +122,7 @@ pub(super) fn leading_id(text: &str) -> Option<(&str, bool)> {
     Some((id, rest.trim_start().starts_with(':')))
 }
 
-/// The id in front of a new item, as in `KL-2: text`. A text that only mentions an id has no colon after it.
+/// The ID in front of a new item, as in `KL-2: text`. If a text only mentions an ID, no colon follows it.
 pub(super) fn id_in_front(text: &str) -> Option<&str> {
     leading_id(text).and_then(|(id, colon)| colon.then_some(id))
 }
@@ -136,13 +136,13 @@ pub(super) fn without_checkbox(text: &str) -> &str {
     }
 }
 
-/// Splits a snippet's `label => text`. The text is as it stands, less the space after the arrow.
+/// Splits a snippet's `label => text`. Only one space or tab after the arrow is removed from the text.
 pub(super) fn split_label(content: &str) -> Option<(&str, &str)> {
     let (label, text) = content.split_once("=>")?;
     Some((label.trim(), text.strip_prefix([' ', '\t']).unwrap_or(text)))
 }
 
-/// Whether a learning, written down, is read as this one.
+/// Whether a printed learning is parsed as the same learning.
 pub(super) fn is_readable_learning(reason: &str, text: &str) -> bool {
     is_line(text)
         && is_line(reason)
@@ -152,12 +152,12 @@ pub(super) fn is_readable_learning(reason: &str, text: &str) -> bool {
         })
 }
 
-/// Whether a reason ends at its own end, whatever follows.
+/// Whether a reason contains nothing special, so that the parser finds its end with any content after it.
 fn is_plain(reason: &str) -> bool {
     !reason.bytes().any(is_special)
 }
 
-/// Whether the first line of a snippet, written down, is read as this one.
+/// Whether the printed first line of a snippet is parsed as the same line.
 pub(super) fn is_readable_label(reason: &str, label: &str) -> bool {
     is_line(label)
         && is_line(reason)
@@ -168,12 +168,12 @@ pub(super) fn is_readable_label(reason: &str, label: &str) -> bool {
         })
 }
 
-/// Whether a bullet of the progress, written down, is read as this one.
+/// Whether a printed progress bullet is parsed as the same bullet.
 pub(super) fn is_readable_bullet(text: &str) -> bool {
     is_line(text)
         && !is_nothing(text)
         && ({
-            // A header has a colon, or is set off.
+            // Fast path: a header has a colon or is decorated.
             let begins_plainly = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
             begins_plainly && !text.contains(':')
         } || {
@@ -182,30 +182,30 @@ pub(super) fn is_readable_bullet(text: &str) -> bool {
         })
 }
 
-/// Whether a new bullet of the progress, written down, is read as this one. Older ones may begin with a checkbox.
+/// Like [`is_readable_bullet`], for a new bullet. Bullets in older stores may begin with a checkbox, new ones may not.
 pub(super) fn is_readable_new_bullet(text: &str) -> bool {
     is_readable_bullet(text) && without_checkbox(text) == text
 }
 
-/// Whether a snippet, written down, is read as this one.
+/// Whether a printed snippet is parsed as the same snippet.
 pub(super) fn is_readable_snippet(text: &str) -> bool {
     !text.trim().is_empty() && !text.ends_with('\r') && !text.contains("\r\n")
 }
 
-/// Whether the reason of an archival, written down, is read as this one.
+/// Whether the printed reason of an archival is parsed as the same reason.
 pub(super) fn is_readable_archival(reason: &str) -> bool {
     is_line(reason) && after_because(&format!("because {reason}")) == Some(reason)
 }
 
-/// Something on one line, without space around it.
+/// Whether it is a non-empty text on one line, without space around it.
 pub(super) fn is_line(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains('\n')
 }
 
-/// What an archival bullet says.
+/// The parsed text of an archival bullet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ArchivalText<'a> {
-    /// The id, as it stands there, and the reason.
+    /// The ID as written, and the reason.
     Read {
         id: &'a str,
         reason: &'a str,
@@ -218,10 +218,10 @@ pub(super) enum ArchivalText<'a> {
     },
 }
 
-/// Reads `KL-3 because <reason>`, or `because <reason>: KL-3`.
+/// Parses `KL-3 because <reason>`, or `because <reason>: KL-3`.
 pub(super) fn archival(text: &str) -> ArchivalText<'_> {
     if let Some(rest) = after_because(text) {
-        // The id stands last, so that the reason may have colons.
+        // The ID comes last, so the reason may contain colons.
         return match rest.rsplit_once(':') {
             Some((reason, id)) if !reason.trim().is_empty() => {
                 let id = bare_id(id.trim());
@@ -241,7 +241,7 @@ pub(super) fn archival(text: &str) -> ArchivalText<'_> {
     }
 }
 
-/// The id without what it may be set in.
+/// The ID without decoration such as asterisks or brackets.
 fn bare_id(id: &str) -> &str {
     id.trim_matches(['*', '_', '`', '[', ']', '.', '"'])
 }
@@ -267,7 +267,7 @@ mod tests {
             ("“http://x:80”: y", "“http://x:80”", "y"),
             ("http://[::1]:80/a: y", "http://[::1]:80/a", "y"),
             ("see http://x/a:y", "see http://x/a", "y"),
-            // Left open.
+            // Quotes and brackets that are not closed.
             ("'tis so: x", "'tis so", "x"),
             ("an ( open one: x", "an ( open one", "x"),
             ("\"open: it's: x", "\"open", "it's: x"),

@@ -1,4 +1,4 @@
-//! What may be kept: within the limits, and readable once it is written down.
+//! Checks that a notebook's content is within the limits and can be printed and parsed again.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -13,7 +13,7 @@ use super::{Block, NewLearning, NewSnippet, Notebook, NotebookContent, NotebookI
 use crate::{LimitName, Limits, Refusal};
 
 impl Notebook {
-    /// Holds a notebook that comes from outside to the rules that its content was once held to.
+    /// Checks a notebook that comes from outside by the same rules as new content.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Refusal> {
         self.content(0).check(limits)?;
         let archived = self.archived_learnings.len() + self.archived_snippets.len();
@@ -32,12 +32,12 @@ impl Notebook {
         items.check_items(limits)
     }
 
-    /// What no notebook says, in words: an id twice, out of order, or beyond the last that was given.
+    /// Why the notebook is invalid, if it is: an ID that is duplicate, out of order, or above the last assigned one.
     pub(crate) fn contradiction(&self) -> Option<String> {
-        /// Ids stay below this, so that there is always a next one.
+        /// IDs stay below this, so that there is always a next ID.
         const NUMBERS: u64 = u64::MAX / 2;
         if self.last_learning.0.max(self.last_snippet.0) > NUMBERS {
-            return Some("its last ids are no numbers that were ever given".into());
+            return Some("its last IDs are out of range".into());
         }
         let shown = self.learnings.iter().map(|learning| NotebookItemId::from(learning.id)).collect::<Vec<_>>();
         let archived = self.archived_learnings.iter().map(|old| NotebookItemId::from(old.item.id)).collect::<Vec<_>>();
@@ -57,7 +57,7 @@ impl Notebook {
             NotebookItemId::Learning(id) => *id > self.last_learning,
             NotebookItemId::Snippet(id) => *id > self.last_snippet,
         };
-        seen.iter().find(beyond).map(|id| format!("{id} was never given"))
+        seen.iter().find(beyond).map(|id| format!("{id} is above the last assigned ID"))
     }
 }
 
@@ -139,7 +139,7 @@ fn check_line(line: &str, limits: &Limits) -> Result<(), Refusal> {
     Limits::check(LimitName::NotebookLineBytes, line.len() as u64, limits.notebook_line_bytes)
 }
 
-/// A notebook can always be printed and read again: what would be read as something else is not taken.
+/// Refuses a text that would be parsed as something else once it is printed.
 fn readable(readable: bool, what: &'static str, text: &str) -> Result<(), Refusal> {
     let shown = || text.chars().take(80).collect();
     if readable { Ok(()) } else { Err(Refusal::Unreadable { what: what.into(), text: shown() }) }
@@ -153,7 +153,7 @@ mod tests {
     use super::super::{Learning, NotebookLearningId};
     use super::*;
 
-    /// Stores from before checkboxes and ids were taken off hold some.
+    /// Stores of earlier versions contain texts with checkboxes and IDs, which are now removed or refused.
     #[test]
     fn checkboxes_and_ids_are_refused_in_what_is_new_and_accepted_in_what_is_restored() {
         let limits = Limits::default();

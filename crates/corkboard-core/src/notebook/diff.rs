@@ -1,4 +1,4 @@
-//! What changed between two revisions of a notebook, as a changelog.
+//! The changes between two revisions of a notebook.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Archived, Learning, Notebook, NotebookItem, NotebookItemId, Snippet};
 use crate::count;
 
-/// The changes from one revision to another. As text, a line for each.
+/// The changes from one revision to another. Printed with one line per change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct NotebookDiff {
@@ -24,34 +24,34 @@ pub struct NotebookDiff {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Change))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum NotebookChange {
-    /// A bullet that is new in its list.
+    /// A new bullet.
     Begun { list: &'static str, text: Arc<str> },
-    /// A bullet that is no longer in its list, nor in another.
+    /// A bullet that is no longer in any list.
     Dropped { list: &'static str, text: Arc<str> },
-    /// A bullet that went from one list to another.
+    /// A bullet that moved from one list to another.
     Moved { from: &'static str, to: &'static str, text: Arc<str> },
-    /// A learning or a snippet that is new.
+    /// A new learning or snippet.
     Added {
         id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
-        /// Why it is kept.
+        /// Why it is worth keeping.
         reason: Arc<str>,
     },
-    /// A learning or a snippet that was archived.
+    /// A learning or snippet that was archived.
     Archived {
         id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
         reason: Arc<str>,
     },
-    /// An archived learning or snippet that is shown again.
+    /// An archived learning or snippet that is active again.
     Returned {
         id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
     },
-    /// A learning or a snippet that is gone: cleared, or forgotten for good.
+    /// A learning or snippet that was cleared, or forgotten for good.
     Removed { id: NotebookItemId },
 }
 
@@ -77,7 +77,7 @@ impl NotebookDiff {
         self.changes.is_empty()
     }
 
-    /// All of it on one line, for a log.
+    /// All changes on one line, for a log.
     pub fn to_line(&self) -> String {
         if self.is_empty() {
             return "no change".into();
@@ -117,7 +117,7 @@ fn size_of(snippet: &Snippet) -> String {
 
 fn progress(before: &Notebook, after: &Notebook) -> Vec<NotebookChange> {
     use alloc::collections::BTreeMap;
-    // Where a bullet was. One that stands in a list twice is one.
+    // The list of each bullet. Duplicates in a list count once.
     let lists = |notebook: &Notebook| -> BTreeMap<Arc<str>, &'static str> {
         let lists = notebook.progress.lists().into_iter();
         lists.flat_map(|(list, bullets)| bullets.iter().map(move |bullet| (bullet.clone(), list))).collect()

@@ -1,10 +1,10 @@
-//! Where code fences end: asked once for a text, so that no search through it is repeated.
+//! The last code fences of a text, computed once, so that the parser need not search the text repeatedly.
 
 use alloc::vec::Vec;
 
 use super::line::{Fence, LineShape, SourceLine};
 
-/// For every length of a bare fence, the last line that has one as long or longer.
+/// For every length of a bare fence, the last line with a bare fence of at least that length.
 pub(super) struct LastFences {
     back_ticks: Vec<usize>,
     tildes: Vec<usize>,

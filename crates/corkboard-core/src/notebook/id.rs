@@ -1,4 +1,4 @@
-//! The numbers by which learnings and snippets are named: `KL-3`, `VC-1`.
+//! The IDs of learnings and snippets: `KL-3`, `VC-1`.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,15 +8,15 @@ use core::str::FromStr;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The number of a key learning in its notebook; never given twice.
+/// The ID of a key learning, unique in its notebook and never reused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NotebookLearningId(pub u64);
 
-/// The number of a snippet in its notebook; never given twice.
+/// The ID of a snippet, unique in its notebook and never reused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnippetId(pub u64);
 
-/// A learning or a snippet, by its number.
+/// The ID of a learning or a snippet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NotebookItemId {
     /// `KL-n`.
@@ -58,9 +58,9 @@ impl fmt::Display for NotebookItemId {
     }
 }
 
-/// Not `KL-` or `VC-` and a number.
+/// A text that is not a notebook item ID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no id of a notebook's item: they read KL-1 or VC-1")]
+#[error("invalid notebook item ID {0:?}: expected a form like KL-1 or VC-1")]
 pub struct ParseNotebookItemIdError(String);
 
 impl FromStr for NotebookItemId {
@@ -83,7 +83,7 @@ impl FromStr for NotebookItemId {
     }
 }
 
-/// In stored and shown JSON an id is its text.
+/// In JSON, an ID is its text.
 macro_rules! as_text {
     ($name:ident, $found:pat => $id:expr) => {
         impl Serialize for $name {
@@ -95,10 +95,10 @@ macro_rules! as_text {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                #[allow(unreachable_patterns, reason = "one of the three takes every id")]
+                #[allow(unreachable_patterns, reason = "one of the three types accepts every ID")]
                 match text.parse() {
                     Ok($found) => Ok($id),
-                    Ok(_) => Err(D::Error::custom(format!("{text:?} is an id of the other kind"))),
+                    Ok(_) => Err(D::Error::custom(format!("{text:?} is an ID of the wrong kind"))),
                     Err(error) => Err(D::Error::custom(error)),
                 }
             }

@@ -1,6 +1,6 @@
-//! One line of the language, on its own: how far it is indented, and what it looks like.
+//! Classifies one line of the notebook format: its indentation and its shape.
 
-/// The parts of a block.
+/// A section of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SectionKind {
     Progress,
@@ -8,7 +8,7 @@ pub(super) enum SectionKind {
     Snippets,
 }
 
-/// The lists in a section.
+/// A list in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListKind {
     Completed,
@@ -29,7 +29,7 @@ impl SectionKind {
         }
     }
 
-    /// The lists that it may have, for a message.
+    /// The lists that the section may have, for messages.
     pub(super) fn lists(self) -> &'static str {
         match self {
             Self::Progress => "`Completed:`, `In Progress:` or `Remaining:`",
@@ -61,7 +61,7 @@ impl ListKind {
 pub(super) struct Fence {
     pub mark: u8,
     pub len: usize,
-    /// Whether nothing follows, as at the end of what is fenced.
+    /// Whether nothing follows the fence. Only a bare fence can close another one.
     pub bare: bool,
 }
 
@@ -71,12 +71,12 @@ impl Fence {
     }
 }
 
-/// What a line looks like, whatever stands around it.
+/// The shape of a line, regardless of its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineShape<'a> {
     Blank,
     Fence(Fence),
-    /// A line of dashes, stars or the like, as a separator.
+    /// A separator: a line of dashes, asterisks or the like.
     Rule,
     Section(SectionKind, AfterHeader<'a>),
     List(ListKind, AfterHeader<'a>),
@@ -86,7 +86,7 @@ pub(super) enum LineShape<'a> {
     Text,
 }
 
-/// What follows a header's colon.
+/// The text after a header's colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterHeader<'a> {
     Nothing,
@@ -107,28 +107,28 @@ pub(super) struct Bullet<'a> {
 /// A line without its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SourceLine<'a> {
-    /// From 1.
+    /// The line number, counted from 1.
     pub number: usize,
     pub text: &'a str,
-    /// Columns of white space at its beginning.
+    /// Columns of white space at the beginning.
     pub indent: usize,
     /// The rest, trimmed.
     pub body: &'a str,
 }
 
-/// A tab is as wide as one level of the layout, so that either way of indenting it means the same.
+/// A tab is as wide as one level of indentation, so tabs and spaces mean the same.
 pub(super) const TAB: usize = 2;
 
 impl<'a> SourceLine<'a> {
     pub(super) fn new(number: usize, text: &'a str) -> Self {
-        // A line that ends in several carriage returns has one end, too.
+        // Several carriage returns at the end are one line end, too.
         let text = text.trim_end_matches('\r');
         let (indent, bytes) = indentation(text, usize::MAX);
         let body = text.get(bytes..).unwrap_or_default().trim();
         Self { number, text, indent, body }
     }
 
-    /// The byte of the line at which a part of it begins.
+    /// The byte position of a part of the line.
     pub(super) fn byte_of(&self, part: &str) -> usize {
         (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize).min(self.text.len())
     }
@@ -150,7 +150,7 @@ impl<'a> SourceLine<'a> {
         }
         if let Some(bullet) = bullet(body) {
             return match header(bullet.text) {
-                // A list as a bullet, with its own bullets below.
+                // A list header written as a bullet, with its own bullets below.
                 Some(LineShape::List(list, after @ (AfterHeader::Nothing | AfterHeader::Word(_)))) => {
                     LineShape::List(list, after)
                 }
@@ -164,7 +164,7 @@ impl<'a> SourceLine<'a> {
     }
 }
 
-/// The columns of white space at the beginning, at most so many, and its bytes.
+/// The columns and bytes of white space at the beginning, at most `at_most` columns.
 pub(super) fn indentation(text: &str, at_most: usize) -> (usize, usize) {
     let (mut columns, mut bytes) = (0, 0);
     for byte in text.bytes() {
@@ -189,7 +189,7 @@ pub(super) fn fence(body: &str) -> Option<Fence> {
     }
     let len = body.bytes().take_while(|byte| *byte == mark).count();
     let rest = body.get(len..)?;
-    // Code in a line of text is no fence.
+    // Inline code is not a fence.
     (len >= 3 && !rest.contains('`')).then_some(Fence { mark, len, bare: rest.is_empty() })
 }
 
@@ -211,7 +211,7 @@ pub(super) fn bullet(body: &str) -> Option<Bullet<'_>> {
     let rest = body.get(len..)?;
     let columns = body.get(..len)?.chars().count();
     let (spaces, bytes) = indentation(rest, usize::MAX);
-    // A dash may touch its text, a star would be emphasis and a number a version.
+    // A dash may touch its text. An asterisk would be emphasis and a number a version.
     let touches = mark == b'-' && rest.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
     if bytes == 0 && !rest.is_empty() && !touches {
         return None;
@@ -219,18 +219,18 @@ pub(super) fn bullet(body: &str) -> Option<Bullet<'_>> {
     Some(Bullet { mark, width: columns + spaces, text: rest.trim() })
 }
 
-/// `(none)` or `(no change)`, in the forms they are really written.
+/// Whether it is `(none)` or `(no change)`, in the forms that models write.
 pub(super) fn is_nothing(text: &str) -> bool {
     is_none(text) || is_one_of(text, &["no change", "no changes"])
 }
 
-/// `(none)`, in the forms it is really written.
+/// Whether it is `(none)`, in the forms that models write.
 pub(super) fn is_none(text: &str) -> bool {
     is_one_of(text, &["none", "nothing", "empty", "n/a"])
 }
 
 fn is_one_of(text: &str, words: &[&str]) -> bool {
-    // The longest of them in brackets, with a full stop.
+    // No form is longer than this, including brackets and a full stop.
     if text.len() > 16 {
         return false;
     }
@@ -239,7 +239,7 @@ fn is_one_of(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| inner.eq_ignore_ascii_case(word))
 }
 
-/// An XML tag on a line of its own: its name, and whether it is a closing tag.
+/// An XML tag alone on its line: its name, and whether it is a closing tag.
 pub(super) fn tag(body: &str) -> Option<(&str, bool)> {
     let inside = body.strip_prefix('<')?.strip_suffix('>')?;
     let (text, closes) = inside.strip_prefix('/').map_or((inside, false), |text| (text, true));
@@ -248,13 +248,13 @@ pub(super) fn tag(body: &str) -> Option<(&str, bool)> {
     (is_name && !text.contains(['<', '>'])).then_some((name, closes))
 }
 
-/// A section or a list, as a line of its own: `ADD:`, `## Key Learnings`, `**In Progress:**`.
+/// The header of a section or list, such as `ADD:`, `## Key Learnings` or `**In Progress:**`.
 fn header(body: &str) -> Option<LineShape<'_>> {
     let undecorated = body.trim_start_matches('#');
     let heading = undecorated.len() < body.len();
     let text = undecorated.trim_start().trim_start_matches(['*', '_', '`']);
     let decorated = heading || text.len() < undecorated.trim_start().len();
-    // The names begin with one of these; most lines end here.
+    // Fast path: the names begin with one of these letters, most lines do not.
     if !text.bytes().next().is_some_and(|byte| b"cCkKvViIrRaA".contains(&byte)) {
         return None;
     }
@@ -262,7 +262,7 @@ fn header(body: &str) -> Option<LineShape<'_>> {
         Some((name, after)) => (name, Some(after)),
         None => (text, None),
     };
-    // No name is as long as this, its decoration included.
+    // All names are shorter than this, including their decoration.
     if name.len() > 24 {
         return None;
     }
@@ -274,7 +274,7 @@ fn header(body: &str) -> Option<LineShape<'_>> {
         text => AfterHeader::Text(text),
     };
     if let Some(section) = SectionKind::ALL.into_iter().find(|section| is_name(name, section.name())) {
-        // As words of a sentence they are no header.
+        // The same words in a sentence are not a header.
         let exact = name == section.name();
         let is_header = match rest {
             AfterHeader::Nothing | AfterHeader::Word(_) => after.is_some() || decorated || exact,
@@ -286,7 +286,7 @@ fn header(body: &str) -> Option<LineShape<'_>> {
     (after.is_some() || decorated).then_some(LineShape::List(list, rest))
 }
 
-/// Whether it is the name, in any case, with spaces, underscores or hyphens between its words.
+/// Whether it is the name in any letter case, with spaces, underscores or hyphens between the words.
 fn is_name(text: &str, name: &str) -> bool {
     let same = |byte: u8| match byte {
         b'_' | b'-' => b' ',

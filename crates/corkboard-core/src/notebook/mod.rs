@@ -1,5 +1,5 @@
-//! A notebook: the progress of a task, what was learned, and what must be kept word for word. It is updated by texts in a
-//! small language of its own, which models write and people can read.
+//! A notebook: the progress of a task, key learnings, and snippets that are kept word for word. Models update it with
+//! texts in a small language that people can read.
 
 mod additions;
 mod block;
@@ -28,17 +28,18 @@ pub use parse::{Parsed, parse};
 pub use problem::{NotebookProblem, NotebookProblemKind, NotebookSeverity};
 pub use update::{NotebookContent, NotebookUpdate, UnknownIds};
 
-/// What is being worked on.
+/// The progress of the current work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
-    /// What is done.
+    /// Completed work.
     #[serde(default)]
     pub completed: Vec<Arc<str>>,
-    /// What is being done.
+    /// Work in progress.
     #[serde(default)]
     pub in_progress: Vec<Arc<str>>,
     #[serde(default)]
+    /// Remaining work.
     pub remaining: Vec<Arc<str>>,
 }
 
@@ -58,7 +59,7 @@ impl Progress {
     }
 }
 
-/// A key learning: one line that stays.
+/// A key learning: one line that is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Learning {
@@ -66,7 +67,7 @@ pub struct Learning {
     pub id: NotebookLearningId,
     /// The insight.
     pub text: Arc<str>,
-    /// Why it was kept.
+    /// Why it is worth keeping.
     pub reason: Arc<str>,
     pub added_at: Timestamp,
     pub added_by: Arc<str>,
@@ -78,21 +79,21 @@ pub struct Learning {
 pub struct Snippet {
     /// `VC-n`.
     pub id: SnippetId,
-    /// What it is: a path, a setting.
+    /// A short description, such as a path or a setting.
     pub label: Arc<str>,
-    /// The snippet. Its lines end in LF.
+    /// The snippet, with LF line endings.
     pub text: Arc<str>,
-    /// Why it was kept.
+    /// Why it is worth keeping.
     pub reason: Arc<str>,
     pub added_at: Timestamp,
     pub added_by: Arc<str>,
 }
 
-/// A learning or a snippet that is no longer shown. It stays as it was and can be listed.
+/// An archived learning or snippet. It is no longer shown, but is kept unchanged and can be listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Archived<T> {
-    /// What was archived.
+    /// The archived item.
     #[serde(flatten)]
     pub item: Arc<T>,
     pub archived_because: Arc<str>,
@@ -100,40 +101,40 @@ pub struct Archived<T> {
     pub archived_by: Arc<str>,
 }
 
-/// A notebook at one revision. Items stand in the order of their ids.
+/// A notebook at one revision. Items are in ID order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Notebook {
-    /// The revision that last changed it; 0 if it was never written.
+    /// The revision that last changed the notebook. 0 if it was never written.
     pub version: u64,
-    /// When it was last changed.
+    /// When the notebook was last changed.
     pub updated_at: Timestamp,
-    /// What is being worked on.
+    /// The progress of the current work.
     #[serde(default)]
     pub progress: Progress,
-    /// What was learned.
+    /// The key learnings.
     #[serde(default)]
     pub learnings: Vec<Arc<Learning>>,
-    /// What is kept word for word.
+    /// The snippets.
     #[serde(default)]
     pub snippets: Vec<Arc<Snippet>>,
-    /// Learnings that are no longer shown.
+    /// Archived learnings.
     #[serde(default)]
     pub archived_learnings: Vec<Archived<Learning>>,
-    /// Snippets that are no longer shown.
+    /// Archived snippets.
     #[serde(default)]
     pub archived_snippets: Vec<Archived<Snippet>>,
-    /// The last number given to a learning. It only goes up, so that no id names two things.
+    /// The last assigned learning ID. It never decreases, so no ID is used twice.
     pub last_learning: NotebookLearningId,
-    /// The last number given to a snippet.
+    /// The last assigned snippet ID.
     pub last_snippet: SnippetId,
 }
 
 impl Notebook {
-    /// What a notebook is called if nobody says.
+    /// The default name of a notebook.
     pub const MAIN: &str = "main";
 
-    /// Whether there is nothing in it, archived items included. Its ids may be used up nevertheless.
+    /// Whether the notebook is empty, including archived items. IDs may have been assigned nevertheless.
     pub fn is_empty(&self) -> bool {
         self.progress.is_empty()
             && self.learnings.is_empty()
@@ -164,11 +165,11 @@ impl Snippet {
     }
 }
 
-/// What stands under a number.
+/// An item with an ID.
 pub(crate) trait NotebookItem {
     type Id: Copy + Ord;
     fn id(&self) -> Self::Id;
-    /// All that it says.
+    /// All texts of the item.
     fn texts(&mut self) -> Vec<&mut Arc<str>>;
 }
 

@@ -1,4 +1,4 @@
-//! The notebook's language: a text becomes operations and problems, line by line, in one pass.
+//! The parser of the notebook format. It reads a text line by line, in one pass, into operations and problems.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -15,28 +15,28 @@ use super::line::{
 use super::snippet::{Columns, LineOwner, OuterFence, SnippetDraft, Surroundings};
 use super::{Block, NotebookItemId, NotebookProblem, NotebookProblemKind, Progress};
 
-/// What a text asks for, and what is wrong with it.
+/// A parsed text: its operations and its problems.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parsed {
     pub block: Block,
-    /// In the order of their lines. Only without errors the block is what was meant.
+    /// The problems, in line order. The block is only reliable if there are no errors.
     pub problems: Vec<NotebookProblem>,
-    /// Where the ids to archive stand: a line, a byte in it, and its text.
+    /// The positions of the IDs to archive: the line number, the byte in the line, and the line's text.
     pub(super) places: BTreeMap<NotebookItemId, (usize, usize, Arc<str>)>,
 }
 
 impl Parsed {
-    /// More problems than this are not listed.
+    /// The maximum number of listed problems.
     pub const PROBLEMS: usize = 50;
-    /// More learnings than this at once are worth a warning.
+    /// A text that adds more learnings than this gets a warning.
     pub const LEARNINGS: usize = 3;
 
-    /// Whether nothing may be applied.
+    /// Whether an error prevents the block from being applied.
     pub fn has_errors(&self) -> bool {
         self.problems.iter().any(NotebookProblem::is_error)
     }
 
-    /// The problem that an id is unknown, at the place where the text names it.
+    /// The problem that an ID is unknown, at the position where the text names it.
     pub fn unknown(&self, id: NotebookItemId, known: &str) -> NotebookProblem {
         let (line, byte, text) = self.places.get(&id).cloned().unwrap_or_else(|| (1, 0, "".into()));
         let message = format!("there is no {id} to archive; {known}");
@@ -44,7 +44,7 @@ impl Parsed {
     }
 }
 
-/// Reads a text. It may hold prose and code fences around the block.
+/// Parses a text. It may contain prose and code fences around the block.
 pub fn parse(text: &str) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser::new(text);
@@ -73,7 +73,7 @@ pub(super) struct Parser<'a> {
     pub(super) parsed: Parsed,
 }
 
-/// The last bullet: what a line below it, indented further, belongs to.
+/// The last bullet. A more deeply indented line below belongs to it.
 #[derive(Clone, Copy)]
 enum Last {
     None,
@@ -83,7 +83,7 @@ enum Last {
 struct ProgressDraft<'a> {
     header: SourceLine<'a>,
     lists: [Vec<String>; 3],
-    /// Whether a bullet was wrong: then it is not missing.
+    /// Whether a bullet had a problem. Then a missing bullet is not reported as well.
     faulty: bool,
     /// Whether the text says that nothing is in progress.
     finished: bool,
@@ -94,7 +94,8 @@ fn closes_later(last_fences: &mut Option<LastFences>, text: &str, fence: Fence, 
 }
 
 impl<'a> Parser<'a> {
-    /// More fences around each other than this are passed over, so that a hostile text costs no more than others.
+    /// The maximum number of nested fences. Further ones are ignored, so that a hostile text cannot slow the parser
+    /// down.
     const FENCES: usize = 8;
 
     fn new(text: &'a str) -> Self {
@@ -153,7 +154,7 @@ impl<'a> Parser<'a> {
         if let Some(index) = self.fences.iter().rposition(|outer| fence.closes(outer.fence)) {
             let opened_in = self.fences.get(index).and_then(|outer| outer.section);
             self.fences.truncate(index);
-            // One inside of a section does not end it.
+            // A fence inside a section does not end the section.
             if opened_in != self.section {
                 self.leave();
             }
@@ -162,12 +163,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a fence that opens in this line is closed further down.
+    /// Whether a fence that opens on this line is closed on a later one.
     pub(super) fn closes_later(&mut self, fence: Fence, line: &SourceLine<'a>) -> bool {
         closes_later(&mut self.last_fences, self.text, fence, line)
     }
 
-    /// `(none)` in the place of a list's bullets.
+    /// Handles `(none)` in place of a list's bullets.
     fn nothing(&mut self, word: &str) {
         if let (Some(ListKind::InProgress), Some(progress)) = (self.list, &mut self.progress) {
             progress.finished |= is_none(word);
@@ -196,9 +197,9 @@ impl<'a> Parser<'a> {
 
     fn begin_list(&mut self, line: &SourceLine<'a>, list: ListKind, after: AfterHeader<'a>) {
         let Some(section) = self.section else {
-            // Prose may have such a word and a colon; it has no bare line of it.
+            // Prose may contain this word with a colon, but not alone on a line.
             if !matches!(after, AfterHeader::Text(_)) && self.seen_section {
-                let message = format!("`{}:` stands outside of every section and is left out", list.name());
+                let message = format!("`{}:` is outside of every section and is ignored", list.name());
                 self.problem(NotebookProblemKind::OutsideSection, line, line.body, message);
             }
             return;
@@ -224,7 +225,7 @@ impl<'a> Parser<'a> {
         let id = bullet.text.get(..3).unwrap_or_default();
         let looks_meant = after_because(bullet.text).is_some() || ["KL-", "VC-"].contains(&id);
         if self.seen_section && looks_meant {
-            let message = "this bullet stands outside of every section and is left out".to_owned();
+            let message = "this bullet is outside of every section and is ignored".to_owned();
             self.problem(NotebookProblemKind::OutsideSection, line, line.body, message);
         }
     }
@@ -244,7 +245,7 @@ impl<'a> Parser<'a> {
         {
             match (list, self.progress.as_mut()) {
                 (ListKind::Completed | ListKind::InProgress | ListKind::Remaining, Some(progress)) => {
-                    // A bullet that goes on in the next line.
+                    // The bullet continues on this line.
                     if let Some(bullet) = progress.list(list).last_mut() {
                         bullet.push(' ');
                         bullet.push_str(line.body);
@@ -264,7 +265,7 @@ impl<'a> Parser<'a> {
             }
             return;
         }
-        // Text at the margin, after a blank line, is said about the block and ends it.
+        // Unindented text after a blank line is a remark about the block and ends it.
         if self.after_blank && line.indent <= self.columns.section {
             return self.leave();
         }
@@ -284,8 +285,8 @@ impl<'a> Parser<'a> {
                 return;
             }
             self.mark_faulty();
-            let message = format!("a bullet of {} must stand under {}", section.name(), section.lists());
-            // One is enough, also where the list above is the wrong one.
+            let message = format!("a bullet of {} must be under {}", section.name(), section.lists());
+            // Reported once, and not at all if the list above was misplaced.
             if !matches!(self.last, Last::Bullet { reported: true, .. }) {
                 self.problem(NotebookProblemKind::BulletWithoutList, &line, line.body, message);
             }
@@ -317,20 +318,20 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What is missing from `CURRENT_PROGRESS` may stand in a line that could not be read.
+    /// Notes that a line of `CURRENT_PROGRESS` could not be parsed. It may be what would otherwise be missing.
     fn mark_faulty(&mut self) {
         if let (Some(SectionKind::Progress), Some(progress)) = (self.section, &mut self.progress) {
             progress.faulty = true;
         }
     }
 
-    /// A problem at a part of the line.
+    /// Adds a problem at a part of the line.
     pub(super) fn problem(&mut self, kind: NotebookProblemKind, line: &SourceLine<'a>, at: &str, message: String) {
         let problems = &mut self.parsed.problems;
         if problems.len() < Parsed::PROBLEMS {
             problems.push(NotebookProblem::new(kind, line.number, line.text, line.byte_of(at), message));
         } else if problems.len() == Parsed::PROBLEMS {
-            let message = "there are more problems from here on".to_owned();
+            let message = "there are more problems from here on, which are not listed".to_owned();
             problems.push(NotebookProblem::new(
                 NotebookProblemKind::More,
                 line.number,
@@ -361,14 +362,15 @@ impl<'a> Parser<'a> {
                         .to_owned();
                 self.problem(NotebookProblemKind::NothingInProgress, &header, header.body, message);
             }
-            // Lines that were joined can make one that would be read as something else.
+            // Joined lines can form a line that would be parsed as something else.
             if let Some(bullet) = progress.bullets().find(|bullet| !bullet::is_readable_new_bullet(bullet)) {
-                let message = format!("{bullet:?} cannot be a bullet of CURRENT_PROGRESS");
+                let message =
+                    format!("{bullet:?} cannot be a bullet of CURRENT_PROGRESS: it would be parsed as something else");
                 self.problem(NotebookProblemKind::UnexpectedText, &header, header.body, message);
             }
             self.parsed.block.progress = Some(progress);
         }
-        // What is only found out at the end belongs to its line.
+        // Problems that are found at the end are sorted to their lines.
         self.parsed.problems.sort_by_key(|problem| (problem.kind == NotebookProblemKind::More, problem.line));
         self.parsed
     }

@@ -1,4 +1,4 @@
-//! A block as text that is read as the same block.
+//! Prints a block as text that is parsed as the same block.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::line::{ListKind, SectionKind};
 use super::{Block, NewLearning, NewSnippet, Notebook};
 
 impl Notebook {
-    /// What it shows, as a block that would add all of it.
+    /// The shown content as a block that would add all of it.
     pub fn as_block(&self) -> Block {
         let learnings = self.learnings.iter();
         let snippets = self.snippets.iter();
@@ -75,13 +75,13 @@ fn list<T>(
     items.iter().try_for_each(|found| item(f, found))
 }
 
-/// Below its label, line by line: so it is read back whatever is in it.
+/// Prints the snippet below its label, line by line, so that any text is parsed back unchanged.
 fn snippet(f: &mut fmt::Formatter<'_>, NewSnippet { label, text, reason }: &NewSnippet) -> fmt::Result {
     writeln!(f, "    - because {reason}: {label} =>")?;
     let with_text = text.trim_end().len();
     let mut at = 0;
     for line in text.split('\n') {
-        // A blank line between others needs no indentation. At the end it does, or it would belong to the layout.
+        // Blank lines at the end need indentation, or the parser would take them for layout.
         if line.is_empty() && at < with_text {
             writeln!(f)?
         } else {

@@ -1,38 +1,37 @@
-//! What is wrong with a text, and where.
+//! Problems in a text in the notebook format, with their positions.
 
 use alloc::string::String;
 use core::fmt;
 
 use serde::Serialize;
 
-/// Something wrong in a text, in words that can be shown to a person or sent back to a model.
+/// A problem in a text, with a message for people and models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookProblem {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The character in that line, from 1. A tab is one character.
+    /// The character in the line, counted from 1. A tab is one character.
     pub column: usize,
-    /// Whether the text can be taken as it is.
+    /// Whether the text can be applied in spite of the problem.
     pub severity: NotebookSeverity,
-    /// What kind of problem it is.
     pub kind: NotebookProblemKind,
-    /// What is wrong and what would be right.
+    /// The problem and how to fix it.
     pub message: String,
-    /// The line, or the part of a long one around the place.
+    /// The line, or the part of a long line around the problem.
     pub excerpt: String,
-    /// The character in the excerpt, from 1.
+    /// The character in the excerpt, counted from 1.
     pub excerpt_column: usize,
 }
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotebookSeverity {
     /// Nothing is applied.
     Error,
-    /// It is applied, but someone should know.
+    /// The text is applied, but the problem should be reported.
     Warning,
 }
 
@@ -41,7 +40,7 @@ pub enum NotebookSeverity {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotebookProblemKind {
-    /// There is no section in the whole text.
+    /// The text has no section.
     NoSection,
     /// `CURRENT_PROGRESS` without a bullet under `In Progress`.
     NothingInProgress,
@@ -51,7 +50,7 @@ pub enum NotebookProblemKind {
     TextAfterHeader,
     /// A line that is neither a bullet nor a header.
     UnexpectedText,
-    /// A bullet outside of every list.
+    /// A bullet outside of a list.
     BulletWithoutList,
     /// A bullet without text.
     EmptyBullet,
@@ -59,27 +58,27 @@ pub enum NotebookProblemKind {
     NoReason,
     /// An addition with nothing after its reason.
     NoContent,
-    /// A reason that would not be read back as it is.
+    /// A reason that would be parsed differently once it is printed.
     UnclearReason,
     /// A learning of more than one line.
     InsightNotOneLine,
     /// A snippet without `label =>`.
     NoLabel,
-    /// A snippet with nothing in it.
+    /// An empty snippet.
     EmptySnippet,
     /// An archival that names no ID or one of the other section, or a new item that has an ID.
     BadId,
-    /// An id that the notebook does not have.
+    /// An ID that the notebook does not have.
     UnknownId,
-    /// An id that the same text archives already.
+    /// An ID that the same text already archives.
     RepeatedId,
-    /// More additions at once than are likely to be worth it.
+    /// More new learnings at once than are likely to be useful.
     ManyLearnings,
     /// A second `CURRENT_PROGRESS`; it replaces the first.
     ProgressTwice,
-    /// Something like a part of the block, where it is not looked for.
+    /// A list or bullet outside of every section, which is ignored.
     OutsideSection,
-    /// There are more problems than are listed.
+    /// There are more problems, which are not listed.
     More,
 }
 
@@ -100,13 +99,13 @@ impl NotebookProblem {
 
     pub(super) fn new(kind: NotebookProblemKind, line: usize, text: &str, byte: usize, message: String) -> Self {
         let column = text.get(..byte).unwrap_or(text).chars().count() + 1;
-        // Of a long line, the part around the place.
+        // For a long line, shows the part around the problem.
         let skipped = if text.len() <= Self::EXCERPT { 0 } else { column.saturating_sub(Self::EXCERPT / 2) };
         let excerpt = text.chars().skip(skipped).take(Self::EXCERPT).collect();
         Self { line, column, severity: kind.severity(), kind, message, excerpt, excerpt_column: column - skipped }
     }
 
-    /// Whether nothing may be applied because of it.
+    /// Whether the problem prevents the text from being applied.
     pub fn is_error(&self) -> bool {
         self.severity == NotebookSeverity::Error
     }

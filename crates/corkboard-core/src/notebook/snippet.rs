@@ -1,47 +1,47 @@
-//! The lines of a snippet, while they are read.
+//! Collects the lines of a snippet.
 //!
-//! Lines that are indented further than the bullet are the snippet's, whatever they look like. A snippet may also be
-//! written without indentation ("raw"); then it goes on until something stands where a block's own lines stand.
+//! All lines that are indented further than the bullet belong to the snippet. A snippet may also be written without
+//! indentation ("raw"). Then it continues until a line has the column and shape of a line of the block.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::line::{self, Bullet, Fence, LineShape, SectionKind, SourceLine, indentation};
 
-/// A snippet that is being read.
+/// A snippet that is being parsed.
 #[derive(Debug)]
 pub(super) struct SnippetDraft<'a> {
     pub label: &'a str,
     pub reason: &'a str,
     pub line: SourceLine<'a>,
-    /// The column of its mark, and the mark.
+    /// The column of the bullet's mark, and the mark.
     bullet: (usize, u8),
     text_column: usize,
-    /// Whether it becomes a snippet: one whose bullet is wrong is read to its end and left out.
+    /// Whether to keep the snippet. If its bullet has a problem, the snippet is read to its end and dropped.
     pub keep: bool,
-    /// What follows the arrow.
+    /// The text after the arrow.
     first: Option<&'a str>,
     lines: Vec<SnippetLine<'a>>,
     raw: bool,
-    /// A fence that the snippet opened, and the furthest column at which it is closed.
+    /// A fence that the snippet opened, and the last column at which it can be closed.
     fence: Option<(Fence, usize)>,
     after_blank: bool,
     has_text: bool,
 }
 
-/// The columns at which the headers around a snippet stand.
+/// The columns of the headers around a snippet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Columns {
     pub section: usize,
     pub list: usize,
 }
 
-/// Whose a line is.
+/// What a line belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LineOwner {
     Snippet,
     Block,
-    /// Nobody's: the block has ended, and this is said about it.
+    /// Text after the block, which ends it.
     Prose,
 }
 
@@ -74,13 +74,13 @@ impl<'a> SnippetDraft<'a> {
         self.first.and_then(|first| line::fence(first.trim()))
     }
 
-    /// A fence that begins on the line of the arrow ends wherever its closing line stands.
+    /// Opens a fence on the line of the arrow. Its closing line may have any column.
     pub(super) fn open_first_fence(&mut self, fence: Fence) {
         self.fence = Some((fence, usize::MAX));
     }
 
-    /// Takes a line if it is the snippet's. `surroundings` are the fences around the whole block; `can_close` tells whether a
-    /// fence is closed further down.
+    /// Takes a line if it belongs to the snippet. `surroundings` is the context of the snippet, and `can_close` tells
+    /// whether a fence is closed on a later line.
     pub(super) fn take(
         &mut self,
         line: &SourceLine<'a>,
@@ -109,7 +109,7 @@ impl<'a> SnippetDraft<'a> {
             LineShape::Bullet(bullet) if !self.raw || (line.indent, bullet.mark) == self.bullet => {
                 return LineOwner::Block;
             }
-            // As words of a raw text they are no header.
+            // In a raw snippet, the same words elsewhere are not a header.
             LineShape::Section(section, _)
                 if !self.raw || line.indent == columns.section && line.body.starts_with(SectionKind::name(section)) =>
             {
@@ -141,9 +141,9 @@ impl<'a> SnippetDraft<'a> {
         LineOwner::Snippet
     }
 
-    /// The snippet, byte for byte, less the indentation that belongs to the layout; line ends as LF.
+    /// The snippet byte for byte, without the indentation of the layout and with LF line endings.
     pub(super) fn finish(mut self) -> String {
-        // Blank lines after it belong to the layout, unless they reach the column of its text.
+        // Blank lines at the end belong to the layout, unless they reach the column of the snippet's text.
         while let Some(last) = self.lines.last()
             && last.is_blank
             && last.indent < self.text_column
@@ -164,25 +164,25 @@ impl<'a> SnippetDraft<'a> {
         text
     }
 
-    /// The columns of every line that belong to the layout: those up to the bullet's text, or fewer if a line is indented
-    /// less, so that all keep their places to each other.
+    /// The number of columns that the layout indents every line: up to the column of the bullet's text, or less if a
+    /// line is indented less. So the relative indentation of the lines is kept.
     ///
-    /// If the first line stands after the arrow, its place tells nothing about the lines below. These are taken as they
-    /// stand, unless all of them reach the bullet's text, or the last closes what the first opened.
+    /// If the first line is on the line of the arrow, its column says nothing about the other lines. They keep their
+    /// indentation, unless all of them reach the bullet's text or the last one closes what the first one opened.
     fn layout(&self) -> usize {
         let with_text = || self.lines.iter().filter(|line| !line.is_blank);
         let least = with_text().map(|line| line.indent).min().unwrap_or(self.text_column).min(self.text_column);
         let Some(first) = self.first else { return least };
         let is_least = |line: &SnippetLine<'_>| line.indent == least;
         let last_closes = with_text().next_back().is_some_and(|last| is_least(last) && last.closes());
-        // Below `def f():` a line is indented further.
+        // A line below `def f():` must be indented further.
         let opens = first.trim_end().ends_with([':', '{', '(', '[']);
         let is_flat = opens && with_text().next().is_some_and(is_least);
         if last_closes || least == self.text_column && !is_flat { least } else { 0 }
     }
 }
 
-/// What stands around a snippet.
+/// The context of a snippet.
 #[derive(Debug)]
 pub(super) struct Surroundings<'a> {
     pub columns: Columns,
@@ -192,7 +192,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// Whether this line is the closing tag of the one around the block. `</notebook>` is even if its opening tag is missing.
+    /// Whether this line closes the tag around the block. `</notebook>` does, even without an opening tag.
     pub(super) fn is_closed_by(&self, line: &SourceLine<'_>) -> bool {
         let is_ours = |name: &str| name.eq_ignore_ascii_case("notebook") || self.tag == Some(name);
         line.indent <= self.columns.section && matches!(line::tag(line.body), Some((name, true)) if is_ours(name))
@@ -208,7 +208,7 @@ pub(super) struct OuterFence {
     pub section: Option<SectionKind>,
 }
 
-/// A line, and what was seen of it.
+/// A line with its properties.
 #[derive(Debug)]
 struct SnippetLine<'a> {
     text: &'a str,
@@ -221,7 +221,7 @@ impl<'a> SnippetLine<'a> {
         Self { text: line.text, indent: line.indent, is_blank: line.is_blank() }
     }
 
-    /// Whether it begins with what closes a bracket or a fence.
+    /// Whether the line begins with a closing bracket or a fence.
     fn closes(&self) -> bool {
         let text = self.text.trim_start();
         text.starts_with(['}', ')', ']']) || line::fence(text.trim_end()).is_some()

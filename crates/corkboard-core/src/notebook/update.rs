@@ -1,4 +1,4 @@
-//! A block becomes an update, or is refused; an update becomes part of the notebook.
+//! Decides blocks into updates and applies updates to a notebook.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -18,44 +18,44 @@ use super::{
 use crate::space::{Stamp, misfit};
 use crate::{FormatError, LimitName, Limits, NotebookName, Refusal, Role};
 
-/// What becomes of ids that the notebook does not have.
+/// What to do with IDs that the notebook does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownIds {
-    /// Nothing is applied.
+    /// Refuse the whole block.
     #[default]
     Refuse,
-    /// They are left out, the rest is applied.
+    /// Skip them and apply the rest.
     Skip,
 }
 
-/// What was decided: a block with the ids that its additions got. The log keeps it.
+/// A decided block with the IDs of its new items, as stored in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookUpdate {
-    /// The progress, if it changes.
+    /// The new progress, if it changes.
     #[serde(default)]
     pub progress: Option<Progress>,
-    /// The learnings that were added, each with its id.
+    /// The added learnings with their IDs.
     #[serde(default)]
     pub learnings: Vec<(NotebookLearningId, NewLearning)>,
-    /// The learnings that were archived.
+    /// The archived learnings.
     #[serde(default)]
     pub archived_learnings: Vec<Archival<NotebookLearningId>>,
-    /// The snippets that were added, each with its id.
+    /// The added snippets with their IDs.
     #[serde(default)]
     pub snippets: Vec<(SnippetId, NewSnippet)>,
-    /// The snippets that were archived.
+    /// The archived snippets.
     #[serde(default)]
     pub archived_snippets: Vec<Archival<SnippetId>>,
 }
 
-/// What a notebook shows at one revision: what it can be taken back to.
+/// The shown content of a notebook at one revision, which can be restored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookContent {
-    /// The revision it was shown at.
+    /// The revision of the content.
     pub rev: u64,
     #[serde(default)]
     pub progress: Progress,
@@ -66,7 +66,7 @@ pub struct NotebookContent {
 }
 
 impl fmt::Display for NotebookUpdate {
-    /// In a few words: `progress, +KL-4, -KL-1`.
+    /// Prints a summary such as `progress, +KL-4, -KL-1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let progress = self.progress.iter().map(|_| String::from("progress"));
         let learnings = self.learnings.iter().map(|(id, _)| format!("+{id}"));
@@ -85,13 +85,13 @@ impl NotebookUpdate {
 }
 
 impl Notebook {
-    /// What it shows, to be restored later. `rev` is the revision it is at.
+    /// The shown content, which can be restored later. `rev` is the current revision.
     pub fn content(&self, rev: u64) -> NotebookContent {
         let Self { progress, learnings, snippets, .. } = self.clone();
         NotebookContent { rev, progress, learnings, snippets }
     }
 
-    /// What a block leads to, and the ids that it does not know and were to be skipped. Nothing happens by deciding.
+    /// Decides a block: the update it leads to, and the unknown IDs that were skipped. The notebook does not change.
     pub fn decide(
         &self,
         name: &NotebookName,
@@ -145,7 +145,7 @@ impl Notebook {
         Ok((update, unknown))
     }
 
-    /// Makes an update part of the notebook. It was decided; only a damaged log makes it fail.
+    /// Applies a decided update. Fails only if the log is damaged.
     pub(crate) fn apply(&mut self, update: &NotebookUpdate, stamp: Stamp<'_>) -> Result<(), FormatError> {
         if let Some(progress) = &update.progress {
             self.progress = progress.clone();
@@ -156,7 +156,7 @@ impl Notebook {
         }
         for (id, NewLearning { text, reason }) in &update.learnings {
             if *id <= self.last_learning {
-                return Err(misfit(format!("{id} was given before")));
+                return Err(misfit(format!("{id} is already assigned")));
             }
             self.last_learning = *id;
             let (text, reason) = (text.clone(), reason.clone());
@@ -167,7 +167,7 @@ impl Notebook {
         }
         for (id, NewSnippet { label, text, reason }) in &update.snippets {
             if *id <= self.last_snippet {
-                return Err(misfit(format!("{id} was given before")));
+                return Err(misfit(format!("{id} is already assigned")));
             }
             self.last_snippet = *id;
             let (label, text, reason) = (label.clone(), text.clone(), reason.clone());
@@ -178,7 +178,7 @@ impl Notebook {
         Ok(())
     }
 
-    /// Shows what it showed once. What is shown now and was not then is archived; nothing is lost.
+    /// Restores earlier content. Items that it does not contain are archived, so nothing is lost.
     pub(crate) fn restore(&mut self, content: &NotebookContent, stamp: Stamp<'_>) {
         let reason: Arc<str> = format!("revision {} was restored", content.rev).into();
         self.progress = content.progress.clone();
@@ -191,27 +191,27 @@ impl Notebook {
         self.touch(stamp);
     }
 
-    /// What an update would make of it; when and by whom stays open. Made for reports: the log decides.
+    /// Applies an update for a report, without time and author. Only the log decides what really happens.
     pub fn preview(&mut self, update: &NotebookUpdate) {
         let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "", role: Role::Observer };
-        // One that does not fit changes what it can.
+        // An update that does not fit is applied as far as possible.
         let _ = self.apply(update, stamp);
     }
 
-    /// What restoring would make of it; when and by whom stays open. Made for reports: the log decides.
+    /// Restores content for a report, without time and author. Only the log decides what really happens.
     pub fn show(&mut self, content: &NotebookContent) {
         let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "", role: Role::Observer };
         self.restore(content, stamp);
     }
 
-    /// Empties it. Its ids stay used.
+    /// Empties the notebook. Its IDs are not reused.
     pub(crate) fn clear(&mut self, stamp: Stamp<'_>) {
         let Self { last_learning, last_snippet, .. } = *self;
         *self = Self { last_learning, last_snippet, ..Self::default() };
         self.touch(stamp);
     }
 
-    /// Removes an item, shown or archived. Returns whether it was there.
+    /// Removes an item, shown or archived. Returns whether it existed.
     pub(crate) fn remove(&mut self, id: NotebookItemId, stamp: Stamp<'_>) -> bool {
         let existed = self.has(id);
         match id {
@@ -228,7 +228,7 @@ impl Notebook {
         existed
     }
 
-    /// Whether it has an item, shown or archived.
+    /// Whether the notebook has an item, shown or archived.
     pub fn has(&self, id: NotebookItemId) -> bool {
         match id {
             NotebookItemId::Learning(id) => {
@@ -247,7 +247,7 @@ impl Notebook {
     }
 }
 
-/// The archivals that find something, each once, and the ids of the others.
+/// The archivals of known items, without duplicates, and the IDs of the others.
 fn known<T: NotebookItem>(
     shown: &[Arc<T>],
     archivals: &[Archival<T::Id>],

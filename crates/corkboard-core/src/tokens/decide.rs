@@ -1,4 +1,4 @@
-//! What a command about tokens leads to.
+//! Deciding commands about access tokens.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ pub(super) fn decide(state: &TokensState, command: &TokensCommand, context: &Con
 }
 
 fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> DecideResult {
-    check_admin(context, "make a token")?;
+    check_admin(context, "create a token")?;
     let limits = context.limits;
     check_principal("principal", &new.principal, limits)?;
     check_visible("principal", &new.principal)?;

@@ -1,4 +1,4 @@
-//! What a token opens: agents, boards and cores by name, or by how their names begin.
+//! What a token grants: agents, boards and cores, by name or name prefix.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A name (`alice`), the beginning of names (`team-*`), or everything (`*`).
+/// A name (`alice`), a name prefix (`team-*`) or everything (`*`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
@@ -39,16 +39,16 @@ impl fmt::Display for Grant {
     }
 }
 
-/// What whoever comes with a token may touch. What is not here is denied.
+/// What the holder of a token may access. Everything else is denied.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
-    /// Whose memories.
+    /// Agents whose memories are granted.
     pub agents: Vec<Grant>,
-    /// Which boards.
+    /// Granted boards.
     pub boards: Vec<Grant>,
-    /// Which memory cores.
+    /// Granted memory cores.
     pub cores: Vec<Grant>,
 }
 
@@ -75,7 +75,7 @@ impl Grants {
         self.boards.iter().any(|grant| grant.opens(name))
     }
 
-    /// Whether that core is granted. An agent's own core goes with the agent, never with the cores.
+    /// Whether this core is granted. An agent's private core belongs to the grants for agents, not to those for cores.
     pub fn opens_core(&self, name: &str) -> bool {
         match name.strip_prefix(crate::CoreId::PRIVATE) {
             Some(agent) => self.opens_agent(agent),

@@ -1,4 +1,4 @@
-//! Who may reach a Corkboard from outside: tokens, of which only a hash is kept.
+//! Access tokens of a store. Only the hash of a token is stored.
 
 mod decide;
 mod grant;
@@ -19,15 +19,15 @@ use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 pub use grant::{Grant, Grants};
 pub use token::{NewToken, Token, TokenHash, TokenId};
 
-/// The tokens of a store at one revision: those that can be used. Which others there were, the log tells.
+/// The usable tokens of a store at one revision. Revoked and expired tokens are only in the log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "TokensImage", into = "TokensImage")]
 pub struct TokensState {
     tokens: OrdMap<TokenId, Arc<Token>>,
     by_hash: OrdMap<TokenHash, TokenId>,
-    /// Those that expire, soonest first.
+    /// Tokens that expire, soonest first.
     expiries: OrdSet<(Timestamp, TokenId)>,
-    /// The last number given out.
+    /// The last assigned ID.
     last: TokenId,
     bytes: u64,
 }
@@ -44,28 +44,24 @@ struct TokensImage {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokensCommand {
-    /// Makes a token.
+    /// Creates a token.
     Create(NewToken),
-    /// Makes a token useless.
+    /// Revokes a token.
     Revoke { token: TokenId },
-    /// Expires what is due, as every command does first.
+    /// Expires due tokens, as every command does first.
     Tick,
 }
 
-/// Something that happened. These are stored: a field may be added with a default, never changed or removed.
+/// A stored event. Fields may be added with a default, but never changed or removed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokensEvent {
-    /// A token was made.
-    Created {
-        id: TokenId,
-        /// What it allows.
-        token: NewToken,
-    },
-    /// A token can no longer be used.
+    /// A token was created.
+    Created { id: TokenId, token: NewToken },
+    /// A token was revoked.
     Revoked { id: TokenId },
-    /// A token's time is over.
+    /// A token expired.
     Expired { id: TokenId },
 }
 
@@ -74,25 +70,25 @@ pub enum TokensEvent {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokensReply {
-    /// To `Create`.
+    /// The answer to `Create`.
     Created { id: TokenId },
-    /// To everything else.
+    /// The answer to all other commands.
     Done,
 }
 
 impl TokensState {
-    /// The token with that hash, if it can be used at that time.
+    /// The token with this hash, if it is not expired at that time.
     pub fn find(&self, hash: &TokenHash, now: Timestamp) -> Option<&Arc<Token>> {
         let token = self.tokens.get(self.by_hash.get(hash)?)?;
         (!token.is_expired(now)).then_some(token)
     }
 
-    /// Whether the token of that number can be used at that time.
+    /// Whether the token with this ID exists and is not expired at that time.
     pub fn is_usable(&self, token: TokenId, now: Timestamp) -> bool {
         self.tokens.get(&token).is_some_and(|token| !token.is_expired(now))
     }
 
-    /// All tokens that can be used at that time, in the order in which they were made.
+    /// All tokens that are not expired at that time, in the order of their creation.
     pub fn tokens(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Token>> {
         self.tokens.values().filter(move |token| !token.is_expired(now))
     }
@@ -108,7 +104,7 @@ impl TokensState {
     }
 
     fn take(&mut self, id: TokenId) -> Result<(), FormatError> {
-        let token = self.tokens.remove(&id).ok_or_else(|| misfit(format!("there is no token {id}")))?;
+        let token = self.tokens.remove(&id).ok_or_else(|| misfit(format!("token {id} does not exist")))?;
         self.bytes -= token.bytes();
         self.by_hash.remove(&token.hash);
         if let Some(at) = token.expires_at {
@@ -123,7 +119,7 @@ impl Space for TokensState {
     type Command = TokensCommand;
     type Event = TokensEvent;
     type Reply = TokensReply;
-    /// A token's hash says nothing about the token: there is nothing to forget.
+    /// A token's hash does not reveal the token, so there is nothing to forget.
     type Forget = core::convert::Infallible;
 
     fn expire(&self, now: Timestamp) -> Vec<TokensEvent> {
@@ -143,7 +139,7 @@ impl Space for TokensState {
         match event {
             TokensEvent::Created { id, token } => {
                 if *id <= self.last {
-                    return Err(misfit(format!("{id} was given before")));
+                    return Err(misfit(format!("{id} is already assigned")));
                 }
                 self.put(Arc::new(Token::new(*id, token, stamp)));
                 Ok(())
@@ -167,7 +163,7 @@ impl Space for TokensState {
 
 impl From<TokensState> for TokensImage {
     fn from(state: TokensState) -> Self {
-        // What is not stored follows from what is.
+        // The other fields are derived from these.
         let TokensState { tokens, by_hash: _, expiries: _, last, bytes: _ } = state;
         Self { tokens: tokens.values().cloned().collect(), last }
     }

@@ -1,4 +1,4 @@
-//! A token: who comes with it, and what they may touch.
+//! An access token: its principal and what it grants.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,11 +12,11 @@ use crate::space::Stamp;
 use crate::{ActorKind, Role};
 
 numbered_id!(
-    /// A token's number.
+    /// The ID of a token.
     TokenId, "token", "K-"
 );
 
-/// The hash of a token's secret, in 64 hexadecimal digits.
+/// The hash of a token's secret, as 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
@@ -24,7 +24,7 @@ pub struct TokenHash(Arc<str>);
 
 impl TokenHash {
     pub fn new(bytes: [u8; 32]) -> Self {
-        // Every request that comes with a token has its secret hashed, and `format!` would take longer than the hash.
+        // This runs for every request with a token, and `format!` would take longer than the hash itself.
         let mut digits = String::with_capacity(2 * bytes.len());
         for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
             digits.extend(char::from_digit(digit.into(), 16));
@@ -37,48 +37,48 @@ impl TokenHash {
     }
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewToken {
     pub hash: TokenHash,
-    /// In whose name whoever comes with it acts.
+    /// Name recorded as the author of changes.
     pub principal: String,
-    /// Whether that is a person, an agent or a program.
+    /// Whether the principal is a person, an agent or a program.
     pub kind: ActorKind,
-    /// What they may do.
+    /// What the principal may do.
     pub role: Role,
-    /// What they may touch.
+    /// What the token grants.
     #[serde(default)]
     pub grants: Grants,
-    /// Until when it can be used; none: until it is revoked.
+    /// When the token expires. Without it, the token is valid until it is revoked.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// What it is for, in a line.
+    /// What the token is for, in one line.
     #[serde(default)]
     pub label: String,
 }
 
-/// A token that was made.
+/// An access token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Token {
-    /// Its number, for ever.
+    /// The ID of the token. It is never reused.
     pub id: TokenId,
     pub hash: TokenHash,
-    /// In whose name whoever comes with it acts.
+    /// Name recorded as the author of changes.
     pub principal: Arc<str>,
-    /// Whether that is a person, an agent or a program.
+    /// Whether the principal is a person, an agent or a program.
     pub kind: ActorKind,
-    /// What they may do.
+    /// What the principal may do.
     pub role: Role,
-    /// What they may touch.
+    /// What the token grants.
     #[serde(default)]
     pub grants: Grants,
-    /// Until when it can be used.
+    /// When the token expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// What it is for, in a line.
+    /// What the token is for, in one line.
     #[serde(default)]
     pub label: Arc<str>,
     pub created_at: Timestamp,
@@ -107,7 +107,7 @@ impl Token {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        // What every token has besides its texts.
+        // The size of the other fields.
         const FIXED: usize = 150;
         (FIXED + self.principal.len() + self.label.len() + self.grants.bytes()) as u64
     }

@@ -286,7 +286,7 @@ fn one_command_withdraws_everything_from_an_origin() {
     // Dora's text is not lost because bob changed it: it is forgotten, and can be restored and corrected.
     assert_eq!(
         shelf.entry(CoreEntryId(3)).forgotten.as_ref().unwrap().reason.as_deref().unwrap(),
-        "bob had a part in what it says, and was rolled back"
+        "bob contributed to the text and was rolled back"
     );
     assert_eq!(shelf.rev(), before.rev() + 1);
     // An actor who brought in another author's text counts, too.

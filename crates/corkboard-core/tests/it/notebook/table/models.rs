@@ -240,7 +240,7 @@ fn as_models_answer() {
         @r"
         Completed: <optional bullet>
         In Progress: fix bug
-        ERROR line 8, column 7: expected an id such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
+        ERROR line 8, column 7: expected an ID such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
         "
     );
     check!(

@@ -105,10 +105,10 @@ fn problems() {
         @r"
         ERROR line 3, column 11: an `ARCHIVE` bullet needs a reason and must read `- KL-<number> because <reason>`
         ERROR line 4, column 12: an `ARCHIVE` bullet needs a reason and must read `- KL-<number> because <reason>`
-        ERROR line 5, column 7: expected an id such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
+        ERROR line 5, column 7: expected an ID such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
         ERROR line 6, column 7: an `ARCHIVE` bullet must read `- KL-<number> because <reason>`
-        ERROR line 7, column 7: expected an id such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
-        ERROR line 8, column 7: expected an id such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
+        ERROR line 7, column 7: expected an ID such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
+        ERROR line 8, column 7: expected an ID such as KL-1: an `ARCHIVE` bullet here must read `- KL-<number> because <reason>`
         "
     );
     check!(
@@ -121,7 +121,7 @@ fn problems() {
             ),
         @r"
         - KL-1 <- old
-        note line 4, column 7: warning: KL-1 is archived already
+        note line 4, column 7: warning: KL-1 is already archived
         "
     );
     check!(
@@ -140,9 +140,9 @@ fn problems() {
         @r"
         In Progress: x
         ERROR line 2, column 3: `ADD:` does not belong in CURRENT_PROGRESS; expected `Completed:`, `In Progress:` or `Remaining:`
-        ERROR line 3, column 5: a bullet of CURRENT_PROGRESS must stand under `Completed:`, `In Progress:` or `Remaining:`
+        ERROR line 3, column 5: a bullet of CURRENT_PROGRESS must be under `Completed:`, `In Progress:` or `Remaining:`
         ERROR line 7, column 3: `Completed:` does not belong in KEY_LEARNINGS; expected `ADD:` or `ARCHIVE:`
-        ERROR line 8, column 5: a bullet of KEY_LEARNINGS must stand under `ADD:` or `ARCHIVE:`
+        ERROR line 8, column 5: a bullet of KEY_LEARNINGS must be under `ADD:` or `ARCHIVE:`
         "
     );
     check!(
@@ -178,7 +178,7 @@ fn problems() {
                 "  - because r: b\n",
             ),
         @r"
-        ERROR line 2, column 3: a bullet of KEY_LEARNINGS must stand under `ADD:` or `ARCHIVE:`
+        ERROR line 2, column 3: a bullet of KEY_LEARNINGS must be under `ADD:` or `ARCHIVE:`
         "
     );
     check!(
@@ -211,7 +211,7 @@ fn problems() {
         + KL c <- r
         + KL d <- r
         + KL e <- r
-        note line 6, column 5: warning: more than 3 learnings at once; keep those worth it
+        note line 6, column 5: warning: more than 3 learnings at once; keep only the most useful
         "
     );
     check!(
@@ -225,8 +225,8 @@ fn problems() {
                 "  ARCHIVE:\n",
             ),
         @r"
-        note line 5, column 5: warning: this bullet stands outside of every section and is left out
-        note line 6, column 3: warning: `ARCHIVE:` stands outside of every section and is left out
+        note line 5, column 5: warning: this bullet is outside of every section and is ignored
+        note line 6, column 3: warning: `ARCHIVE:` is outside of every section and is ignored
         "
     );
     check!(
@@ -250,7 +250,7 @@ fn problems() {
             ),
         @r#"
         In Progress: In Progress:
-        ERROR line 1, column 1: "In Progress:" cannot be a bullet of CURRENT_PROGRESS
+        ERROR line 1, column 1: "In Progress:" cannot be a bullet of CURRENT_PROGRESS: it would be parsed as something else
         "#
     );
 }
@@ -266,11 +266,11 @@ fn an_id_in_front_of_a_new_item_is_an_error_that_says_ids_are_assigned_automatic
         ("because r: **KL-2**: t", "KL-2", 20),
     ] {
         let text = format!("KEY_LEARNINGS:\n  ADD:\n    - {bullet}\n");
-        let message = format!("IDs are assigned automatically; leave out `{id}` in front of a new item");
+        let message = format!("leave out `{id}`: the IDs of new items are assigned automatically");
         assert_eq!(read(&text), format!("ERROR line 3, column {column}: {message}"));
     }
     let snippet = read("VERBATIM_CONTEXT:\n  ADD:\n    - because r: VC-1: l => t\n");
-    assert!(snippet.starts_with("ERROR line 3, column 18: IDs are assigned automatically"), "{snippet}");
+    assert!(snippet.starts_with("ERROR line 3, column 18: leave out `VC-1`: the IDs of new items"), "{snippet}");
     // An ID that is only mentioned.
     let mentioned = read("KEY_LEARNINGS:\n  ADD:\n    - because KL-2: KL-2 was wrong: it is 3\n");
     assert_eq!(mentioned, "+ KL KL-2 was wrong: it is 3 <- KL-2");

@@ -134,7 +134,7 @@ fn around_the_block() {
         @r#"
         In Progress: x
         + VC l "a" <- r
-        note line 14, column 1: warning: this bullet stands outside of every section and is left out
+        note line 14, column 1: warning: this bullet is outside of every section and is ignored
         "#
     );
     check!(
