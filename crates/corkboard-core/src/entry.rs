@@ -80,7 +80,7 @@ impl Content {
     }
 
     /// The JSON string with more text at its end. Only the added text is escaped; the old text is copied. So a series of
-    /// small appends to a long text are cheap.
+    /// small appends to a long text is cheap.
     pub(crate) fn with_appended(&self, text: &str) -> Option<Self> {
         let old = self.as_json().trim_end().strip_suffix('"')?;
         let more = serde_json::to_string(text).ok()?;

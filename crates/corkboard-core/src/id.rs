@@ -110,7 +110,7 @@ macro_rules! name {
 
 name!(
     /// The ID of an agent, which owns a memory.
-    AgentId, "agent id", AgentIdBytes, agent_id_bytes
+    AgentId, "agent ID", AgentIdBytes, agent_id_bytes
 );
 name!(
     /// The key of an entry. Case-sensitive.
@@ -123,7 +123,7 @@ name!(
 
 name!(
     /// The ID of a conversation, chosen by the client that talks with the agent.
-    ConversationId, "conversation id", ConversationIdBytes, conversation_id_bytes
+    ConversationId, "conversation ID", ConversationIdBytes, conversation_id_bytes
 );
 
 name!(
@@ -133,7 +133,7 @@ name!(
 
 name!(
     /// The ID of a board.
-    BoardId, "board id", BoardIdBytes, board_id_bytes
+    BoardId, "board ID", BoardIdBytes, board_id_bytes
 );
 
 /// The name of a memory core. An agent's private core has the agent's ID after a prefix that shared cores cannot use.

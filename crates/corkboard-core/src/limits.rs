@@ -222,10 +222,10 @@ pub enum LimitName {
 }
 
 enum_text!(LimitName {
-    AgentIdBytes => "agent id bytes",
+    AgentIdBytes => "agent ID bytes",
     KeyBytes => "key bytes",
     ScopeNameBytes => "scope name bytes",
-    ConversationIdBytes => "conversation id bytes",
+    ConversationIdBytes => "conversation ID bytes",
     ConversationsPerAgent => "conversations per agent",
     EntryBytes => "entry bytes",
     TypeNameBytes => "type name bytes",
@@ -248,7 +248,7 @@ enum_text!(LimitName {
     ArchivedPerNotebook => "archived items per notebook",
     NotebookLineBytes => "notebook line bytes",
     SnippetBytes => "snippet bytes",
-    BoardIdBytes => "board id bytes",
+    BoardIdBytes => "board ID bytes",
     BoardLineBytes => "board line bytes",
     BoardTextBytes => "board text bytes",
     LinesPerList => "lines per list",

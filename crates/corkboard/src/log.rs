@@ -288,7 +288,7 @@ fn no_command(error: serde_json::Error) -> Error {
 
 /// The refusal of a conversation's name without a slash.
 fn no_conversation() -> Refusal {
-    Refusal::Blank { what: "conversation id".into() }
+    Refusal::Blank { what: "conversation ID".into() }
 }
 
 fn is_hash(text: &str) -> bool {

@@ -71,7 +71,7 @@ pub(super) fn converse(
     }
     let mut events = Vec::with_capacity(changes.len() + 2);
     if is_new {
-        check_visible("conversation id", id.as_str())?;
+        check_visible("conversation ID", id.as_str())?;
         events.push(AgentEvent::ScopeCreated { id: scope, name: ScopeName::from(id), parent: ScopeId::ROOT });
     }
     events.extend(changes);

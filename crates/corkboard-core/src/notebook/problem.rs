@@ -15,6 +15,7 @@ pub struct NotebookProblem {
     pub column: usize,
     /// Whether the text can be applied in spite of the problem.
     pub severity: NotebookSeverity,
+    /// The kind of problem.
     pub kind: NotebookProblemKind,
     /// The problem and how to fix it.
     pub message: String,

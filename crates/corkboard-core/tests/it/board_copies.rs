@@ -100,7 +100,7 @@ fn a_copy_is_made_once_and_of_a_board() {
     assert_eq!(copy.refused(fork(BoardImage::default())), Refusal::NoBoard);
     let from = ForkedFrom { board: " ".into(), rev: 1 };
     let nameless = BoardCommand::Fork { name: None, image: Box::new(image(&source)), from };
-    assert_eq!(copy.refused(nameless), Refusal::Blank { what: "board id".into() });
+    assert_eq!(copy.refused(nameless), Refusal::Blank { what: "board ID".into() });
     copy.limits = Limits { command_bytes: 1, ..Limits::default() };
     copy.tell(fork(image(&source)));
     assert_eq!(copy.refused(fork(image(&source))), Refusal::BoardExists);

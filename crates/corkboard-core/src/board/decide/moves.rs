@@ -90,7 +90,7 @@ impl BoardDecider<'_> {
 
     pub(super) fn assign(&mut self, id: TaskId, to: &AgentId) -> Reply {
         AgentId::check(to.as_str(), self.limits())?;
-        check_visible("agent id", to.as_str())?;
+        check_visible("agent ID", to.as_str())?;
         let task = self.task(id)?;
         match task.status {
             TaskStatus::Pending => {}
@@ -137,7 +137,7 @@ impl BoardDecider<'_> {
 
     pub(super) fn assign_review(&mut self, id: TaskId, to: &AgentId) -> Reply {
         AgentId::check(to.as_str(), self.limits())?;
-        check_visible("agent id", to.as_str())?;
+        check_visible("agent ID", to.as_str())?;
         let task = self.task(id)?;
         if task.status.is_finished() {
             return Err(refused_move(task, TaskStatus::Review));

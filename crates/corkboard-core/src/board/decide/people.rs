@@ -50,7 +50,7 @@ impl BoardDecider<'_> {
     pub(super) fn inject_nudge(&mut self, nudge: &NewNudge) -> Reply {
         if let NudgeTarget::Agent(agent) = &nudge.to {
             AgentId::check(agent.as_str(), self.limits())?;
-            check_visible("agent id", agent.as_str())?;
+            check_visible("agent ID", agent.as_str())?;
         }
         self.check_text("message", &nudge.message)?;
         if nudge.expires_at.is_some_and(|at| at <= self.context.now) {

@@ -119,7 +119,7 @@ async fn validation_scope_names_are_not_blank_printable_and_at_most_512_bytes() 
 #[tokio::test]
 async fn validation_agent_ids_are_not_blank_printable_and_at_most_256_bytes() {
     let corkboard = Home::memory().open().await;
-    for (agent, expected) in wrong_names("agent id", LimitName::AgentIdBytes, 256) {
+    for (agent, expected) in wrong_names("agent ID", LimitName::AgentIdBytes, 256) {
         assert_eq!(refusal(corkboard.agent(&agent).map(|_| ())), expected);
         assert_eq!(refusal(corkboard.delete_agent(&agent).await), expected);
     }
