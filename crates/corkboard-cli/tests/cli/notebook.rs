@@ -69,7 +69,7 @@ VC-1  Cargo.toml (because the tests need it)
     let back = "\
 In Progress: - write the printer
 Completed -> In Progress: write the parser
-KL-1 is back: tabs count as two";
+KL-1 restored: tabs count as two";
     let restored = sandbox.ok(&["notebook", "restore", "1"]);
     assert_eq!(restored.lines().collect::<std::collections::BTreeSet<_>>(), back.lines().collect());
     let block = sandbox.ok(&["notebook", "show", "--block"]);

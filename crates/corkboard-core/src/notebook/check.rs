@@ -107,7 +107,7 @@ pub(super) fn check_block(block: &Block, limits: &Limits) -> Result<(), Refusal>
 
 fn check_progress(progress: &Progress, limits: &Limits) -> Result<(), Refusal> {
     if progress.in_progress.is_empty() && !progress.remaining.is_empty() {
-        return Err(Refusal::Blank { what: "in progress".into() });
+        return Err(Refusal::Blank { what: "`In Progress`".into() });
     }
     Limits::check(LimitName::ProgressBullets, progress.bullets().count() as u64, limits.progress_bullets)?;
     for bullet in progress.bullets() {

@@ -104,7 +104,7 @@ impl fmt::Display for NotebookChange {
             Self::Moved { from, to, text } => write!(f, "{from} -> {to}: {text}"),
             Self::Added { id, text, reason } => write!(f, "{id} added: {text} (because {reason})"),
             Self::Archived { id, text, reason } => write!(f, "{id} archived: {text} (because {reason})"),
-            Self::Returned { id, text } => write!(f, "{id} is back: {text}"),
+            Self::Returned { id, text } => write!(f, "{id} restored: {text}"),
             Self::Removed { id } => write!(f, "{id} removed"),
         }
     }

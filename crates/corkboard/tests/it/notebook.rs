@@ -80,7 +80,7 @@ async fn history_goes_back_and_old_revisions_can_be_shown() {
         assert_eq!(then, notebook.at(1).await.unwrap());
         let (rev, changes) = notebook.restore(2).await.unwrap();
         assert_eq!(rev, 4);
-        assert!(changes.to_line().contains("KL-1 is back: a; KL-3 archived: c (because revision 2 was restored)"));
+        assert!(changes.to_line().contains("KL-1 restored: a; KL-3 archived: c (because revision 2 was restored)"));
         assert_eq!(texts(&agent).await, ["KL-1 a", "KL-2 b"]);
         // An ID is never used twice.
         let next = notebook.apply("KEY_LEARNINGS:\n  ADD:\n    - because r: d\n").await.unwrap();
