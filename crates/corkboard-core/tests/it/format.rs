@@ -145,7 +145,7 @@ fn a_newer_version_is_reported_even_if_other_fields_are_unknown() {
         let decoded = Revisioned::<AgentState>::decode(snapshot.as_bytes());
         assert_eq!(decoded, Err(FormatError::Newer { found: 99 }));
     }
-    let message = format!("written in format 99; this Corkboard knows formats up to {FORMAT_VERSION}");
+    let message = format!("written in format 99; this version of Corkboard reads formats up to {FORMAT_VERSION}");
     assert_eq!(FormatError::Newer { found: 99 }.to_string(), message);
 }
 
