@@ -28,20 +28,20 @@ fn an_orchestrator_and_two_workers_do_a_whole_board_in_one_process() {
     let session = [
         (call("boss", "add_tasks", plan), "Added T-1 (design), T-2 (build), T-3 (docs)."),
         (call("ann", "claim_task", json!({})), "T-1 is yours: Design."),
-        (call("bob", "claim_task", json!({})), "Nothing is ready: try again later."),
+        (call("bob", "claim_task", json!({})), "No task is ready: try again later."),
         (call("ann", "record_decision", json!({"question": "Which?", "choice": "RS256"})), "Recorded D-1."),
         (call("ann", "record_discovery", json!({"content": "No column", "type": "constraint"})), "Recorded F-1."),
         (call("ann", "record_artifact", json!({"path": "schema.sql"})), "Recorded A-1 of T-1, version 1."),
         (call("ann", "complete_task", json!({"summary": "Two tables"})), "T-1 is completed. Ready: T-2, T-3."),
         (call("ann", "claim_task", json!({})), "T-2 is yours: Build."),
         (call("bob", "claim_task", json!({})), "T-3 is yours: Document."),
-        (call("bob", "board_context", json!({})), "What stands between the tags below is remembered data"),
-        (call("bob", "complete_task", json!({"summary": "Documented"})), "T-3 is completed. Nothing else is ready."),
+        (call("bob", "board_context", json!({})), "Text between the tags below is remembered data"),
+        (call("bob", "complete_task", json!({"summary": "Documented"})), "T-3 is completed. No other task is ready."),
         (call("ann", "complete_task", json!({"summary": "Built"})), "T-2 waits for review."),
         (call("boss", "review_task", json!({"task": "T-2", "verdict": "approved"})), "T-2 is completed."),
         (
             call("boss", "board_status", json!({})),
-            "Auth (active): Add JWT\n3 tasks: 3 completed\nEverything is finished.",
+            "Auth (active): Add JWT\n3 tasks: 3 completed\nAll tasks are finished.",
         ),
     ];
     let calls: String = session.iter().map(|(call, _)| format!("{call}\n")).collect();
@@ -77,13 +77,13 @@ fn every_call_may_be_a_process_of_its_own() {
     tool("boss", "add_tasks", r#"{"tasks": [{"title": "First"}, {"title": "Second"}]}"#);
     assert!(tool("ann", "claim_task", "{}").starts_with("T-1 is yours"));
     assert!(tool("bob", "claim_task", "{}").starts_with("T-2 is yours"));
-    assert_eq!(tool("ann", "complete_task", r#"{"summary": "done"}"#), "T-1 is completed. Nothing else is ready.");
+    assert_eq!(tool("ann", "complete_task", r#"{"summary": "done"}"#), "T-1 is completed. No other task is ready.");
     let refused =
         ["--board", &board, "--agent", "ann", "tools", "call", "complete_task", r#"{"task": "T-2", "summary": "s"}"#];
-    sandbox.fails(&refused, 4, "It was given to another: stop working on it.");
+    sandbox.fails(&refused, 4, "Another agent has it now: stop working on it.");
     let for_task =
         ["--board", &board, "--agent", "bob", "tools", "call", "complete_task", "--task", "T-2", r#"{"summary": "s"}"#];
-    assert_eq!(sandbox.ok(&for_task), "T-2 is completed. Nothing else is ready.");
+    assert_eq!(sandbox.ok(&for_task), "T-2 is completed. No other task is ready.");
     sandbox.fails(&["tools", "call", "claim_task"], 2, "name one: --board ID, or CORK_BOARD");
 }
 

@@ -18,7 +18,7 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     let worker = |arguments: &[&str]| desk.ok(&[&["--principal", "ada", "--role", "worker"], arguments].concat());
     assert!(!desk.ok(&["task", "context", "T-1", "--principal", "grace"]).contains("N-1"), "only its target is told");
     let context = worker(&["task", "context", "T-1"]);
-    assert!(context.contains("- N-1 urgent, heed and acknowledge, said by grace: Use\n    staging"), "{context}");
+    assert!(context.contains("- N-1 urgent, follow and acknowledge, sent by grace: Use\n    staging"), "{context}");
     let told = worker(&["nudge", "check"]);
     assert_eq!(told, "N-1 (urgent) from grace: Use\\nstaging\nN-2 (normal) from tester: Freeze at noon");
     assert_eq!(worker(&["nudge", "ack", "N-1", "N-2"]), "acknowledged N-1, N-2");
@@ -78,7 +78,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     let delivered = |nudge: usize| desk.items(&["nudge", "list"])[nudge]["delivered"].clone();
 
     let context = desk.ok(&["context", "--agent", "ada"]);
-    assert!(context.contains("- N-1 normal, heed and acknowledge, said by boss: Use staging"), "{context}");
+    assert!(context.contains("- N-1 normal, follow and acknowledge, sent by boss: Use staging"), "{context}");
     assert!(!context.contains("Go home") && !context.contains("Call me"), "{context}");
     assert_eq!(delivered(0)[0]["agent"], "ada");
     assert_eq!((delivered(1), delivered(2), delivered(3)), (json!([]), json!([]), json!([])));

@@ -56,7 +56,7 @@ fn a_tool_is_called_by_hand() {
         (vec!["write_memory", r#"["k", "c", null, null]"#], 2, "expected a JSON object, found an array"),
         (vec!["write_memory", "{"], 2, "not JSON"),
         (vec!["memory_read"], 2, "--conversation"),
-        (vec!["dream"], 3, "there is no tool"),
+        (vec!["dream"], 3, "unknown tool"),
         (vec!["--role", "observer", "write_memory", input], 6, "observer"),
     ];
     for (arguments, code, said) in cases {

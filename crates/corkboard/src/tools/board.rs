@@ -1,4 +1,4 @@
-//! What all tools of boards share: which board, which task, and in whose name.
+//! Shared by all board tools: the board, the task and the actor of a call.
 
 use corkboard_core::board::{Task, TaskId, TaskStatus};
 use corkboard_core::{Actor, ActorKind, Role};
@@ -7,11 +7,11 @@ use super::{ToolContext, ToolError};
 use crate::context::escaped_line;
 use crate::{Board, BoardView, Corkboard, Error};
 
-/// The most characters of a text that is only mentioned.
+/// Maximum characters of a text that is only mentioned.
 const MENTIONED: usize = 120;
 
 impl ToolContext {
-    /// The board that the call is about: one that it names, or that of its context.
+    /// The board of the call: the one that it names, or the one in its context.
     pub(super) fn board(
         &self,
         corkboard: &Corkboard,
@@ -24,8 +24,7 @@ impl ToolContext {
         Ok(corkboard.board(id)?.acting_as(self.board_actor(role)))
     }
 
-    /// Whoever calls tools does so in the role of the tools: those who may do more do no more by them. A role that may do
-    /// less stays what it is.
+    /// The actor of the call, in the tool set's role. A more powerful role is lowered to it; a less powerful one stays.
     pub(super) fn board_actor(&self, role: Role) -> Actor {
         match &self.actor {
             Some(actor) => match actor.role {
@@ -36,23 +35,23 @@ impl ToolContext {
         }
     }
 
-    /// The task that a worker's call is about: one that it names, that of its context, or the one that the worker holds.
+    /// The task of a worker's call: the one that it names, the one in its context, or the one that the worker holds.
     pub(super) fn task(&self, view: &BoardView, named: Option<TaskId>) -> Result<TaskId, ToolError> {
         if let Some(task) = named {
             return Ok(task);
         }
         if let Some(task) = self.task.as_deref().filter(|task| !task.is_empty()) {
-            return task.parse().map_err(|error| failed(format!("the context of the call names no task: {error}")));
+            return task.parse().map_err(|error| failed(format!("invalid task in the context of the call: {error}")));
         }
         let actor = self.board_actor(Role::Worker);
         let held: Vec<TaskId> = held_by(view, &actor.principal).map(|task| task.id).collect();
         match held.as_slice() {
-            [] => Err(failed("you hold no task: call claim_task first, or name one by its id, such as T-1")),
+            [] => Err(failed("you hold no task: call claim_task first, or pass a task ID such as T-1")),
             [only] => Ok(*only),
             several => {
                 let mut names: Vec<String> = several.iter().map(ToString::to_string).collect();
                 names.sort();
-                Err(failed(format!("you hold {}: say which task is meant", names.join(", "))))
+                Err(failed(format!("you hold {}: pass the ID of the task that you mean", names.join(", "))))
             }
         }
     }
@@ -62,20 +61,20 @@ fn failed(message: impl Into<String>) -> ToolError {
     ToolError::Failed { message: message.into() }
 }
 
-/// The tasks that somebody holds.
+/// The tasks that `principal` holds.
 pub(super) fn held_by<'v>(view: &'v BoardView, principal: &str) -> impl Iterator<Item = &'v Task> {
     let state = view.state();
     let tasks = state.held().filter_map(|id| state.task(id));
     tasks.filter(move |task| task.claim.as_ref().is_some_and(|claim| claim.holder.as_str() == principal))
 }
 
-/// The caller was heard of: all that it holds stays its own.
+/// Renews the claims of all tasks that the caller holds.
 pub(super) async fn heard(board: &Board) -> Result<BoardView, ToolError> {
     let view = board.view().await?;
     let is_due = |task: &&Task| task.claim.as_ref().is_some_and(|claim| claim.renewed(view.at()).is_some());
     for task in held_by(&view, &board.actor().principal).filter(is_due) {
         match board.heartbeat(task.id, None).await {
-            // Whoever has lost it meanwhile hears that when it matters.
+            // If the caller lost the claim meanwhile, its next command for the task reports that.
             Ok(_) | Err(Error::Refused(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -83,7 +82,7 @@ pub(super) async fn heard(board: &Board) -> Result<BoardView, ToolError> {
     Ok(view)
 }
 
-/// A text that is only mentioned: its beginning, on one line.
+/// The beginning of a text, on one line.
 pub(super) fn mentioned(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(MENTIONED) {
@@ -92,19 +91,19 @@ pub(super) fn mentioned(text: &str) -> String {
     }
 }
 
-/// "2 completed, 1 in_progress".
+/// Number of tasks by status, such as "2 completed, 1 in_progress".
 pub(super) fn counts(view: &BoardView) -> String {
     let count = |status: TaskStatus| (view.state().count(status), status);
     let counted = TaskStatus::ALL.map(count).into_iter().filter(|(count, _)| *count > 0);
     counted.map(|(count, status)| format!("{count} {status}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What can be begun, for whoever made it so.
+/// The tasks that can be claimed now.
 pub(super) fn ready(view: &BoardView) -> String {
     const NAMED: usize = 5;
     let count = view.ready().len();
     if count == 0 {
-        return "Nothing else is ready.".into();
+        return "No other task is ready.".into();
     }
     let names: Vec<String> = view.ready().take(NAMED).map(|task| task.id.to_string()).collect();
     let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };

@@ -1,4 +1,4 @@
-//! Calls of tools as documents: one of several in a request or on a line.
+//! Tool calls as JSON documents: in a batch request, or one per line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{ToolContext, ToolOutput};
 use crate::Problem;
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -16,23 +16,23 @@ pub struct ToolCall {
     pub id: Value,
     /// The tool's name.
     pub name: String,
-    /// The tool's input: a JSON object, or a string that holds one. `arguments`, OpenAI's word, is accepted too.
+    /// The tool's input: a JSON object, or a string that contains one. OpenAI's name `arguments` is accepted too.
     #[serde(default, alias = "arguments")]
     pub input: Value,
-    /// What this call is about, where that differs from the context of all calls.
+    /// The context of this call. Missing fields come from the shared context.
     #[serde(default)]
     pub context: ToolContext,
 }
 
-/// What became of one call: an output or a problem.
+/// The answer to one call: an output or a problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallAnswer {
     /// The call's `id`; `null` if it has none.
     pub id: Value,
-    /// The tool's name; `null` if the call could not be read.
+    /// The tool's name; `null` if the call could not be parsed.
     pub name: Option<String>,
-    /// What the tool answered; `null` if the call failed.
+    /// The tool's answer; `null` if the call failed.
     pub output: Option<ToolOutput>,
     /// Why the call failed; `null` if it succeeded.
     pub problem: Option<Problem>,

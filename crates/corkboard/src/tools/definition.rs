@@ -1,4 +1,4 @@
-//! What a model is told about a tool, in the forms that providers want.
+//! Definitions of tools, in the formats of the providers.
 
 use std::str::FromStr;
 
@@ -12,29 +12,29 @@ use super::advice::advised;
 use super::{Tool, ToolContext, ToolError, ToolFuture, ToolOutput};
 use crate::{ErrorKind, Strict};
 
-/// What a model is told about a tool.
+/// A tool's name, description and input schema, as a model reads them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
-    /// What it is called.
+    /// The tool's name.
     pub name: &'static str,
     /// What it does and when to use it.
     pub description: &'static str,
-    /// The schema of its input: an object that takes no properties but those it names.
+    /// JSON schema of the input: an object without additional properties.
     pub schema: Value,
-    /// An input that is right.
+    /// A valid input.
     pub example: Value,
-    /// Whether it changes anything.
+    /// Whether the tool changes anything.
     pub effect: ToolEffect,
-    /// The type by which Anthropic knows a tool that its models were trained on.
+    /// Anthropic's type name, if its models were trained on this tool.
     pub anthropic_type: Option<&'static str>,
 }
 
 /// Whether a tool changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
-    /// It only reads.
+    /// The tool only reads.
     Reads,
-    /// It writes.
+    /// The tool writes.
     Writes,
 }
 
@@ -59,7 +59,7 @@ impl ToolFormat {
     /// All formats.
     pub const ALL: [Self; 4] = [Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Mcp];
 
-    /// Its name.
+    /// The name of the format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -83,7 +83,7 @@ impl FromStr for ToolFormat {
 }
 
 impl ToolDefinition {
-    /// The definition as a provider wants it.
+    /// The definition in a provider's format.
     pub fn in_format(&self, format: ToolFormat) -> Value {
         let Self { name, schema, .. } = self;
         let description = format!("{} Example: {}", self.description, self.example);
@@ -111,7 +111,7 @@ impl ToolDefinition {
     }
 }
 
-/// OpenAI's strict mode knows no optional properties: those may be null instead.
+/// Makes every property required and optional ones nullable: OpenAI's strict mode has no optional properties.
 fn all_required(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let Some(object) = schema.as_object_mut() else { return schema };
@@ -140,7 +140,7 @@ fn strings(value: Option<&Value>) -> Vec<String> {
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// A tool that needs nothing but a Corkboard.
+/// Defines a tool whose only field is a Corkboard.
 macro_rules! tool {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -158,7 +158,7 @@ macro_rules! tool {
 }
 pub(super) use tool;
 
-/// A tool with a typed input. The schema follows from the type.
+/// A tool with a typed input, from which the schema is derived.
 pub(super) trait TypedTool: Send + Sync {
     type Input: DeserializeOwned + JsonSchema + Send;
     const NAME: &'static str;
@@ -197,7 +197,7 @@ impl<T: TypedTool> Tool for T {
 
     fn call<'a>(&'a self, input: Value, context: &'a ToolContext) -> ToolFuture<'a> {
         Box::pin(async move {
-            // Some clients send nothing, or null, where no property is needed; strict ones send null for what they leave out.
+            // Some clients send null if no property is needed. Strict clients send null for each omitted property.
             let input = match input {
                 Value::Null => Map::new(),
                 Value::Object(properties) => properties.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -205,7 +205,7 @@ impl<T: TypedTool> Tool for T {
                     let why = serde_json::from_str::<Map<String, Value>>(&text).err();
                     let why = why.map_or_else(String::new, |error| format!(": {error}"));
                     return Err(T::invalid(format!(
-                        "expected a JSON object, found a string that does not hold one{why}"
+                        "expected a JSON object, found a string that does not contain one{why}"
                     )));
                 }
                 other => return Err(T::invalid(format!("expected a JSON object, found {}", kind_of(&other)))),
@@ -217,7 +217,7 @@ impl<T: TypedTool> Tool for T {
                 None => T::invalid(error.to_string()),
             })?;
             match self.run(input, context).await {
-                // A key or a text that the memory refuses is an input that could be put right.
+                // The model can correct a key or a text that the memory refuses.
                 Err(ToolError::Memory(error)) if error.kind() == ErrorKind::Invalid => {
                     Err(T::invalid(error.to_string()))
                 }
@@ -228,8 +228,8 @@ impl<T: TypedTool> Tool for T {
     }
 }
 
-/// The input of a call as an object: OpenAI's models send it as a string that holds JSON. A string that holds no JSON object
-/// stays as it is, for the tool to refuse.
+/// Parses an input that is a string: OpenAI's models send JSON as a string. A string without a JSON object stays
+/// unchanged, and the tool refuses it.
 pub(super) fn parsed(input: Value) -> Value {
     match &input {
         Value::String(text) if text.trim().is_empty() => Value::Null,
@@ -238,10 +238,10 @@ pub(super) fn parsed(input: Value) -> Value {
     }
 }
 
-/// The words in which providers and programs wrap a tool's input. No tool has a property of that name.
+/// Names under which callers wrap a tool's input by mistake. No tool has a property with one of these names.
 const WRAPPERS: [&str; 5] = ["input", "arguments", "parameters", "params", "args"];
 
-/// What the input would be without the name that it seems to be wrapped in.
+/// The name that the input seems to be wrapped in, and the input inside it.
 fn unwrapped(tool: &str, input: &Map<String, Value>) -> Option<(String, Value)> {
     let found = input.iter().find(|(name, _)| WRAPPERS.contains(&name.as_str()) || *name == tool);
     found.map(|(name, inner)| (name.clone(), parsed(inner.clone())))
@@ -255,7 +255,7 @@ fn wrapped_input<T: TypedTool>(wrapper: &str, inner: Value) -> ToolError {
     }
 }
 
-/// What a value is, in JSON's words.
+/// The JSON type of a value, with its article.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -267,7 +267,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The schema of a type: short, closed, and without references.
+/// The schema of a type: short, without additional properties and without references.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -279,8 +279,8 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// An enum of objects becomes one object with all their properties, of which those are required that all have. Models are
-/// better at those, and some providers take no others.
+/// Turns an enum of objects into one object with all their properties. Properties that all variants require are
+/// required. Models handle a single object better, and some providers accept nothing else.
 fn flatten(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else { return };
     let Some(Value::Array(variants)) = object.remove("oneOf") else { return };
@@ -312,8 +312,8 @@ fn flatten(schema: &mut Value) {
     object.insert("additionalProperties".into(), false.into());
 }
 
-/// Leaves out what a model need not read: titles, formats, defaults, the type's own description, and that an optional
-/// property may be null.
+/// Removes what a model does not need: titles, formats, defaults, the type's description, and `null` as a type of
+/// optional properties.
 fn tidy(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("title");
@@ -337,7 +337,7 @@ fn tidy(schema: &mut Value) {
         if let Some(Value::Array(values)) = property.get_mut("enum") {
             values.retain(|value| !value.is_null());
         }
-        // An optional enum is "one of these or null".
+        // Schemars describes an optional enum as "one of these or null".
         if let Some(Value::Array(choices)) = property.remove("anyOf") {
             let choice = choices.into_iter().find(|choice| choice.get("type") != Some(&json!("null")));
             if let Some(Value::Object(choice)) = choice {
@@ -346,7 +346,7 @@ fn tidy(schema: &mut Value) {
                 property.extend(words);
             }
         }
-        // One of the library's enums, whose descriptions are for programmers: a model reads its values.
+        // A library enum: its descriptions are for programmers, so keep only the values.
         if let Some(Value::Array(variants)) = property.remove("oneOf") {
             let values: Vec<Value> = variants.iter().filter_map(|variant| variant.get("const")).cloned().collect();
             *property = Map::from_iter([("type".into(), "string".into()), ("enum".into(), values.into())]);

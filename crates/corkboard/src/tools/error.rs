@@ -1,53 +1,53 @@
-//! Why a tool call failed, in words that help a model to call it right.
+//! Errors of tool calls, with what a model needs to correct its call.
 
 use serde_json::Value;
 
 use crate::{Error, ErrorKind};
 
-/// A tool call that failed. Nothing was changed, unless the store says that the outcome is unknown.
+/// A failed tool call. It changed nothing, unless the store reports an unknown outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The input makes no sense.
+    /// The input is invalid.
     #[error("invalid input: {message}. Example of a correct call: {tool} {example}")]
     InvalidInput {
-        /// Which tool.
+        /// The tool's name.
         tool: &'static str,
-        /// What was wrong.
+        /// The mistake.
         message: String,
-        /// An input that would have been right.
+        /// A valid input.
         example: Value,
     },
-    /// There is no such tool.
-    #[error("there is no tool {name:?}; there are: {}", known.join(", "))]
+    /// The registry has no tool with this name.
+    #[error("unknown tool {name:?}; expected one of {}", known.join(", "))]
     UnknownTool {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names of all tools in the registry.
         known: Vec<&'static str>,
     },
-    /// The caller did not say for whom.
+    /// The context of the call lacks something that the tool needs.
     #[error("{tool} needs a {what} in the context of the call")]
     MissingContext {
-        /// Which tool.
+        /// The tool's name.
         tool: &'static str,
-        /// What is missing.
+        /// The missing part, such as `board`.
         what: &'static str,
     },
-    /// The tool did not do it, and its own words say why.
+    /// The tool failed, with its own message.
     #[error("{message}")]
     Failed {
-        /// For the model.
+        /// The message for the model.
         message: String,
     },
-    /// The memory or the board refused, and there is something that the model can do about it.
+    /// The memory or the board refused, and the model can do something about it.
     #[error("{error}. {advice}")]
     Advised {
         /// Why it was refused.
         error: Error,
-        /// What to do next.
+        /// What the model should do next.
         advice: String,
     },
-    /// The memory refused, or could not be reached.
+    /// The memory refused, or is unavailable.
     #[error(transparent)]
     Memory(#[from] Error),
     /// The call failed while an urgent nudge waits for the caller.
@@ -73,7 +73,7 @@ impl ToolError {
         }
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::InvalidInput { .. } | Self::MissingContext { .. } | Self::Failed { .. } => ErrorKind::Invalid,

@@ -1,4 +1,4 @@
-//! Tools for what a board taught: found, kept in a memory core, or refused.
+//! Tools for the learnings of a board: extract them, promote them to a memory core, or refuse them.
 
 use corkboard_core::Role;
 use corkboard_core::board::{LearningCandidate, LearningId, LearningState};
@@ -11,18 +11,18 @@ use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
 
 tool!(
-    /// `extract_learnings`: what a board taught.
+    /// `extract_learnings`: lists the open learnings of a board.
     ExtractLearningsTool
 );
 tool!(
-    /// `promote_learning`: keeps a learning in a memory core, or refuses it.
+    /// `promote_learning`: promotes a learning to a memory core, or refuses it.
     PromoteLearningTool
 );
 
-/// The best are told; the others when these are decided about.
+/// Maximum number of learnings in one answer, the best first. Others follow when these are decided.
 const TOLD: usize = 20;
 
-/// The most characters of a learning that are told.
+/// Maximum characters of a learning in an answer.
 const TOLD_CHARACTERS: usize = 500;
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(super) struct ExtractLearningsInput {
     board: Option<String>,
 }
 
-/// What `promote_learning` takes. It takes no other words for the learning: those of an agent would be refused.
+/// Input of `promote_learning`. It cannot change the learning's text, because an agent's own words would be refused.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PromoteLearningInput {
@@ -39,7 +39,7 @@ pub(super) struct PromoteLearningInput {
     #[schemars(with = "String")]
     learning: LearningId,
     action: LearningAction,
-    /// The suggested one if left out.
+    /// Default: the suggested one.
     core: Option<String>,
     /// For refuse.
     reason: Option<String>,
@@ -57,7 +57,7 @@ impl TypedTool for ExtractLearningsTool {
     type Input = ExtractLearningsInput;
     const NAME: &'static str = "extract_learnings";
     const DESCRIPTION: &'static str =
-        "See what a board taught that later boards should know. Use it when the work is done.";
+        "List what a board learned that later boards should know. Call it when the work is done.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -78,7 +78,7 @@ impl TypedTool for PromoteLearningTool {
     type Input = PromoteLearningInput;
     const NAME: &'static str = "promote_learning";
     const DESCRIPTION: &'static str =
-        "Keep a learning in a memory core, or refuse it for good. Promote only what also holds elsewhere.";
+        "Keep a learning in a memory core, or refuse it permanently. Promote only what is also true elsewhere.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -89,10 +89,10 @@ impl TypedTool for PromoteLearningTool {
         let PromoteLearningInput { board, learning, action, core, reason } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
         match (action, core, reason) {
-            (LearningAction::Promote, _, Some(_)) => Err(Self::invalid("a reason goes with \"refuse\"")),
+            (LearningAction::Promote, _, Some(_)) => Err(Self::invalid("reason is only valid with action \"refuse\"")),
             (LearningAction::Refuse, Some(_), _) => {
                 let example = json!({"learning": learning, "action": "refuse", "reason": "only so on this machine"});
-                Err(Self::invalid_as("a core goes with \"promote\"", example))
+                Err(Self::invalid_as("core is only valid with action \"promote\"", example))
             }
             (LearningAction::Promote, core, None) => {
                 let promote = board.promote_learning(learning);
@@ -102,7 +102,7 @@ impl TypedTool for PromoteLearningTool {
                 };
                 let promoted = promote.await?;
                 let core = escaped_line(promoted.core.as_str());
-                let text = format!("{} is in the core {core}: {}.", promoted.learning, promoted.entry);
+                let text = format!("Promoted {} to the core {core} as {}.", promoted.learning, promoted.entry);
                 Ok(ToolOutput::new(text, json!(promoted)))
             }
             (LearningAction::Refuse, None, reason) => {
@@ -116,14 +116,14 @@ impl TypedTool for PromoteLearningTool {
 
 fn page(learnings: &[LearningCandidate], open: usize) -> String {
     if learnings.is_empty() {
-        return "Nothing is left to promote or refuse.".into();
+        return "No learning is left to promote or refuse.".into();
     }
     let mut lines: Vec<String> = learnings.iter().map(line).collect();
     if open > learnings.len() {
         lines.push(format!("and {} more", open - learnings.len()));
     }
     lines.extend(label::warning(learnings.iter().map(|learning| learning.trust)).map(str::to_owned));
-    lines.push("Promote or refuse each by promote_learning.".into());
+    lines.push("Promote or refuse each with promote_learning.".into());
     lines.join("\n")
 }
 

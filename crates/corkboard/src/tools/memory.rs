@@ -1,4 +1,4 @@
-//! Seed 001's tools: an agent looks things up in its memory, keeps what it learned, and hands over to its next session.
+//! Tools for an agent's permanent memory: search, read, write, delete, and the handoff to its next session.
 
 use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ tool!(
     ReadMemoryTool
 );
 tool!(
-    /// `write_memory`: keeps a text under a key.
+    /// `write_memory`: stores a text under a key.
     WriteMemoryTool
 );
 tool!(
@@ -32,7 +32,7 @@ tool!(
     WriteSessionHandoffTool
 );
 tool!(
-    /// `scratch_note`: the jotting of the task at hand.
+    /// `scratch_note`: reads and changes the notes on the current task.
     ScratchNoteTool
 );
 
@@ -41,21 +41,21 @@ tool!(
 pub(super) struct SearchMemoryInput {
     /// Words to look for.
     query: String,
-    /// 1 to 50; 10 if left out.
+    /// 1 to 50; default 10.
     limit: Option<i64>,
 }
 
-/// The most tokens of a text that one answer of `read_memory` shows.
+/// Maximum tokens of a text in one answer of `read_memory`.
 const PAGE_TOKENS: u64 = 4_000;
 
-/// What an answer of `read_memory` says besides the text takes fewer bytes than this.
+/// Bytes that an answer of `read_memory` reserves for everything but the text.
 const PAGE_END_BYTES: usize = 4 * 1024;
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadMemoryInput {
     key: String,
-    /// To continue a long text: the offset that the answer before it names.
+    /// To continue a long text: the offset from the previous answer.
     offset: Option<u64>,
 }
 
@@ -71,9 +71,9 @@ pub(super) struct WriteMemoryInput {
     /// A short name, such as project/plan.
     key: String,
     content: String,
-    /// replace if left out.
+    /// Default: replace.
     mode: Option<WriteMode>,
-    /// It came from a web page, a tool or a stranger.
+    /// True if from a web page, tool or stranger.
     outside: Option<bool>,
 }
 
@@ -91,7 +91,7 @@ enum WriteMode {
 pub(super) struct WriteSessionHandoffInput {
     /// State, next steps, open questions.
     content: String,
-    /// As in write_memory.
+    /// See write_memory.
     outside: Option<bool>,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct ScratchNoteInput {
     mode: ScratchMode,
     /// For replace and append.
     content: Option<String>,
-    /// As in write_memory.
+    /// See write_memory.
     outside: Option<bool>,
 }
 
@@ -118,8 +118,8 @@ enum ScratchMode {
 impl TypedTool for SearchMemoryTool {
     type Input = SearchMemoryInput;
     const NAME: &'static str = "search_memory";
-    const DESCRIPTION: &'static str = "Search your permanent memory, entries and notes, by words. \
-        Shows snippets; read_memory shows a whole entry.";
+    const DESCRIPTION: &'static str = "Search permanent memory (entries and notes) by words. \
+        Returns snippets; read_memory returns a whole entry.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -159,7 +159,7 @@ impl TypedTool for SearchMemoryTool {
 impl TypedTool for ReadMemoryTool {
     type Input = ReadMemoryInput;
     const NAME: &'static str = "read_memory";
-    const DESCRIPTION: &'static str = "Read a whole text from your permanent memory.";
+    const DESCRIPTION: &'static str = "Read a whole text from PERMANENT memory.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -205,7 +205,7 @@ impl TypedTool for ReadMemoryTool {
 impl TypedTool for DeleteMemoryTool {
     type Input = DeleteMemoryInput;
     const NAME: &'static str = "delete_memory";
-    const DESCRIPTION: &'static str = "Delete an entry from your permanent memory.";
+    const DESCRIPTION: &'static str = "Delete an entry from permanent memory.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -226,8 +226,8 @@ impl TypedTool for DeleteMemoryTool {
 impl TypedTool for WriteMemoryTool {
     type Input = WriteMemoryInput;
     const NAME: &'static str = "write_memory";
-    const DESCRIPTION: &'static str = "PERMANENT: keep a text under a key for all later conversations. \
-        append adds a line to what is there. (memory_write is for this conversation only.)";
+    const DESCRIPTION: &'static str = "PERMANENT, for all later conversations: store a text under a key. \
+        append adds a line. (For this conversation only, use memory_write.)";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -259,7 +259,7 @@ async fn write(
     let is_outside = outside.unwrap_or_default();
     match mode {
         WriteMode::Replace => memory.write_text(key, content).outside(is_outside).await,
-        // Of a text of which a line came from outside, all is held to have.
+        // If one line comes from outside, the whole text counts as outside.
         WriteMode::Append if is_outside => memory.write_text(key, content).on_new_line().from_outside().await,
         WriteMode::Append => memory.append(key, &content).on_new_line().await,
     }
@@ -268,8 +268,8 @@ async fn write(
 impl TypedTool for WriteSessionHandoffTool {
     type Input = WriteSessionHandoffInput;
     const NAME: &'static str = "write_session_handoff";
-    const DESCRIPTION: &'static str = "Before you finish: leave a note that your next session reads first. \
-        Replaces the one before.";
+    const DESCRIPTION: &'static str = "Before you finish, leave a note that your next session reads first. \
+        Replaces the previous note.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {

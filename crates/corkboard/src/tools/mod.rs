@@ -1,4 +1,4 @@
-//! Tools: what a model calls. Each has a name, a schema that follows from its input's Rust type, and an answer in words.
+//! Tools that models call. Each has a name, a schema derived from its input's Rust type, and an answer as text.
 
 mod advice;
 mod board;
@@ -47,22 +47,22 @@ pub use worker::{BoardContextTool, ClaimTaskTool, CompleteTaskTool, UpdateTaskTo
 
 use crate::{AgentMemory, Conversation, Corkboard};
 
-/// The most bytes of text that a model is shown in one answer.
+/// Maximum bytes of text in one answer to a model.
 const TEXT_BYTES: usize = 64 * 1024;
 
 /// A future that a tool returns.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
-/// Something a model can call.
+/// A tool that a model can call.
 pub trait Tool: Send + Sync {
-    /// What the model is told about it.
+    /// The tool's name, description and input schema.
     fn definition(&self) -> ToolDefinition;
 
-    /// Does it. A refused call changed nothing.
+    /// Runs the tool. A refused call changes nothing.
     fn call<'a>(&'a self, input: Value, context: &'a ToolContext) -> ToolFuture<'a>;
 }
 
-/// For whom a tool is called.
+/// The agent, conversation, board and task that a tool call is about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -75,36 +75,36 @@ pub struct ToolContext {
     pub board: Option<String>,
     /// Task of that board that the tool works on.
     pub task: Option<String>,
-    /// The folder in which the files are that artifacts' paths name; if nothing is said, they are not looked at.
+    /// Folder that artifact paths are relative to. If `None`, the files are not read.
     #[serde(skip)]
     pub folder: Option<PathBuf>,
-    /// In whose name; the agent's own if nothing is said.
+    /// Author of changes; the agent itself if `None`.
     #[serde(skip)]
     pub actor: Option<Actor>,
 }
 
 impl ToolContext {
-    /// A call by an agent.
+    /// A context with this agent, and nothing else.
     pub fn agent(agent: impl Into<String>) -> Self {
         Self { agent: agent.into(), ..Self::default() }
     }
 
-    /// The same in a conversation.
+    /// Sets the conversation.
     pub fn in_conversation(self, conversation: impl Into<String>) -> Self {
         Self { conversation: Some(conversation.into()), ..self }
     }
 
-    /// The same on a board.
+    /// Sets the board.
     pub fn on_board(self, board: impl Into<String>) -> Self {
         Self { board: Some(board.into()), ..self }
     }
 
-    /// The same for a task of that board.
+    /// Sets the task of that board.
     pub fn for_task(self, task: impl Into<String>) -> Self {
         Self { task: Some(task.into()), ..self }
     }
 
-    /// This context; `shared` supplies what it leaves out.
+    /// Fills the missing fields of this context from `shared`.
     pub fn or(self, shared: &Self) -> Self {
         let agent = if self.agent.is_empty() { shared.agent.clone() } else { self.agent };
         Self {
@@ -129,7 +129,7 @@ impl ToolContext {
     }
 }
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolOutput {
@@ -144,13 +144,13 @@ impl ToolOutput {
         Self { text: text.into(), data }
     }
 
-    /// The answer after something that comes first. It is cut so that both keep to the cap.
+    /// Puts `first` before the answer, and cuts the answer so that both fit into [`TEXT_BYTES`].
     fn after(self, first: &str) -> Self {
         let Self { text, data } = self.capped(TEXT_BYTES.saturating_sub(first.len()));
         Self { text: format!("{first}\n\n{text}"), data }
     }
 
-    /// What a model is shown has a hard cap.
+    /// Cuts the text to at most `most` bytes.
     fn capped(mut self, most: usize) -> Self {
         let all = self.text.len();
         if all > most {
@@ -174,13 +174,13 @@ pub enum ToolSet {
     Memory,
     /// The agent's notebooks: `read_notebook`, `update_notebook`.
     Notebook,
-    /// For whoever works on a board's tasks: `board_context`, `claim_task`, `update_task`, `complete_task`,
+    /// For workers on a board's tasks: `board_context`, `claim_task`, `update_task`, `complete_task`,
     /// `record_decision`, `record_discovery`, `record_artifact`, `check_nudges`.
     Worker,
-    /// For whoever runs a board: `create_board`, `add_tasks`, `assign_task`, `review_task`, `choose_branch`,
+    /// For the orchestrator of a board: `create_board`, `add_tasks`, `assign_task`, `review_task`, `choose_branch`,
     /// `board_status`, `extract_learnings`, `promote_learning`.
     Orchestrator,
-    /// Anthropic's memory tool: `memory`, files over the agent's entries.
+    /// Anthropic's memory tool, `memory`: the agent's entries as files.
     Anthropic,
 }
 
@@ -188,10 +188,10 @@ impl ToolSet {
     /// All sets.
     pub const ALL: [Self; 6] =
         [Self::Scratchpad, Self::Memory, Self::Notebook, Self::Worker, Self::Orchestrator, Self::Anthropic];
-    /// The sets that a registry has unless others are asked for.
+    /// The sets of [`ToolRegistry::new`].
     pub const DEFAULT: [Self; 2] = [Self::Scratchpad, Self::Memory];
 
-    /// Its name.
+    /// The name of the set.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Scratchpad => "scratchpad",
@@ -281,26 +281,26 @@ impl FromStr for ToolSet {
 #[derive(Clone)]
 pub struct ToolRegistry {
     tools: BTreeMap<&'static str, Arc<dyn Tool>>,
-    /// As they were registered: the order in which a model reads them.
+    /// Names in the order of registration, which is the order of the definitions.
     order: Vec<&'static str>,
-    /// Where the boards are on which nudges wait.
+    /// Used to look up nudges on the board of a call.
     corkboard: Corkboard,
 }
 
 impl ToolRegistry {
-    /// The default sets.
+    /// A registry of the default sets, [`ToolSet::DEFAULT`].
     pub fn new(corkboard: &Corkboard) -> Self {
         Self::with_sets(corkboard, &ToolSet::DEFAULT)
     }
 
-    /// The sets that are named.
+    /// A registry of these sets.
     pub fn with_sets(corkboard: &Corkboard, sets: &[ToolSet]) -> Self {
         let mut registry = Self { tools: BTreeMap::new(), order: Vec::new(), corkboard: corkboard.clone() };
         sets.iter().flat_map(|set| set.tools(corkboard)).for_each(|tool| registry.register(tool));
         registry
     }
 
-    /// Adds a tool, or replaces the one of that name.
+    /// Adds a tool, or replaces the tool with the same name.
     pub fn register(&mut self, tool: Arc<dyn Tool>) {
         let name = tool.definition().name;
         if self.tools.insert(name, tool).is_none() {
@@ -308,18 +308,20 @@ impl ToolRegistry {
         }
     }
 
-    /// What the model is told about each tool.
+    /// The definition of each tool.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.order.iter().filter_map(|name| self.tools.get(name)).map(|tool| tool.definition()).collect()
     }
 
-    /// The same in the form that a provider wants.
+    /// The definition of each tool in a provider's format.
     pub fn tool_definitions(&self, format: ToolFormat) -> Vec<Value> {
         self.definitions().iter().map(|definition| definition.in_format(format)).collect()
     }
 
-    /// Calls a tool. The input is a JSON object, or a string that holds one, as OpenAI's models send it. While an urgent nudge waits for the caller on the board that the call is about, every answer begins
-    /// with it, and says how many others wait.
+    /// Calls a tool. The input is a JSON object, or a string that contains one, as OpenAI's models send it.
+    ///
+    /// While an urgent nudge for the caller waits on the call's board, every answer begins with it and says how many
+    /// others wait.
     pub async fn call(&self, name: &str, input: Value, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let input = definition::parsed(input);
         let board = input.get("board").and_then(Value::as_str).map(str::to_owned);

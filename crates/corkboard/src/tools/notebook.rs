@@ -1,4 +1,4 @@
-//! Seed 003's tools: an agent reads its notebook and brings it up to date by a text in the notebook's language.
+//! Tools with which an agent reads its notebook and updates it with a text in the notebook's language.
 
 use corkboard_core::notebook::{Notebook, NotebookProblem};
 use schemars::JsonSchema;
@@ -9,33 +9,33 @@ use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::{AgentNotebook, Corkboard, Error};
 
-/// More problems than this are not told at once.
+/// Maximum number of problems in one error.
 const PROBLEMS: usize = 12;
 
 tool!(
-    /// `read_notebook`: what a notebook shows, with its ids.
+    /// `read_notebook`: reads a notebook with its IDs.
     ReadNotebookTool
 );
 tool!(
-    /// `update_notebook`: applies a text in the notebook's language, all of it or nothing.
+    /// `update_notebook`: applies a text in the notebook's language completely, or not at all.
     UpdateNotebookTool
 );
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadNotebookInput {
-    /// main if left out.
+    /// Default: main.
     name: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateNotebookInput {
-    /// A block in the form of the example. Sections without changes may be left out.
+    /// A block like the example. Omit unchanged sections.
     updates: String,
-    /// main if left out.
+    /// Default: main.
     name: Option<String>,
-    /// Leave out ids that are not there, instead of changing nothing.
+    /// Skip unknown IDs instead of applying nothing.
     ignore_unknown: Option<bool>,
 }
 
@@ -47,7 +47,7 @@ impl TypedTool for ReadNotebookTool {
     type Input = ReadNotebookInput;
     const NAME: &'static str = "read_notebook";
     const DESCRIPTION: &'static str = "Read your notebook: the task's progress, key learnings (KL-n) and \
-        snippets kept word for word (VC-n).";
+        verbatim snippets (VC-n).";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -86,7 +86,7 @@ fn listing(notebook: &Notebook) -> String {
     text.trim_end().into()
 }
 
-/// Every problem, so that all can be put right at once.
+/// Lists every problem, so that the model can correct all of them at once.
 fn nothing_applied(problems: &[NotebookProblem]) -> String {
     let all: Vec<String> = problems.iter().take(PROBLEMS).map(ToString::to_string).collect();
     format!("nothing was applied: {}", all.join("; "))
@@ -95,9 +95,10 @@ fn nothing_applied(problems: &[NotebookProblem]) -> String {
 impl TypedTool for UpdateNotebookTool {
     type Input = UpdateNotebookInput;
     const NAME: &'static str = "update_notebook";
-    const DESCRIPTION: &'static str = "Bring your notebook up to date, all of it or nothing. CURRENT_PROGRESS is rewritten \
-        whole (In Progress is mandatory; Completed, Remaining optional). ADD at most 3 learnings of one line; add a snippet \
-        only if next steps need it, its lines below the label, indented deeper. To archive, write under ARCHIVE: - KL-2 because <reason>.";
+    const DESCRIPTION: &'static str = "Update your notebook. If anything is invalid, nothing is applied. \
+        CURRENT_PROGRESS replaces the old progress (In Progress is required; Completed and Remaining are optional). \
+        ADD at most 3 one-line learnings. Add a snippet only if next steps need it: its lines go below the label, \
+        indented deeper. To archive, write under ARCHIVE: - KL-2 because <reason>.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {

@@ -1,4 +1,4 @@
-//! The tool by which workers hear what people say to them.
+//! Nudges: the tool `check_nudges`, and urgent nudges in the answers of other tools.
 
 use std::sync::Arc;
 
@@ -15,31 +15,31 @@ use crate::context::{escaped_line, shows};
 use crate::{Board, Corkboard, Error};
 
 tool!(
-    /// `check_nudges`: what people say to whoever asks.
+    /// `check_nudges`: reads and acknowledges messages from people to the caller.
     CheckNudgesTool
 );
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckNudgesInput {
-    /// Those you heed.
+    /// Nudges you read and follow.
     #[schemars(with = "Option<Vec<String>>")]
     ack: Option<Vec<NudgeId>>,
 }
 
-/// More are told when these are acknowledged: what a model is told has an end.
+/// Maximum number of nudges in one answer. Others follow when these are acknowledged.
 const TOLD: usize = 20;
 
-/// The most bytes of one that the caller has read and not acknowledged: it is only a reminder.
+/// Maximum bytes of a nudge that the caller has already read but not acknowledged: it is only a reminder.
 const REMINDED_BYTES: usize = 1024;
 
-/// The most bytes of them: less than a tool's answer may have, by what else is in it.
+/// Maximum bytes of all nudges in one answer, which leaves room for the rest of the answer.
 const TOLD_BYTES: usize = TEXT_BYTES - 4 * 1024;
 
 impl TypedTool for CheckNudgesTool {
     type Input = CheckNudgesInput;
     const NAME: &'static str = "check_nudges";
-    const DESCRIPTION: &'static str = "Read what people tell you, and acknowledge it. Check between steps.";
+    const DESCRIPTION: &'static str = "Read nudges (messages from people) and acknowledge them. Check between steps.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -48,7 +48,7 @@ impl TypedTool for CheckNudgesTool {
 
     async fn run(&self, input: CheckNudgesInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, listening_role(context))?;
-        // One that the caller has not read yet is shown below, not acknowledged.
+        // A nudge that the caller has not read yet is shown below, not acknowledged.
         let (view, reader) = (board.view().await?, &board.actor().principal);
         let unread: Vec<NudgeId> =
             board.told(&view).iter().filter(|nudge| !nudge.is_delivered_to(reader)).map(|nudge| nudge.id).collect();
@@ -63,8 +63,8 @@ impl TypedTool for CheckNudgesTool {
         }
         lines.extend(told.iter().map(|nudge| said(nudge)));
         lines.push(match told.len() {
-            0 => "Nobody tells you anything new.".into(),
-            _ => "Heed them, then acknowledge them by ack.".to_string(),
+            0 => "No new nudges.".into(),
+            _ => "Follow them, then acknowledge them with ack.".to_string(),
         });
         let shown = |nudge: &Arc<Nudge>| {
             json!({"id": nudge.id, "priority": nudge.priority, "created_by": nudge.created_by,
@@ -75,7 +75,7 @@ impl TypedTool for CheckNudgesTool {
     }
 }
 
-/// Whoever runs a board hears what is said to whoever runs it.
+/// The role whose nudges the caller reads: an orchestrator reads those to the orchestrator.
 fn listening_role(context: &ToolContext) -> Role {
     match context.actor.as_ref().map(|actor| actor.role) {
         Some(Role::Orchestrator) => Role::Orchestrator,
@@ -83,8 +83,8 @@ fn listening_role(context: &ToolContext) -> Role {
     }
 }
 
-/// Puts the urgent nudges that wait for the caller in front of a tool's answer, and records that they were delivered. If the
-/// board cannot be read, the answer is given as it is: the call itself has happened.
+/// Puts the caller's waiting urgent nudges before a tool's answer, and records that they were delivered. If the board
+/// cannot be read, the answer stays unchanged, because the call has already taken effect.
 pub(super) async fn interrupt(
     corkboard: &Corkboard,
     context: &ToolContext,
@@ -93,7 +93,7 @@ pub(super) async fn interrupt(
 ) -> Result<ToolOutput, ToolError> {
     let Ok(board) = context.board(corkboard, "", board, listening_role(context)) else { return answer };
     let text = answer.as_ref().map_or("", |output| output.text.as_str());
-    // These two show nudges by themselves, as far as there is room.
+    // These two tools show nudges themselves, as far as there is room.
     let is_shown = |nudge: &Nudge| match tool {
         CheckNudgesTool::NAME => text.contains(&said(nudge)),
         BoardContextTool::NAME => shows(text, nudge),
@@ -106,13 +106,13 @@ pub(super) async fn interrupt(
         },
         Ok(None) => answer,
         Err(error) => {
-            tracing::debug!(board = %board.id(), %error, "the nudges of the board could not be read");
+            tracing::debug!(board = %board.id(), %error, "cannot read the nudges of the board");
             answer
         }
     }
 }
 
-/// The urgent nudges to a board's actor that are not shown already, and how many others wait.
+/// The text with the urgent nudges to the board's actor that the answer does not show yet, and how many others wait.
 async fn carried(board: &Board, is_shown: impl Fn(&Nudge) -> bool) -> Result<Option<String>, Error> {
     let waiting = board.told(&board.view().await?);
     let (urgent, others): (Vec<_>, Vec<_>) =
@@ -121,7 +121,7 @@ async fn carried(board: &Board, is_shown: impl Fn(&Nudge) -> bool) -> Result<Opt
     if urgent.is_empty() {
         return Ok(None);
     }
-    // Those first that were never read, so that none of them waits for ever behind others.
+    // Unread nudges come first, so that none waits forever behind others.
     let is_read = |nudge: &Nudge| nudge.is_delivered_to(&board.actor().principal);
     urgent.sort_by_key(|nudge| is_read(nudge));
     let left_out = urgent.split_off(fitting(&urgent)).len();
@@ -149,7 +149,8 @@ fn said(nudge: &Nudge) -> String {
     format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
 }
 
-/// How many of these are told at once: what is cut off would not have been read. One is told in any case.
+/// How many of these nudges fit into one answer, at least one. A nudge that was cut off would count as read without
+/// being.
 fn fitting(nudges: &[Arc<Nudge>]) -> usize {
     let mut bytes = 0;
     let fits = |nudge: &&Arc<Nudge>| {

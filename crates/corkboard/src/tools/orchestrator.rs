@@ -1,4 +1,4 @@
-//! Seed 002's tools for whoever runs a board: who does what, what it is worth, and which way to go.
+//! Tools for the agent that runs a board: assign tasks, review them, choose branches.
 
 use corkboard_core::Role;
 use corkboard_core::board::{ChoiceId, ReviewStatus, TaskId, TaskStatus};
@@ -12,15 +12,15 @@ use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::escaped_line;
 
 tool!(
-    /// `assign_task`: says who is to do a task, or to review it.
+    /// `assign_task`: assigns a task, or its review, to an agent.
     AssignTaskTool
 );
 tool!(
-    /// `review_task`: says what a task under review is worth.
+    /// `review_task`: approves a task, requests rework or rejects it.
     ReviewTaskTool
 );
 tool!(
-    /// `choose_branch`: decides between branches.
+    /// `choose_branch`: chooses one branch of a choice.
     ChooseBranchTool
 );
 
@@ -31,7 +31,7 @@ pub(super) struct AssignTaskInput {
     #[schemars(with = "String")]
     task: TaskId,
     agent: String,
-    /// To review it, not to do it.
+    /// Assign the review, not the work.
     review: Option<bool>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct ChooseBranchInput {
 impl TypedTool for AssignTaskTool {
     type Input = AssignTaskInput;
     const NAME: &'static str = "assign_task";
-    const DESCRIPTION: &'static str = "Say which agent is to do a task.";
+    const DESCRIPTION: &'static str = "Assign a task to an agent.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -74,10 +74,10 @@ impl TypedTool for AssignTaskTool {
         let shown = escaped_line(&agent);
         let text = if review == Some(true) {
             board.assign_review(task, &agent).await?;
-            format!("{shown} is to review {task}.")
+            format!("Assigned the review of {task} to {shown}.")
         } else {
             board.assign_task(task, &agent).await?;
-            format!("{shown} is to do {task}: claim_task gives it to them.")
+            format!("Assigned {task} to {shown}, who gets it with claim_task.")
         };
         Ok(ToolOutput::new(text, json!({"task": task, "agent": agent})))
     }
@@ -86,7 +86,7 @@ impl TypedTool for AssignTaskTool {
 impl TypedTool for ReviewTaskTool {
     type Input = ReviewTaskInput;
     const NAME: &'static str = "review_task";
-    const DESCRIPTION: &'static str = "Review a task: approved, needs_rework or rejected (it failed).";
+    const DESCRIPTION: &'static str = "Review a task: approved, needs_rework or rejected (it fails).";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -99,7 +99,7 @@ impl TypedTool for ReviewTaskTool {
         let now = board.review_task(task, verdict, comment).await?;
         let view = board.view().await?;
         let text = match (now, &view.task(task)?.assigned_to) {
-            (TaskStatus::InProgress, Some(agent)) => format!("{task} is {agent}'s to do better."),
+            (TaskStatus::InProgress, Some(agent)) => format!("{task} was sent back to {agent} for rework."),
             _ => format!("{task} is {now}. {}", ready(&view)),
         };
         Ok(ToolOutput::new(text, json!({"task": task, "status": now})))
@@ -109,7 +109,7 @@ impl TypedTool for ReviewTaskTool {
 impl TypedTool for ChooseBranchTool {
     type Input = ChooseBranchInput;
     const NAME: &'static str = "choose_branch";
-    const DESCRIPTION: &'static str = "Decide a choice; the other branches are cancelled.";
+    const DESCRIPTION: &'static str = "Choose a branch; the other branches are cancelled.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {

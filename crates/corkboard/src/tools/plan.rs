@@ -1,4 +1,4 @@
-//! Seed 002's tools for planning: a board, and tasks that depend on one another.
+//! Tools for planning: create a board, and add tasks that depend on one another.
 
 use corkboard_core::Role;
 use corkboard_core::board::{FailurePolicy, NewBoard, NewBranch, NewChoice, NewTask, TriggerRule};
@@ -14,11 +14,11 @@ use crate::context::{escaped_line, label};
 use crate::knowledge::SourcedEntry;
 
 tool!(
-    /// `create_board`: begins a set of tasks.
+    /// `create_board`: creates a board.
     CreateBoardTool
 );
 tool!(
-    /// `add_tasks`: adds tasks and choices, all of them or none.
+    /// `add_tasks`: adds all tasks and choices, or none.
     AddTasksTool
 );
 
@@ -45,11 +45,11 @@ pub(super) struct AddTasksInput {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct PlannedTask {
-    /// Others here depend on it by this.
+    /// Name for references within this call.
     key: Option<String>,
     title: String,
     description: Option<String>,
-    /// Keys or ids.
+    /// Keys or IDs.
     depends_on: Option<Vec<String>>,
     needs_review: Option<bool>,
     /// Higher first.
@@ -72,14 +72,14 @@ struct PlannedChoice {
 #[schemars(inline)]
 struct PlannedBranch {
     name: String,
-    /// With which it begins.
+    /// Its first tasks: keys or IDs.
     tasks: Vec<String>,
 }
 
 impl TypedTool for CreateBoardTool {
     type Input = CreateBoardInput;
     const NAME: &'static str = "create_board";
-    const DESCRIPTION: &'static str = "Create a board: the shared memory of tasks that several agents work on.";
+    const DESCRIPTION: &'static str = "Create a board: shared memory for tasks that several agents work on.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -97,10 +97,10 @@ impl TypedTool for CreateBoardTool {
         let actor = context.board_actor(Role::Orchestrator);
         let made = self.corkboard.create_board(new).acting_as(actor).report().await?;
         let board = &made.board;
-        let mut text = format!("Made board {}. Name it in the calls that follow; add_tasks is next.", board.id());
+        let mut text = format!("Created board {}. Pass this ID in later calls. Next: add_tasks.", board.id());
         let known = board.knowledge(&board.view().await?, None).await?.entries;
         if !known.is_empty() {
-            text.push_str("\nIts memory cores know, and workers are told:");
+            text.push_str("\nFrom its memory cores, shown to workers:");
         }
         for SourcedEntry { core, entry } in &known {
             text.push_str(&format!("\n- {}", entry.trust().mark()));
@@ -119,8 +119,8 @@ impl TypedTool for CreateBoardTool {
 impl TypedTool for AddTasksTool {
     type Input = AddTasksInput;
     const NAME: &'static str = "add_tasks";
-    const DESCRIPTION: &'static str = "Add tasks, and choices between branches of them, all or none. A branch begins when \
-        choose_branch has chosen it.";
+    const DESCRIPTION: &'static str = "Add tasks, and choices between branches of tasks, all or none. \
+        A branch can start once choose_branch picks it.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -132,7 +132,7 @@ impl TypedTool for AddTasksTool {
         let AddTasksInput { board, tasks, choices } = input;
         let choices = choices.unwrap_or_default();
         if tasks.is_empty() && choices.is_empty() {
-            return Err(Self::invalid("there are no tasks in it"));
+            return Err(Self::invalid("tasks must not be empty"));
         }
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
         let keys: Vec<Option<String>> = tasks.iter().map(|task| task.key.clone()).collect();

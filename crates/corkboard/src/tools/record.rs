@@ -1,4 +1,4 @@
-//! Seed 002's tools for what workers find out: decisions, discoveries, artifacts.
+//! Tools with which workers record decisions, discoveries and artifacts.
 
 use corkboard_core::Role;
 use corkboard_core::board::{ArtifactType, DecisionId, DiscoveryType, NewArtifact, NewDecision, NewDiscovery, TaskId};
@@ -13,15 +13,15 @@ use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::{NoChecksum, RecordedArtifact};
 
 tool!(
-    /// `record_decision`: a choice that others must know of.
+    /// `record_decision`: records a choice that others must know.
     RecordDecisionTool
 );
 tool!(
-    /// `record_discovery`: something that others must know.
+    /// `record_discovery`: records a finding that others must know.
     RecordDiscoveryTool
 );
 tool!(
-    /// `record_artifact`: something that was made.
+    /// `record_artifact`: records a file that was made or changed.
     RecordArtifactTool
 );
 
@@ -32,16 +32,16 @@ pub(super) struct RecordDecisionInput {
     choice: String,
     rationale: Option<String>,
     alternatives: Option<Vec<String>>,
-    /// All if left out.
+    /// Default: all.
     #[schemars(with = "Option<Vec<String>>")]
     affects_tasks: Option<Vec<TaskId>>,
     reversible: Option<bool>,
-    /// Your decision that no longer holds.
+    /// Your earlier decision that this replaces.
     #[schemars(with = "Option<String>")]
     supersedes: Option<DecisionId>,
-    /// The tasks then wait for a person.
+    /// The tasks wait until a person approves.
     needs_approval: Option<bool>,
-    /// As in record_discovery.
+    /// See record_discovery.
     outside: Option<bool>,
 }
 
@@ -51,12 +51,12 @@ pub(super) struct RecordDiscoveryInput {
     content: String,
     #[serde(rename = "type")]
     kind: Option<DiscoveryType>,
-    /// All if left out.
+    /// Default: all.
     #[schemars(with = "Option<Vec<String>>")]
     affects_tasks: Option<Vec<TaskId>>,
-    /// The memory core that should keep it.
+    /// Memory core that should keep it.
     promote_to_core: Option<String>,
-    /// It came from a web page, a tool or a stranger.
+    /// True if from a web page, tool or stranger.
     outside: Option<bool>,
 }
 
@@ -67,17 +67,17 @@ pub(super) struct RecordArtifactInput {
     #[serde(rename = "type")]
     kind: Option<ArtifactType>,
     description: Option<String>,
-    /// Yours if left out.
+    /// Default: yours.
     #[serde(alias = "associated_task")]
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
     /// The text itself, if it is short.
     content: Option<String>,
-    /// As in record_discovery.
+    /// See record_discovery.
     outside: Option<bool>,
 }
 
-/// How far a text may be trusted of which a model says whether it came from outside.
+/// The trust of a text, from the model's statement whether it came from outside.
 pub(super) fn trust_of(outside: Option<bool>) -> Option<Trust> {
     outside.unwrap_or_default().then_some(Trust::Outside)
 }
@@ -85,7 +85,7 @@ pub(super) fn trust_of(outside: Option<bool>) -> Option<Trust> {
 impl TypedTool for RecordDecisionTool {
     type Input = RecordDecisionInput;
     const NAME: &'static str = "record_decision";
-    const DESCRIPTION: &'static str = "Tell all workers of a choice you made, and why.";
+    const DESCRIPTION: &'static str = "Tell all workers about a choice you made, and why.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -99,7 +99,7 @@ impl TypedTool for RecordDecisionTool {
         let needs_approval = input.needs_approval.unwrap_or_default();
         let affects_tasks = match input.affects_tasks {
             Some(tasks) => tasks,
-            // Whoever asks and names no task means the one that they work on.
+            // A worker who asks for approval without naming a task means the task that they work on.
             None if needs_approval => vec![context.task(&board.view().await?, None)?],
             None => Vec::new(),
         };
@@ -125,7 +125,7 @@ impl TypedTool for RecordDecisionTool {
 impl TypedTool for RecordDiscoveryTool {
     type Input = RecordDiscoveryInput;
     const NAME: &'static str = "record_discovery";
-    const DESCRIPTION: &'static str = "Tell all workers of something you found out.";
+    const DESCRIPTION: &'static str = "Tell all workers about something you found out.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -151,7 +151,7 @@ impl TypedTool for RecordArtifactTool {
     type Input = RecordArtifactInput;
     const NAME: &'static str = "record_artifact";
     const DESCRIPTION: &'static str =
-        "Tell all workers of a file you made or changed. The same path again is its next version.";
+        "Tell all workers about a file you made or changed. The same path again is its next version.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -163,7 +163,7 @@ impl TypedTool for RecordArtifactTool {
         let view = heard(&board).await?;
         let task = match input.task {
             Some(task) => Some(task),
-            // What is made by one who holds no task, or several, belongs to the board.
+            // If the caller holds no task, or several, the artifact belongs to the board.
             None => context.task(&view, None).ok(),
         };
         let artifact = NewArtifact {
@@ -181,7 +181,7 @@ impl TypedTool for RecordArtifactTool {
         }
         let RecordedArtifact { id, version, checksum, no_checksum } = recording.recorded().await?;
         let of = task.map_or_else(String::new, |task| format!(" of {task}"));
-        // Where no folder was given, nobody expects one.
+        // Without a folder, nobody expects a checksum.
         let why = no_checksum.filter(|why| *why != NoChecksum::NotRead && *why != NoChecksum::Url);
         let why = why.map_or_else(String::new, |why| format!(" It has no checksum: {why}."));
         let text = format!("Recorded {id}{of}, version {version}.{why}");

@@ -1,4 +1,4 @@
-//! Seed 000's two tools: a model jots down what it wants to keep in mind in this conversation.
+//! The tools `memory_read` and `memory_write`: a model's scratchpad for one conversation.
 
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Entry, EntryMetadata, count};
@@ -14,7 +14,7 @@ use crate::memory::EntriesAndNotes;
 use crate::{Corkboard, scratchpad};
 
 tool!(
-    /// `memory_read`: a fact of the conversation's scratchpad, or all of it.
+    /// `memory_read`: reads one fact of the conversation's scratchpad, or all of it.
     MemoryReadTool
 );
 tool!(
@@ -37,7 +37,7 @@ pub(super) struct MemoryWriteInput {
     key: Option<String>,
     /// For set and note.
     value: Option<String>,
-    /// It came from a web page, a tool or a stranger.
+    /// True if from a web page, tool or stranger.
     outside: Option<bool>,
 }
 
@@ -54,8 +54,8 @@ enum ScratchpadAction {
 impl TypedTool for MemoryReadTool {
     type Input = MemoryReadInput;
     const NAME: &'static str = "memory_read";
-    const DESCRIPTION: &'static str = "Read this conversation's scratchpad: one key, or all facts and notes. \
-        (read_memory reads permanent memory.)";
+    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY: read one key, or all facts and notes, \
+        of its scratchpad. (read_memory reads permanent memory.)";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -85,8 +85,8 @@ impl TypedTool for MemoryReadTool {
 impl TypedTool for MemoryWriteTool {
     type Input = MemoryWriteInput;
     const NAME: &'static str = "memory_write";
-    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set a fact, add a note, delete a fact \
-        or clear everything on its scratchpad. (write_memory keeps things.)";
+    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set or delete a fact, add a note, \
+        or clear its scratchpad. (To keep it permanently, use write_memory.)";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -133,7 +133,7 @@ impl TypedTool for MemoryWriteTool {
     }
 }
 
-/// Facts and notes as JSON; then what came from outside, each line with its mark.
+/// Facts and notes as JSON, then those from outside as text, each line with its mark.
 fn all(contents: &EntriesAndNotes) -> String {
     let EntriesAndNotes { entries, notes } = contents;
     if entries.is_empty() && notes.is_empty() {
@@ -157,16 +157,16 @@ fn all(contents: &EntriesAndNotes) -> String {
     own.into_iter().chain(outside).collect::<Vec<_>>().join("\n")
 }
 
-/// Where else a key may be.
+/// The other place where a key may be.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place {
-    /// In the agent's memory.
+    /// The agent's memory.
     Memory,
-    /// On the scratchpad of the call's conversation.
+    /// The scratchpad of the call's conversation.
     Conversation,
 }
 
-/// What a model is told about a key that is not there: if it is in the other place, how to read it.
+/// The answer for a missing key. If the key is in the other place, it says how to read it there.
 pub(super) async fn not_found(
     key: &str,
     elsewhere: Place,

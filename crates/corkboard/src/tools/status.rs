@@ -1,4 +1,4 @@
-//! Seed 002's `board_status`: how far a board is, in a page at most.
+//! The tool `board_status`: the progress of a board, in at most a page.
 
 use corkboard_core::Role;
 use corkboard_core::board::{Task, TaskId, TaskStatus};
@@ -13,11 +13,11 @@ use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::BoardView;
 use crate::context::label;
 
-/// How many of each are named.
+/// Maximum number of items that each list shows.
 const NAMED: usize = 10;
 
 tool!(
-    /// `board_status`: how far a board is.
+    /// `board_status`: reads the progress of a board.
     BoardStatusTool
 );
 
@@ -34,7 +34,7 @@ impl TypedTool for BoardStatusTool {
     type Input = BoardStatusInput;
     const NAME: &'static str = "board_status";
     const DESCRIPTION: &'static str =
-        "See how far a board is: tasks ready, in progress, blocked, in review or failed, and choices to be made.";
+        "Read a board's progress: tasks ready, in progress, blocked, in review or failed, and open choices.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -57,7 +57,7 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
     let (info, state) = (view.info()?, view.state());
     let mut text = format!("{} ({}): {}\n", mentioned(&info.name), info.status, mentioned(&info.goal));
     text.push_str(&match state.task_count() {
-        0 => "No tasks yet: add_tasks.\n".into(),
+        0 => "No tasks yet: call add_tasks.\n".into(),
         count => format!("{count} tasks: {}\n", counts(view)),
     });
     let plain = |task: &Task| format!("{} {}", task.id, mentioned(&task.title));
@@ -89,13 +89,13 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
     section(&mut text, "Failed", view.with_status(TaskStatus::Failed), |task| {
         format!("{}: {}", said_by(task), mentioned(task.failure.as_deref().unwrap_or_default()))
     });
-    section(&mut text, "To decide", state.open_choices(), |id| {
+    section(&mut text, "Open choices", state.open_choices(), |id| {
         let Some(choice) = state.choice(id) else { return id.to_string() };
         let options: Vec<String> = choice.options.iter().take(NAMED).map(|branch| mentioned(&branch.name)).collect();
         format!("{} {}: {}", choice.id, mentioned(&choice.question), options.join(" | "))
     });
     if state.task_count() > 0 && state.unfinished() == 0 {
-        text.push_str("Everything is finished.\n");
+        text.push_str("All tasks are finished.\n");
     }
     let trusts = view.needs_review().take(NAMED).filter_map(|task| Some(task.result.as_ref()?.trust()));
     text.push_str(label::warning(trusts).unwrap_or_default());
@@ -103,7 +103,7 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// The first of many, a line each.
+/// Adds a section with the first items, one per line.
 fn section<T>(text: &mut String, name: &str, mut items: impl ExactSizeIterator<Item = T>, line: impl Fn(T) -> String) {
     let count = items.len();
     if count == 0 {

@@ -1,4 +1,4 @@
-//! Seed 002's tools for workers: what to know of a task, taking it, and saying what came of it.
+//! Tools for workers: read a task's context, claim it, update it and complete it.
 
 use std::time::Duration;
 
@@ -14,39 +14,39 @@ use super::record::trust_of;
 use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 
 tool!(
-    /// `board_context`: what whoever works on a task needs to know.
+    /// `board_context`: reads what a worker needs for a task.
     BoardContextTool
 );
 tool!(
-    /// `claim_task`: takes a task to work on it.
+    /// `claim_task`: claims a task.
     ClaimTaskTool
 );
 tool!(
-    /// `update_task`: says how it goes.
+    /// `update_task`: sets a task's status.
     UpdateTaskTool
 );
 tool!(
-    /// `complete_task`: says that a task is done.
+    /// `complete_task`: completes a task.
     CompleteTaskTool
 );
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BoardContextInput {
-    /// Yours if left out.
+    /// Default: yours.
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
-    /// Tokens.
+    /// Maximum tokens.
     budget: Option<u64>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimTaskInput {
-    /// The next one if left out.
+    /// Default: the next one.
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
-    /// After a restart: your last epoch of the task.
+    /// After a restart: your last epoch of this task.
     epoch: Option<u64>,
 }
 
@@ -86,18 +86,18 @@ impl From<Update> for TaskStatus {
 pub(super) struct CompleteTaskInput {
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
-    /// What was done, for those who build on it.
+    /// What you did, for those who build on it.
     summary: String,
     next_steps: Option<Vec<String>>,
-    /// As in record_discovery.
+    /// See record_discovery.
     outside: Option<bool>,
 }
 
 impl TypedTool for BoardContextTool {
     type Input = BoardContextInput;
     const NAME: &'static str = "board_context";
-    const DESCRIPTION: &'static str = "Read what you need for a task: goal, constraints, what was decided, found, done and \
-        made before, and the task itself. Read it after claiming and whenever you come back.";
+    const DESCRIPTION: &'static str = "Read what you need for a task: goal, constraints, decisions, \
+        discoveries, results, artifacts and the task itself. Call it after claiming and when you resume work.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -118,7 +118,7 @@ impl TypedTool for BoardContextTool {
 impl TypedTool for ClaimTaskTool {
     type Input = ClaimTaskInput;
     const NAME: &'static str = "claim_task";
-    const DESCRIPTION: &'static str = "Take a task to work on it. It is yours for 15 minutes after your last call.";
+    const DESCRIPTION: &'static str = "Claim a task to work on it. It is yours until 15 minutes after your last call.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -136,8 +136,8 @@ impl TypedTool for ClaimTaskTool {
         };
         let view = heard(&board).await?;
         let Some(claimed) = claimed else {
-            let what = if view.state().unfinished() == 0 { "nothing is left to do" } else { "try again later" };
-            let text = format!("Nothing is ready: {what}. Tasks: {}.", counts(&view));
+            let what = if view.state().unfinished() == 0 { "all are finished" } else { "try again later" };
+            let text = format!("No task is ready: {what}. Tasks: {}.", counts(&view));
             return Ok(ToolOutput::new(text, json!({"task": null})));
         };
         let task = view.task(claimed.task)?;
@@ -148,7 +148,8 @@ impl TypedTool for ClaimTaskTool {
             _ => String::new(),
         };
         let text = format!(
-            "{} is yours: {}.{rework} Read board_context now; end with complete_task, or with update_task if you cannot.",
+            "{} is yours: {}.{rework} Call board_context now, and complete_task when done, or update_task if you \
+             cannot finish.",
             task.id,
             mentioned(&task.title)
         );
@@ -163,8 +164,8 @@ impl TypedTool for ClaimTaskTool {
 impl TypedTool for UpdateTaskTool {
     type Input = UpdateTaskInput;
     const NAME: &'static str = "update_task";
-    const DESCRIPTION: &'static str = "Say how your task goes: in_progress (you work on it), blocked (you cannot go on for \
-        now), pending (you give it back), failed (it does not work).";
+    const DESCRIPTION: &'static str = "Set your task's status: in_progress (you work on it), blocked (you \
+        cannot continue now), pending (you release it), failed (it does not work).";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -181,8 +182,8 @@ impl TypedTool for UpdateTaskTool {
         let task = context.task(&heard(&board).await?, task)?;
         let now = board.update_task_status(task, status.into(), reason, None).await?;
         let text = match (status, now) {
-            (Update::Pending, _) => format!("{task} is given back: stop working on it."),
-            (Update::Failed, TaskStatus::Pending) => format!("{task} failed, and will be tried again."),
+            (Update::Pending, _) => format!("{task} is released: stop working on it."),
+            (Update::Failed, TaskStatus::Pending) => format!("{task} failed and will be retried."),
             _ => format!("{task} is {now}."),
         };
         Ok(ToolOutput::new(text, json!({"task": task, "status": now})))
@@ -192,7 +193,7 @@ impl TypedTool for UpdateTaskTool {
 impl TypedTool for CompleteTaskTool {
     type Input = CompleteTaskInput;
     const NAME: &'static str = "complete_task";
-    const DESCRIPTION: &'static str = "Say that your task is done.";
+    const DESCRIPTION: &'static str = "Report that your task is done.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {

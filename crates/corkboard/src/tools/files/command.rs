@@ -1,4 +1,4 @@
-//! What a model sends, and what it is told.
+//! Commands and answers of the memory tool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MemoryCommand {
-    /// Shows a file with line numbers, or what a directory holds.
+    /// Shows a file with line numbers, or lists a directory.
     View {
         /// The file or directory, such as /memories or /memories/notes.md.
         path: String,
@@ -16,20 +16,20 @@ pub enum MemoryCommand {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         view_range: Option<[i64; 2]>,
     },
-    /// Creates a file. Directories come with the files in them.
+    /// Creates a file, and the directories in its path.
     Create {
         /// The file to create.
         path: String,
-        /// What it shall hold.
+        /// The file's text.
         file_text: String,
     },
-    /// Replaces a text that occurs once in a file.
+    /// Replaces a text that occurs exactly once in a file.
     StrReplace {
         /// The file.
         path: String,
-        /// The text to replace, exactly as it stands in the file.
+        /// The text to replace, exactly as in the file.
         old_str: String,
-        /// The text to put in its place.
+        /// The new text.
         new_str: String,
     },
     /// Inserts lines into a file.
@@ -41,26 +41,26 @@ pub enum MemoryCommand {
         /// The text to insert.
         insert_text: String,
     },
-    /// Deletes a file, or a directory with all in it.
+    /// Deletes a file, or a directory with everything in it.
     Delete {
         /// The file or directory.
         path: String,
     },
     /// Renames or moves a file or a directory.
     Rename {
-        /// The file or directory as it is called now.
+        /// The current path of the file or directory.
         old_path: String,
-        /// What it shall be called. Nothing may be there.
+        /// The new path. It must not exist yet.
         new_path: String,
     },
 }
 
-/// What a model is told.
+/// The answer of the memory tool to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FileAnswer {
-    /// The result, or what went wrong and what to do about it.
+    /// The result, or the error and what to do about it.
     pub text: String,
-    /// Whether something went wrong. Nothing was changed then.
+    /// Whether the command failed. A failed command changes nothing.
     pub is_error: bool,
 }

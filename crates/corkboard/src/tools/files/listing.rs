@@ -1,13 +1,13 @@
-//! What a directory holds, two levels deep.
+//! Lists a directory, two levels deep.
 
 use std::collections::BTreeMap;
 
 use super::path::{FilePath, check_name};
 
-/// The most items that one answer lists.
+/// Maximum number of items in one answer.
 const MOST_LISTED: usize = 1000;
 
-/// An item's name, and whether it is a directory: both may be there under one name.
+/// An item's name, and whether it is a directory. A file and a directory can have the same name.
 type Name<'a> = (&'a str, bool);
 
 #[derive(Default)]
@@ -16,10 +16,10 @@ struct Item<'a> {
     below: BTreeMap<Name<'a>, u64>,
 }
 
-/// The files below a directory, each with its key after the directory's and its size.
+/// Lists the files below a directory. `files` has each file's key below the directory, and its size.
 ///
-/// Sizes have one decimal, as in the documentation's examples (`4.0K`); the SDKs leave out a zero. A directory's size is
-/// that of all files in it. Directories end in a slash, as in the SDKs; the documentation shows none.
+/// Sizes have one decimal, as in the documentation's examples (`4.0K`); the SDKs omit a zero. A directory's size is the
+/// sum of the files in it. Directories end in a slash, as in the SDKs; the documentation shows none.
 pub(super) fn list<'a>(directory: &FilePath, files: impl Iterator<Item = (&'a str, u64)>) -> String {
     let mut total = 0;
     let mut items = BTreeMap::<Name<'a>, Item<'a>>::new();
@@ -55,7 +55,7 @@ pub(super) fn list<'a>(directory: &FilePath, files: impl Iterator<Item = (&'a st
     if more > 0 {
         lines.truncate(2 + MOST_LISTED);
         let more = corkboard_core::count(more as u64, "more item is", "more items are");
-        lines.push(format!("[{more} not shown. View a directory in {base} to see what it holds.]"));
+        lines.push(format!("[{more} not shown. View a directory in {base} to see its files.]"));
     }
     lines.join("\n")
 }
@@ -64,7 +64,7 @@ fn split(path: &str) -> (&str, Option<&str>) {
     path.split_once('/').map_or((path, None), |(name, below)| (name, Some(below)))
 }
 
-/// What begins with a dot, and what no path can name: an entry may have any key.
+/// Names that begin with a dot, and names that no path can contain. An entry can have any key.
 fn is_hidden(name: &str) -> bool {
     name.starts_with('.') || name == "node_modules" || check_name(name).is_err()
 }
@@ -79,7 +79,7 @@ fn size(bytes: u64) -> String {
     }
     let (mut size, mut unit) = (bytes as f64 / 1024.0, 'K');
     for next in ['M', 'G'] {
-        // What would be shown as 1024.0 is one of the next.
+        // A size that would be shown as 1024.0 uses the next unit.
         if size < 1023.95 {
             break;
         }

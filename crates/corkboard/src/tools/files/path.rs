@@ -1,25 +1,25 @@
-//! Paths below `/memories`, and the keys that they stand for.
+//! Paths below `/memories`, and their keys.
 
 use corkboard_core::{Key, Limits, Refusal};
 
-/// The directory that is always there.
+/// The root directory, which always exists.
 pub(super) const ROOT: &str = "/memories";
 
-/// The most of a path that is shown.
+/// Maximum characters of a path in a message.
 const SHOWN: usize = 600;
 
-/// A checked path. It can name nothing outside the memory: it is a key, or what keys begin with.
+/// A checked path. It cannot name anything outside the memory: it is a key, or the beginning of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FilePath {
     shown: String,
-    /// What comes below the root; empty for the root itself.
+    /// The part below the root; empty for the root itself.
     key: String,
-    /// Whether a slash stands at its end.
+    /// Whether the path ends in a slash.
     is_directory: bool,
 }
 
 impl FilePath {
-    /// The path, or what is wrong with it. Nothing is decoded or normalised: two paths never name one file.
+    /// Parses a path. It decodes and normalizes nothing, so two paths never name one file.
     pub(super) fn parse(path: &str, limits: &Limits) -> Result<Self, String> {
         let shown = clip(path);
         let below = match path.strip_prefix(ROOT) {
@@ -28,12 +28,12 @@ impl FilePath {
             None => None,
         };
         let below = below.ok_or_else(|| format!("Error: Path must start with {ROOT}, got: {shown}"))?;
-        // `view` shows directories with a slash at their end.
+        // `view` shows directories with a slash at the end.
         let key = below.strip_suffix('/').unwrap_or(below);
         key.split('/').try_for_each(check_name).map_err(|wrong| format!("Error: Path {shown} {wrong}"))?;
         Key::check(key, limits).map_err(|refusal| match refusal {
             Refusal::Limit { used, allowed, .. } => too_long(&shown, used, allowed),
-            other => format!("Error: Path {shown} is refused: {other}"),
+            other => format!("Error: Path {shown} is invalid: {other}"),
         })?;
         Ok(Self { shown, key: key.into(), is_directory: key.len() < below.len() })
     }
@@ -42,7 +42,7 @@ impl FilePath {
         &self.shown
     }
 
-    /// Without a slash at its end, as what is below it is shown.
+    /// The path without a slash at its end, for the paths below it.
     pub(super) fn base(&self) -> &str {
         self.shown.strip_suffix('/').unwrap_or(&self.shown)
     }
@@ -51,35 +51,35 @@ impl FilePath {
         self.key.is_empty()
     }
 
-    /// The key, whether of a file or of a directory; empty for the root.
+    /// The key of a file or directory; empty for the root.
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    /// The key of the file, unless only a directory can be meant.
+    /// The key of the file; `None` if the path ends in a slash.
     pub(super) fn file_key(&self) -> Option<&str> {
         (!self.is_directory).then_some(&self.key)
     }
 
-    /// What the keys of the files below it begin with.
+    /// The prefix of all keys of files below this path.
     pub(super) fn prefix(&self) -> String {
         if self.is_root() { String::new() } else { format!("{}/", self.key) }
     }
 
-    /// The keys of the directories that it lies in, outermost first.
+    /// The keys of the directories above this path, outermost first.
     pub(super) fn above(&self) -> impl Iterator<Item = &str> {
         self.key.match_indices('/').filter_map(|(at, _)| self.key.get(..at))
     }
 }
 
 pub(super) fn too_long(shown: &str, used: u64, allowed: u64) -> String {
-    format!("Error: Path {shown} is too long: {used} bytes below {ROOT}, allowed are {allowed}. Use shorter names.")
+    format!("Error: Path {shown} is too long: {used} bytes below {ROOT}; the maximum is {allowed}. Use shorter names.")
 }
 
-/// What is wrong with a name between two slashes. Whatever another system might read as a way out is refused, although
-/// here it would only be an odd key.
+/// Checks a name between two slashes. Anything that another system could read as a way out of the directory is refused,
+/// although here it would only be an odd key.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
-    // One, two and three dots in one character, and the wide one.
+    // Characters that look like one, two or three dots, and the full-width dot.
     let is_dot = |character| matches!(character, '.' | '\u{2024}' | '\u{2025}' | '\u{2026}' | '\u{ff0e}');
     let trimmed = name.trim();
     let encoded = |at: usize| {
@@ -101,7 +101,7 @@ pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A path that is safe to show: on one line and not endless.
+/// A path that is safe to show: on one line, with at most [`SHOWN`] characters.
 fn clip(path: &str) -> String {
     let mut shown: String = path.chars().take(SHOWN).collect();
     if shown.len() < path.len() {

@@ -1,21 +1,21 @@
-//! Text by lines: what is shown of a file, and what an edit makes of it.
+//! Text by lines: showing a file, replacing and inserting text.
 
 use crate::tools::TEXT_BYTES;
 
-/// The most lines that the numbers have room for.
+/// Maximum number of lines: line numbers have six digits.
 const MOST_LINES: usize = 999_999;
 
-/// The most bytes of numbered lines that one answer shows; the rest is there for the asking. What else an answer says has
-/// room below the cap of every tool's answer, which would otherwise cut off how to ask for the rest.
+/// Maximum bytes of numbered lines in one answer. The rest of [`TEXT_BYTES`] is for other text, so that the cap of
+/// every tool's answer does not cut off how to view the remaining lines.
 const MOST_SHOWN: usize = TEXT_BYTES - 8 * 1024;
 
-/// The most bytes of one line, or of a text that is quoted, that are shown.
+/// Maximum bytes shown of one line, or of a quoted text.
 const LONGEST_SHOWN: usize = 16 * 1024;
 
-/// The most line numbers that are listed.
+/// Maximum number of line numbers in a list.
 const MOST_NUMBERS: usize = 100;
 
-/// A file's lines with their numbers: all, or those in the range.
+/// Shows a file's lines with their numbers: all of them, or those in the range.
 pub(super) fn view(path: &str, text: &str, range: Option<[i64; 2]>) -> Result<String, String> {
     // As in the SDKs, a line break at the end is followed by one more line, which is empty.
     let count = text.split('\n').count();
@@ -43,24 +43,24 @@ pub(super) fn view(path: &str, text: &str, range: Option<[i64; 2]>) -> Result<St
     Ok(shown)
 }
 
-/// The first and the last line asked for. The documentation says nothing of a range without lines; the SDKs show nothing,
-/// which tells a model less than what is wrong.
+/// The first and the last requested line. For a range without lines the SDKs show nothing, and the documentation does
+/// not say what to do. An error tells the model more.
 fn asked_for([first, last]: [i64; 2], count: usize) -> Result<(usize, usize), String> {
     let start = usize::try_from(first.max(1)).unwrap_or(usize::MAX);
     let end = if last == -1 { count } else { usize::try_from(last).unwrap_or(0).min(count) };
     if start > end {
         return Err(format!(
             "Error: Invalid `view_range` parameter: [{first}, {last}]. It should be [first, last] within the range of \
-             lines of the file: [1, {count}], or [first, -1] for all from the first on"
+             lines of the file: [1, {count}], or [first, -1] for all lines from the first"
         ));
     }
     Ok((start, end))
 }
 
-/// The text with the one occurrence of `old` replaced, and the answer that shows it.
+/// Replaces the only occurrence of `old`. Returns the text, and the answer that shows the change.
 pub(super) fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<(String, String), String> {
     if old.is_empty() {
-        return Err("No replacement was performed. old_str is empty: give the text to replace, or use insert".into());
+        return Err("No replacement was performed. old_str is empty: pass the text to replace, or use insert".into());
     }
     let mut found = text.match_indices(old);
     let Some((at, _)) = found.next() else {
@@ -86,7 +86,7 @@ pub(super) fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<(S
     Ok((replaced, answer))
 }
 
-/// The lines of all occurrences, also of those that overlap.
+/// The line numbers of all occurrences, including overlapping ones.
 fn occurrences(text: &str, wanted: &str) -> Vec<usize> {
     let step = wanted.chars().next().map_or(1, char::len_utf8);
     let (mut lines, mut from, mut line) = (Vec::new(), 0, 1);
@@ -114,18 +114,18 @@ fn listed(numbers: &[usize]) -> String {
     }
 }
 
-/// A piece of text, and the byte that it goes before.
+/// A piece of text, and the byte offset at which to insert it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Insertion {
     pub(super) at: usize,
     pub(super) piece: String,
 }
 
-/// The text as lines of its own, after so many lines of what is there. Every other byte stays as it is: line endings are
-/// those that the file has, and a last line without one stays without one.
+/// Inserts `new` as separate lines after line number `line`. All other bytes stay unchanged. The inserted lines get the
+/// file's line ending, and a last line without a line ending stays without one.
 ///
-/// The Python SDK counts lines like this, but writes all of them anew; the TypeScript SDK keeps them, but counts an empty
-/// line after the last line break, so that text at the end would come after an empty line.
+/// The Python SDK counts lines the same way, but rewrites all of them. The TypeScript SDK keeps them, but counts an
+/// empty line after the last line break, so text inserted at the end would follow an empty line.
 pub(super) fn insert(text: &str, line: i64, new: &str) -> Result<Insertion, String> {
     let lines = text.split_inclusive('\n').count();
     let after = usize::try_from(line).ok().filter(|line| *line <= lines).ok_or_else(|| {
@@ -143,7 +143,7 @@ pub(super) fn insert(text: &str, line: i64, new: &str) -> Result<Insertion, Stri
     Ok(Insertion { at, piece })
 }
 
-/// Six places for the number, a tab, the line.
+/// A line after its number: six columns and a tab.
 fn numbered(number: usize, line: &str) -> String {
     format!("{number:>6}\t{}", clip(line))
 }

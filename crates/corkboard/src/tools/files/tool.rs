@@ -14,7 +14,7 @@ tool!(
 impl TypedTool for MemoryTool {
     type Input = MemoryCommand;
     const NAME: &'static str = "memory";
-    const DESCRIPTION: &'static str = "Your long-lasting memory as text files below /memories: \
+    const DESCRIPTION: &'static str = "Your PERMANENT memory as text files below /memories: \
         view, create, str_replace, insert, delete, rename. View /memories before you start a task.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
     const ANTHROPIC_TYPE: Option<&'static str> = Some("memory_20250818");

@@ -101,7 +101,7 @@ fn inflating_stops_at_the_declared_size() {
     for json_bytes in [0, 1, 100, (8 << 20) - 1] {
         let error = error_of(&plain(json_bytes, &bomb), &Seal::Plain);
         // Inflating stops at the declared size, not after all 8 MiB.
-        let expected = SnapshotError::Damaged("it holds more than its header says");
+        let expected = SnapshotError::Damaged("its content is longer than its header says");
         assert!(matches!(&error, Error::Snapshot(found) if *found == expected), "{json_bytes}: {error:?}");
     }
     // An honest declaration of more than a small memory can hold.
