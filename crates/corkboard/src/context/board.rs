@@ -1,7 +1,7 @@
-//! What a board shows: its goal and constraints, and what concerns one of its tasks.
+//! The content of a board for a window: its goal and constraints, and everything that concerns one of its tasks.
 //!
-//! Only references are gathered here. A thing becomes text when there is room for it, so that what is not shown costs no more
-//! than to be passed over.
+//! Only references are gathered here. An item is rendered when there is room for it, so omitted items cost almost
+//! nothing.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -20,13 +20,13 @@ use crate::knowledge::SourcedEntry;
 pub(super) struct BoardLines<'a> {
     pub(super) goal: &'a str,
     pub(super) constraints: Vec<BoardLine<'a>>,
-    /// What was said to whoever reads, the urgent first.
+    /// Nudges to the reader, urgent ones first.
     pub(super) nudges: Vec<BoardLine<'a>>,
     pub(super) task: Option<TaskLines<'a>>,
     pub(super) cores: CoreLines<'a>,
 }
 
-/// What concerns a task. Of every list the best comes first: what is left out for want of room is at its end.
+/// Everything that concerns a task. The best items of every list come first, because a full section omits the end.
 #[derive(Clone)]
 pub(super) struct TaskLines<'a> {
     pub(super) decisions: Vec<BoardLine<'a>>,
@@ -34,7 +34,7 @@ pub(super) struct TaskLines<'a> {
     pub(super) results: Vec<BoardLine<'a>>,
     pub(super) artifacts: Vec<BoardLine<'a>>,
     pub(super) task: &'a Task,
-    /// How far the task is, and what else changes while it is worked on.
+    /// The task's state, and everything else that changes during work on it.
     pub(super) state: Vec<StateLine<'a>>,
 }
 
@@ -43,13 +43,13 @@ pub(super) enum BoardLine<'a> {
     Constraint(u64, &'a str),
     Decision(&'a Decision),
     Discovery(&'a Discovery),
-    /// What came of a task that this one depends on.
+    /// The result of a task that this one depends on.
     Result(&'a Task),
-    /// The newest version of it stands for all.
+    /// An artifact, of which the newest version is shown.
     Artifact(&'a Artifact, &'a BoardState),
-    /// Its place among those that are shown, and what was said.
+    /// The nudge's position among the shown nudges, and the nudge.
     Nudge(u64, &'a Nudge),
-    /// Its place among those that are shown, and an entry of a memory core.
+    /// The entry's position among the shown entries, and an entry of a memory core.
     Core(u64, &'a SourcedEntry),
 }
 
@@ -80,13 +80,13 @@ impl<'a> BoardLines<'a> {
         }
     }
 
-    /// The same for somebody to whom this was said.
+    /// Adds nudges to the reader.
     pub(super) fn telling(self, nudges: &'a [Arc<Nudge>]) -> Self {
         let nudges = (1..).zip(nudges).map(|(place, nudge)| BoardLine::Nudge(place, nudge)).collect();
         Self { nudges, ..self }
     }
 
-    /// The same with what memory cores have to say.
+    /// Adds entries of memory cores.
     pub(super) fn knowing(self, knowledge: &'a Knowledge) -> Self {
         Self { cores: knowledge.lines(), ..self }
     }
@@ -112,15 +112,15 @@ impl<'a> TaskLines<'a> {
     }
 }
 
-/// Whom something must affect to be shown for a task.
+/// A task and those that it depends on: an item is shown for the task if it affects one of them.
 struct Concern {
     task: TaskId,
     above: HashSet<TaskId>,
 }
 
 impl Concern {
-    /// What affects the task itself, then what affects those it depends on, then what affects everything; of each the newest
-    /// first, as they come. The rest is left away.
+    /// Lines that affect the task itself, then those that affect its dependencies, then those that affect everything.
+    /// Each group keeps the order of `lines`, which is newest first. Other lines are dropped.
     fn best_first<'a>(&self, lines: impl Iterator<Item = (&'a [TaskId], BoardLine<'a>)>) -> Vec<BoardLine<'a>> {
         let (mut own, mut above, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for (affected, line) in lines {
@@ -149,7 +149,7 @@ fn above(state: &BoardState, task: &Task) -> HashSet<TaskId> {
     found
 }
 
-/// What was made for the task, for those it depends on, or for no task in particular: each path once, the newest first.
+/// Artifacts of the task, of its dependencies, and without a task: each path once, the newest first.
 fn artifacts<'a>(state: &'a BoardState, task: &Task) -> Vec<BoardLine<'a>> {
     let near: HashSet<TaskId> = task.depends_on.iter().copied().chain([task.id]).collect();
     let mut paths = HashSet::new();
@@ -163,7 +163,7 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     let mut say = |label, text: Cow<'a, str>| lines.push(StateLine { label, text, trust: Trust::Agent });
     if task.needs_review {
         let by = task.reviewer.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
-        say("before it is completed: ", format!("it is reviewed{by}").into());
+        say("before completion: ", format!("a review{by} is required").into());
     }
     if let Some(result) = &task.result {
         lines.push(StateLine { label: "result: ", text: result_text(result).into(), trust: result.trust() });
@@ -179,7 +179,7 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     }
     let mut status = task.status.to_string();
     if let Some(agent) = &task.assigned_to {
-        status.push_str(&format!(", {agent}'s"));
+        status.push_str(&format!(", assigned to {agent}"));
     }
     if task.attempt > 1 {
         status.push_str(&format!(", attempt {}", task.attempt));
@@ -190,7 +190,7 @@ fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     }
     say("status: ", status.into());
     for hindrance in state.hindrances(task.id) {
-        say("cannot go on: ", hindrance.to_string().into());
+        say("cannot proceed: ", hindrance.to_string().into());
     }
     if let Some(ended) = state.info().map(|info| info.status).filter(|status| *status != BoardStatus::Active) {
         say("board: ", ended.to_string().into());
@@ -204,7 +204,7 @@ fn result_text(result: &corkboard_core::board::TaskResult) -> String {
 }
 
 impl BoardLine<'_> {
-    /// By which it is ordered among its like.
+    /// The number that orders lines of the same kind.
     pub(super) fn number(&self) -> u64 {
         match self {
             Self::Constraint(number, _) => *number,
@@ -216,7 +216,7 @@ impl BoardLine<'_> {
         }
     }
 
-    /// Written out, if any of it fits.
+    /// Renders the line, if any of it fits.
     pub(super) fn render(&self, most: u64) -> Option<Rendered> {
         match self {
             Self::Constraint(_, text) => item::listed("", Body::Text(text), most),
@@ -230,7 +230,7 @@ impl BoardLine<'_> {
                     text.push_str(&format!("\ninstead of: {}", alternatives.join("; ")));
                 }
                 if !decision.reversible {
-                    text.push_str("\ncannot be taken back");
+                    text.push_str("\nirreversible");
                 }
                 if decision.is_undecided() {
                     text.push_str("\nnot approved yet");
@@ -257,8 +257,9 @@ impl BoardLine<'_> {
                 item::listed(&format!("{} {}: ", task.id, task.status), Body::said(&text, trust), most)
             }
             Self::Nudge(_, nudge) => {
-                // Unlike all else here, it is said by those who run the board to whoever reads.
-                let what = format!("{} {}, heed and acknowledge, said", nudge.id, nudge.priority);
+                // Unlike everything else here, it comes from the people running the board, and the reader should follow
+                // it.
+                let what = format!("{} {}, follow and acknowledge, sent", nudge.id, nudge.priority);
                 item::listed(&said_by(&what, &nudge.created_by), Body::Text(&nudge.message), most)
             }
             Self::Artifact(artifact, state) => {

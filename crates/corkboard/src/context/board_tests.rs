@@ -1,4 +1,4 @@
-//! What holds for every task's context, whatever is on the board.
+//! Properties of every task's context, for any board.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use corkboard_core::board::{
@@ -16,7 +16,7 @@ use super::compose::{Composed, PREAMBLE};
 use super::tests::{any_memory, check_confined, check_within, left_out};
 use super::{OmissionReason, SectionName, Strategy, hostile, task};
 
-/// A board that is made event by event, so that it may hold what no command would let pass.
+/// A board that is built event by event, so that it can contain texts that commands would refuse.
 #[derive(Debug, Clone)]
 struct Sketch {
     state: BoardState,
@@ -148,7 +148,7 @@ fn a_task_with_all_that_concerns_it() {
   - D-2 by ann: Which library? -> jose
     because: more modern
     instead of: jsonwebtoken; jwt-simple
-    cannot be taken back
+    irreversible
   - D-3 by ann: Tabs? -> spaces
   - D-5 by ann: Of an ancestor -> yes
 </decisions>
@@ -171,8 +171,8 @@ fn a_task_with_all_that_concerns_it() {
   - T-3: Build the service
   - description: With tests.
     And docs.
-  - status: blocked, bob's
-  - cannot go on: the database is down
+  - status: blocked, assigned to bob
+  - cannot proceed: the database is down
 </task>
 ";
     assert_eq!(composed.text, format!("{PREAMBLE}{expected}"));
@@ -193,14 +193,14 @@ fn a_task_that_was_sent_back_says_so() {
     let shown = sketch.compose(1, 1_000).text;
     assert!(shown.contains("  - review: needs_rework by ann: the last page is missing\n"), "{shown}");
     let waiting = sketch.compose(2, 1_000).text;
-    assert!(waiting.contains("  - status: pending\n  - cannot go on: it waits for T-1\n"), "{waiting}");
-    // What is not finished has no result.
+    assert!(waiting.contains("  - status: pending\n  - cannot proceed: it waits for T-1\n"), "{waiting}");
+    // An unfinished task has no result.
     assert!(!waiting.contains("<results>"), "{waiting}");
 }
 
-/// Of many, those that concern the task itself are shown first, then those above it, then the newest.
+/// Items of the task itself are shown first, then those of its dependencies, then the newest of the others.
 #[test]
-fn what_is_left_out_is_counted_and_is_the_least_of_all() {
+fn the_least_relevant_items_are_omitted_and_counted() {
     let mut sketch = Sketch::new("g", &[]);
     sketch.task("first", "", &[]);
     sketch.task("second", "", &[1]);
@@ -217,7 +217,7 @@ fn what_is_left_out_is_counted_and_is_the_least_of_all() {
     assert!(shown.contains(&last), "{shown}");
     let (count, named) = left_out(&composed, SectionName::Decisions, OmissionReason::NoRoom);
     assert_eq!(decisions.items + count, 502);
-    // The next that would have been shown is named first.
+    // The report first names the next item that would have been shown.
     assert!(named.starts_with(&format!("D-{} ", 502 - (decisions.items - 2))), "{named}");
     check_within(&composed, 1_000);
     check_confined(&composed);
@@ -233,7 +233,7 @@ fn a_long_description_gives_way_to_how_far_the_task_is() {
 }
 
 #[test]
-fn what_changes_about_the_task_moves_nothing_above_it() {
+fn a_change_to_the_task_moves_nothing_above_it() {
     let mut sketch = Sketch::new("a goal", &["one", "two"]);
     sketch.task("first", "", &[]);
     for number in 0..100 {
@@ -345,7 +345,7 @@ proptest! {
         let stored = serde_json::to_string(&sketch.state).unwrap();
         let loaded = Sketch { state: serde_json::from_str(&stored).unwrap(), ..sketch.clone() };
         prop_assert_eq!(&composed.text, &loaded.compose(task, budget).text);
-        // Nothing gets lost: what is not shown is counted.
+        // Every omitted item is counted.
         let lines = sketch.lines(task);
         let of_task = lines.task.as_ref().unwrap();
         for (name, all) in [

@@ -1,4 +1,4 @@
-//! The strategy `Compact`: the same said in fewer words.
+//! The strategy `Compact`: merges equal items and shortens old notes.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use super::compose::Material;
 use super::item::Body;
 use super::list::{EntryLine, NoteLine};
 
-/// The newest notes are never collapsed: at least so many, and fewer than twice as many. It moves by whole blocks, so that
-/// one more note seldom changes those before it.
+/// Minimum number of newest notes that are never collapsed; the maximum is less than twice as many. The border moves by
+/// whole blocks, so that one more note seldom changes those before it.
 const FRESH: u64 = 32;
 
-/// Merges entries that have the same value and notes that say the same, and collapses old notes to their beginning.
+/// Merges entries with equal values and notes with equal text, and collapses old notes to their beginning.
 pub(super) fn compact(material: &mut Material<'_>) {
     merge_entries(&mut material.entries);
     merge_entries(&mut material.conversation_entries);
@@ -20,7 +20,7 @@ pub(super) fn compact(material: &mut Material<'_>) {
     merge_notes(&mut material.conversation_notes);
 }
 
-/// Of entries with the same value the most important one stands for all.
+/// Merges entries with equal values into the most important one.
 fn merge_entries(entries: &mut Vec<EntryLine<'_>>) {
     entries.sort_by(|one, other| other.importance.total_cmp(&one.importance));
     let mut places = HashMap::new();
@@ -30,7 +30,7 @@ fn merge_entries(entries: &mut Vec<EntryLine<'_>>) {
             Body::Text(text) | Body::OutsideText(text) => text,
             Body::Value(value) | Body::OutsideValue(value) => value.as_json(),
         };
-        // What came from outside never shares a line with what did not.
+        // A value from outside never shares a line with one that is not.
         let place = *places.entry((entry.body.trust(), value)).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(first) => first.same.push(entry.key),
@@ -40,7 +40,7 @@ fn merge_entries(entries: &mut Vec<EntryLine<'_>>) {
     *entries = merged;
 }
 
-/// Of notes that say the same the newest one stands for all.
+/// Merges notes with equal text into the newest one.
 fn merge_notes(notes: &mut Vec<NoteLine<'_>>) {
     let newest = notes.last().map_or(0, |note| note.id);
     let fresh = (newest / FRESH * FRESH).saturating_sub(FRESH);

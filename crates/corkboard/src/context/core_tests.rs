@@ -1,4 +1,4 @@
-//! What holds for what memory cores say, and for every text that came from outside.
+//! Properties of the section with core entries, and of every text from outside.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -85,9 +85,9 @@ fn cores_are_shown_in_their_order_with_author_and_mark() {
 }
 
 #[test]
-fn where_room_is_short_the_best_stay() {
+fn the_best_core_entries_are_shown_if_room_is_short() {
     let content = |number: u64| format!("entry number {number} says something of some length, as they do");
-    // The last ones are the best.
+    // The last entries are the best.
     let entries = (1..=400).rev().map(|number| known("core", number, "ann", Trust::Agent, &content(number)));
     let knowledge = knowledge(&["core"], entries.collect());
     let composed = window(&knowledge, 1_000);
@@ -100,7 +100,7 @@ fn where_room_is_short_the_best_stay() {
 }
 
 #[test]
-fn what_cores_say_moves_nothing_above_it_and_is_not_found_twice() {
+fn core_entries_move_nothing_above_them_and_are_not_found_again() {
     let entries: Vec<(String, Content)> =
         (0..1000).map(|at| (format!("key-{at:03}"), Content::of("some value").unwrap())).collect();
     let shown = |knowledge: &Knowledge, hits: &[Hit]| {
@@ -128,7 +128,7 @@ fn what_cores_say_moves_nothing_above_it_and_is_not_found_twice() {
 }
 
 #[test]
-fn what_came_from_outside_shares_no_line_with_what_did_not() {
+fn text_from_outside_shares_no_line_with_other_text() {
     let (mine, web) = (Content::of("same").unwrap(), Content::of("same").unwrap());
     let entries = vec![
         EntryLine::new("a", Body::Value(&mine), 0.5),
@@ -157,7 +157,7 @@ fn what_came_from_outside_shares_no_line_with_what_did_not() {
 }
 
 #[test]
-fn what_came_from_outside_is_not_summarized() {
+fn text_from_outside_is_not_summarized() {
     let values: Vec<Content> = (0..200).map(|at| Content::of(&format!("value {at} ").repeat(9)).unwrap()).collect();
     let keys: Vec<String> = (0..200).map(|at| format!("key-{at}")).collect();
     let trust = |at: usize| if at.is_multiple_of(2) { Trust::Outside } else { Trust::Agent };
@@ -172,7 +172,8 @@ fn what_came_from_outside_is_not_summarized() {
     assert!(told.iter().all(|line| number(line) % 2 == 1), "{told:?}");
 }
 
-/// Every line of what came from outside begins with the mark, whatever the text does. How many are shown is no such line.
+/// Checks that every line of a text from outside begins with the mark. The line with the number of shown items has
+/// none.
 fn check_marked(composed: &Composed) {
     let lines = composed.text.strip_prefix(PREAMBLE).unwrap_or_default().lines();
     let is_count = |line: &str| line.starts_with("  - [") && line.ends_with(" shown]") && !line.contains("[outside]");
@@ -187,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_from_outside_gets_rid_of_its_mark(
+    fn no_text_from_outside_loses_its_mark(
         texts in vec(hostile::long_text(), 1..6),
         budget in prop_oneof![128u64..400, 128u64..3000, Just(8_000)],
     ) {

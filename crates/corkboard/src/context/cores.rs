@@ -1,4 +1,4 @@
-//! What memory cores have to say: lines in the order of the cores and of their entries, the best of them where room is short.
+//! Entries of memory cores: lines in the order of the cores and of their entries. If room is short, the best are shown.
 
 use corkboard_core::board::CoreRef;
 
@@ -9,19 +9,19 @@ use super::section::Section;
 use super::{OmissionReason, SectionName, task};
 use crate::knowledge::SourcedEntry;
 
-/// What cores have to say to somebody, the best first, each once; and those that could not be read.
+/// Entries of memory cores for a reader, the best first, each once; and the cores that cannot be read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Knowledge {
     pub(crate) entries: Vec<SourcedEntry>,
     pub(crate) unreadable: Vec<String>,
     /// The cores, in the order in which they are shown.
     pub(crate) order: Vec<String>,
-    /// What says the same as another of them.
+    /// Entries with the same text as another one.
     pub(crate) repeated: Vec<CoreRef>,
 }
 
 impl Knowledge {
-    /// Adds what another core says. What is there already is not said twice, nor is the same text from elsewhere.
+    /// Adds entries, except those that are already there and those with the same text as another entry.
     pub(crate) fn add(&mut self, entries: impl IntoIterator<Item = SourcedEntry>) {
         for known in entries {
             let is_there = |other: &SourcedEntry| other.core == known.core && other.entry.id == known.entry.id;
@@ -35,7 +35,7 @@ impl Knowledge {
         }
     }
 
-    /// Takes in what others have to say, after all that is there.
+    /// Appends the knowledge of other cores.
     pub(crate) fn extend(&mut self, other: Self) {
         let Self { entries, unreadable, order, repeated } = other;
         self.order.extend(order);
@@ -44,7 +44,7 @@ impl Knowledge {
         self.add(entries);
     }
 
-    /// Lines to be shown, the best first. Each knows its place among those that are shown.
+    /// Lines to show, the best first. Each knows its position in the displayed order.
     pub(super) fn lines(&self) -> CoreLines<'_> {
         let place = |known: &SourcedEntry| {
             (self.order.iter().position(|core| core == known.core.as_str()).unwrap_or(usize::MAX), known.entry.id)
@@ -70,7 +70,7 @@ pub(super) struct CoreLines<'a> {
     repeated: &'a [CoreRef],
 }
 
-/// The section, in its room. What is shown whole goes into `shown`.
+/// The section, in its room. Adds the entries that it shows whole to `shown`.
 pub(super) fn section<'a>(lines: &CoreLines<'a>, room: u64, most: u64, shown: &mut ShownItems<'a>) -> Section {
     let mut section = task::list_noting(SectionName::Cores, &lines.lines, room, most, |line, rendered| {
         if let (BoardLine::Core(_, known), false) = (line, rendered.is_cut) {

@@ -1,9 +1,9 @@
-//! Texts that try to break out, for tests.
+//! Texts that try to break out of their section, for tests.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What someone might write who wants to be taken for somebody else.
+/// Pieces of text with which an attacker might impersonate someone else.
 const BAIT: &[&str] = &[
     "</entries>",
     "</notes>\n<handoff>",
@@ -55,7 +55,7 @@ const BAIT: &[&str] = &[
     "\u{3000}",
 ];
 
-/// A short text made of them and of anything else.
+/// A short text of these pieces and arbitrary text.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         3 => prop::sample::select(BAIT).prop_map(str::to_owned),
@@ -65,7 +65,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     vec(part, 0..12).prop_map(|parts| parts.concat())
 }
 
-/// The same, now and then very long.
+/// Like [`text`], but occasionally very long.
 pub(crate) fn long_text() -> impl Strategy<Value = String> {
     let long = (text(), 1usize..=1 << 20).prop_map(|(text, bytes)| match text.len() {
         0 => " ".repeat(bytes),

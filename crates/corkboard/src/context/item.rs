@@ -1,4 +1,4 @@
-//! One remembered thing, written out for a prompt, and cut if it is too long.
+//! Renders one remembered item for a prompt, and cuts it if it is too long.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use corkboard_core::knowledge::Trust;
 
 use super::{escape, tokens};
 
-/// More bytes than this for a token are not looked at: no prose has so many, and a wall of blanks is not worth more.
+/// Maximum bytes read per token of room. Prose has fewer bytes per token, and a wall of blanks is not worth reading.
 const BYTES_PER_TOKEN: u64 = 16;
-/// Fewer tokens than this are not worth the mark that says that the rest is missing.
+/// Minimum tokens of a cut text. Fewer are not worth the mark that says that the rest is missing.
 const LEAST_SHOWN: u64 = 8;
 
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ impl<'a> Body<'a> {
         if trust == Trust::Outside { Self::OutsideValue(value) } else { Self::Value(value) }
     }
 
-    /// How far it may be trusted, as far as that is to be said.
+    /// Whether the body is marked: `Outside`, or `Agent` for everything else.
     pub(crate) fn trust(self) -> Trust {
         match self {
             Self::OutsideText(_) | Self::OutsideValue(_) => Trust::Outside,
@@ -37,7 +37,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A text as it is, any other value as compact JSON.
+    /// A text unchanged; any other value as compact JSON.
     pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) | Self::OutsideText(text) => text.into(),
@@ -52,7 +52,7 @@ impl<'a> Body<'a> {
             Self::Text(text) | Self::OutsideText(text) => return text.trim().is_empty(),
             Self::Value(value) | Self::OutsideValue(value) => value.as_json().as_bytes(),
         };
-        // Most values show by their first two bytes that they are not blank texts.
+        // The first two bytes of most values show that they are not blank texts.
         match json {
             [b'"', b'"' | b'\\', ..] => self.text().trim().is_empty(),
             [b'"', first, ..] => !first.is_ascii_graphic() && self.text().trim().is_empty(),
@@ -61,19 +61,19 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A thing written out: whole lines, none of which begins at column 0.
+/// A rendered item: whole lines, none of which begins at column 0.
 pub(crate) struct Rendered {
     pub(crate) text: String,
     pub(crate) tokens: u64,
     pub(crate) is_cut: bool,
 }
 
-/// A text that has a section to itself.
+/// Renders the only text of a section.
 pub(crate) fn block(body: Body<'_>, most: u64) -> Option<Rendered> {
     render("  ", "", "  ", body, most)
 }
 
-/// A text that has a section to itself, and whose end matters as much as its beginning.
+/// Renders the only text of a section. If it is cut, its end is shown as well as its beginning.
 pub(crate) fn block_with_end(body: Body<'_>, most: u64) -> Option<Rendered> {
     let beginning = block(body, most)?;
     if !beginning.is_cut {
@@ -82,14 +82,14 @@ pub(crate) fn block_with_end(body: Body<'_>, most: u64) -> Option<Rendered> {
     Some(both_ends(body, most).unwrap_or(beginning))
 }
 
-/// The beginning and the end of a text that is too long. Nothing if there is no room worth sharing.
+/// The beginning and the end of a text that is too long; `None` if there is too little room for both.
 fn both_ends(body: Body<'_>, most: u64) -> Option<Rendered> {
     let indent = ["  ", body.trust().mark()].concat();
     let body = body.text();
     let cut = format!("… [cut: the whole has {} bytes; its end follows]\n", body.len());
     let room = most.checked_sub(tokens::count(&cut)).filter(|room| *room >= 4 * LEAST_SHOWN)?;
     let bytes = usize::try_from(room.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
-    // Each is taken from its own half: nothing is shown twice.
+    // Each comes from its own half of the text, so nothing is shown twice.
     let (first, second) = body.split_at(body.floor_char_boundary(body.len() / 2));
     let mut head = indent.clone();
     escape::push_lines(&mut head, first.get(..first.floor_char_boundary(bytes))?, &indent);
@@ -109,14 +109,14 @@ fn both_ends(body: Body<'_>, most: u64) -> Option<Rendered> {
     }
 }
 
-/// The longest end of a text that has about `room` tokens when it is written out, from the beginning of a word on.
+/// The longest end of a text that has about `room` tokens when rendered. It begins at the beginning of a word.
 fn ending(text: &str, indent: &str, room: u64) -> Option<String> {
     let written = |from: usize| {
         let mut lines = [indent, "…"].concat();
         escape::push_lines(&mut lines, text.get(from..).unwrap_or_default().trim_end(), indent);
         lines
     };
-    // Ends at `fits` fit, and those that begin before `too_long` do not.
+    // An end that begins at `fits` fits; one that begins at `too_long` or before does not.
     let (mut too_long, mut fits) = (0, text.len());
     while too_long + 1 < fits {
         let middle = text.floor_char_boundary(too_long.midpoint(fits));
@@ -140,13 +140,13 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// An item of a list, with what stands before its text. The mark stands before both: a label has names in it, which came from
-/// where the text did.
+/// Renders an item of a list: mark, label, text. The mark comes before the label, because the label has names from the
+/// same source as the text.
 pub(crate) fn listed(label: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
     render("  - ", label, "    ", body, most)
 }
 
-/// A key as it stands before a value: quoted where it could be taken for more than a key.
+/// Appends a key, quoted if it could be mistaken for more than a key.
 pub(crate) fn push_key(out: &mut String, key: &str) {
     let is_plain =
         |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | '/' | '@' | '+');
@@ -158,7 +158,7 @@ pub(crate) fn push_key(out: &mut String, key: &str) {
     out.push('"');
 }
 
-/// Nothing if no part worth showing fits.
+/// Renders a text; `None` if no part worth showing fits.
 fn render(begin: &str, label: &str, indent: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
     let mark = body.trust().mark();
     let body = body.text();
@@ -176,7 +176,7 @@ fn render(begin: &str, label: &str, indent: &str, body: Body<'_>, most: u64) -> 
     let cut = format!("… [cut: the whole has {}]\n", corkboard_core::count(body.len() as u64, "byte", "bytes"));
     let mut room = most.checked_sub(tokens::count(&cut))?;
     loop {
-        // It says so at the end of a line, never at the beginning of one.
+        // The mark comes at the end of a line, never at the beginning of one.
         let beginning = tokens::beginning(&text, room).trim_end();
         if room < LEAST_SHOWN || beginning.len() <= label {
             return None;
@@ -190,7 +190,7 @@ fn render(begin: &str, label: &str, indent: &str, body: Body<'_>, most: u64) -> 
     }
 }
 
-/// JSON without the white space between its tokens. Numbers and strings stay as they were written.
+/// Removes the white space between JSON tokens. Numbers and strings stay unchanged.
 fn compact_json(json: &str) -> Cow<'_, str> {
     if !json.bytes().any(|byte| byte.is_ascii_whitespace()) {
         return json.into();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so() {
+    fn a_cut_text_has_a_mark() {
         let text = "word ".repeat(1000);
         let cut = shown(Body::Text(&text), 40);
         assert!(cut.starts_with("  - key: word word"), "{cut}");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_at_all_is_not_shown() {
+    fn a_text_without_enough_room_is_not_shown() {
         for most in 0..12 {
             assert!(listed("key: ", Body::Text(&"word ".repeat(100)), most).is_none(), "{most}");
         }

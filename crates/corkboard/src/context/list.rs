@@ -1,4 +1,4 @@
-//! Lists of entries and notes in the room they have.
+//! Lists of entries and notes, within their room.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,9 +11,9 @@ use super::part::ShownItems;
 use super::section::Section;
 use super::{OmissionReason, tokens};
 
-/// How many keys of entries with the same value are named.
+/// Maximum number of keys named for entries with the same value.
 const KEYS_NAMED: usize = 16;
-/// What an old note that was collapsed may have, in tokens.
+/// Maximum tokens of a collapsed note.
 const COLLAPSED: u64 = 32;
 
 /// An entry, or several that have the same value.
@@ -50,7 +50,7 @@ impl<'a> EntryLine<'a> {
         label
     }
 
-    /// As many keys as leave room for the value, at least one.
+    /// Renders the entry with as many keys as leave room for the value, at least one.
     fn render(&self, most: u64) -> Option<Rendered> {
         let mut keys = KEYS_NAMED.min(self.same.len() + 1);
         loop {
@@ -72,7 +72,7 @@ pub(super) struct NoteLine<'a> {
     pub(super) text: &'a str,
     pub(super) trust: Trust,
     pub(super) same: Vec<u64>,
-    /// Whether its beginning is enough.
+    /// Whether only its beginning is shown.
     pub(super) is_collapsed: bool,
 }
 
@@ -88,7 +88,7 @@ impl<'a> NoteLine<'a> {
     }
 }
 
-/// A thing that may be shown, by its name.
+/// A reference to an item, which displays as its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ItemRef<'a> {
     Key(&'a str),
@@ -108,7 +108,7 @@ impl fmt::Display for ItemRef<'_> {
     }
 }
 
-/// Takes entries by importance, then in their order, until one does not fit. What is shown whole goes into `shown`.
+/// Adds entries by importance, then in their order, until one does not fit. Adds those that it shows whole to `shown`.
 pub(super) fn fill<'a>(
     section: &mut Section,
     entries: &[EntryLine<'a>],
@@ -116,14 +116,14 @@ pub(super) fn fill<'a>(
     kept: u64,
     shown: &mut ShownItems<'a>,
 ) {
-    // A heap gives the first few of many in order without sorting them all. Where no number is negative, the order of their
-    // bits is theirs; adding nothing makes minus zero zero.
+    // A heap yields the first few in order without sorting all of them. Non-negative floats sort like their bits;
+    // adding 0.0 turns -0.0 into 0.0.
     let rank = |(at, entry): (usize, &EntryLine<'_>)| ((entry.importance + 0.0).to_bits(), Reverse(at));
     let mut ranked: BinaryHeap<_> = entries.iter().enumerate().map(rank).collect();
     while let Some((_, Reverse(at))) = ranked.pop() {
         let Some(entry) = entries.get(at) else { continue };
         let Some(rendered) = entry.render(most) else {
-            // Its key alone is too long. That says nothing about those after it.
+            // Its key alone is too long. Later entries may still fit.
             section.leave_out(OmissionReason::NoRoom, ItemRef::Key(entry.key));
             continue;
         };
@@ -149,7 +149,7 @@ pub(super) struct NoteLines<'n, 'a> {
     /// The newest first.
     taken: Vec<Rendered>,
     tokens: u64,
-    /// The next one, if it was looked at and did not fit.
+    /// The next note, if it was rendered and did not fit.
     next: Option<Rendered>,
 }
 
@@ -158,7 +158,7 @@ impl<'n, 'a> NoteLines<'n, 'a> {
         Self { notes, most, taken: Vec::new(), tokens: 0, next: None }
     }
 
-    /// Takes notes from the newest on for as long as all together have no more than `room` tokens.
+    /// Takes notes, the newest first, while all taken ones together have at most `room` tokens.
     pub(super) fn take_up_to(&mut self, room: u64) {
         while let Some(note) = self.notes.iter().rev().nth(self.taken.len()) {
             let Some(line) = self.next.take().or_else(|| note.render(self.most)) else { return };
@@ -175,14 +175,14 @@ impl<'n, 'a> NoteLines<'n, 'a> {
         self.tokens
     }
 
-    /// What is known of all notes' tokens.
+    /// Tokens of all notes, or a huge number if not all were taken.
     pub(super) fn tokens_needed(&self) -> u64 {
         if self.taken.len() == self.notes.len() { self.tokens } else { u64::MAX / 2 }
     }
 
-    /// Puts the notes into their section. If older ones are left out, the first shown is one whose number is a multiple of a
-    /// quarter, or an eighth, of how many fit: it stays the first until so many more were added, and all before the new
-    /// note stays as it was.
+    /// Writes the notes into their section. If older notes are omitted, the number of the first shown note is a
+    /// multiple of a block: between an eighth and a quarter of the notes that fit. It stays the first until a block of
+    /// notes was added, so the text above a new note stays unchanged.
     pub(super) fn write(mut self, section: &mut Section, shown: &mut ShownItems<'a>) {
         let fitting = self.taken.len();
         if fitting < self.notes.len() && fitting >= 4 {

@@ -1,9 +1,10 @@
-//! The context window: a prompt composed from what an agent remembers, within a budget of tokens.
+//! The context window: a prompt composed from an agent's memory, within a token budget.
 //!
-//! What seldom changes comes first (handoff, entries by importance, notes), what changes with every turn last (scratchpads,
-//! what a query found), so that a provider's prompt cache keeps hitting. The same content gives the same bytes.
+//! Content that seldom changes comes first (handoff, entries by importance, notes). Content that changes with every
+//! turn comes last (scratchpads, search results), so that a provider's prompt cache keeps hitting. The same content
+//! gives the same bytes.
 //!
-//! Remembered text is data. It stands between tags, indented and escaped, so that it can neither close its section nor pose
+//! Remembered text is data. It is between tags, indented and escaped, so that it can neither close its section nor pose
 //! as an instruction.
 
 mod board;
@@ -45,7 +46,7 @@ use crate::memory::EntriesAndNotes;
 use crate::options::Tier;
 use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 
-/// What a window is to show.
+/// The content and the budget of a context window.
 ///
 /// ```
 /// # use corkboard::{ContextRequest, Corkboard};
@@ -62,78 +63,78 @@ use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ContextRequest {
-    /// How many tokens it may have; nothing said: [`Options::context_tokens`](crate::Options::context_tokens).
+    /// Maximum tokens of the window; by default [`Options::context_tokens`](crate::Options::context_tokens).
     pub budget: Option<u64>,
-    /// The conversation whose scratchpad belongs to it.
+    /// Conversation whose scratchpad to show.
     pub conversation: Option<String>,
-    /// The board that it is for: its goal and constraints belong to it.
+    /// Board whose goal and constraints to show.
     pub board: Option<String>,
-    /// The task of that board that it is for: what concerns the task belongs to it.
+    /// Task of that board to show, with everything that concerns it.
     pub task: Option<TaskId>,
-    /// What is asked about: what is found and not shown otherwise is added.
+    /// Search query. Adds matches that are not shown otherwise.
     pub query: Option<String>,
-    /// What is done about want of room.
+    /// How to shrink a prompt that does not fit.
     pub strategy: Strategy,
 }
 
 impl ContextRequest {
-    /// The default budget, and no more than what is always shown.
+    /// A request with the default budget, for only the sections that are always shown.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With at most so many tokens.
+    /// Sets the maximum number of tokens.
     pub fn budget(mut self, tokens: u64) -> Self {
         self.budget = Some(tokens);
         self
     }
 
-    /// With the scratchpad of a conversation.
+    /// Adds the scratchpad of a conversation.
     pub fn conversation(mut self, id: impl Into<String>) -> Self {
         self.conversation = Some(id.into());
         self
     }
 
-    /// With the goal and the constraints of a board.
+    /// Adds the goal and the constraints of a board.
     pub fn board(mut self, id: impl Into<String>) -> Self {
         self.board = Some(id.into());
         self
     }
 
-    /// With what concerns a task of the board that is named.
+    /// Adds a task of the named board, with everything that concerns it.
     pub fn task(mut self, task: TaskId) -> Self {
         self.task = Some(task);
         self
     }
 
-    /// With what is found for a query.
+    /// Adds matches of a search query.
     pub fn query(mut self, query: impl Into<String>) -> Self {
         self.query = Some(query.into());
         self
     }
 
-    /// With another strategy.
+    /// Sets the strategy.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 }
 
-/// What is done about want of room.
+/// How to shrink a prompt that does not fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Long items are cut; the least important entries and the oldest notes are left out.
+    /// Cuts long items, and omits the least important entries and the oldest notes.
     #[default]
     Trim,
-    /// Before that, entries with the same value share a line, notes that say the same are shown once, and old notes are cut
-    /// to their beginning. Needs the tier `teams`.
+    /// First merges entries with equal values and notes with equal text, and cuts old notes to their beginning. Needs
+    /// the tier `teams`.
     Compact,
-    /// After that, a model says in a few words what is still left out: the oldest notes, the least important entries. Needs
-    /// the tier `teams` and [`ContextWindow::summarizer`]. Where there is no summary to be had, it is `Compact`, and the
-    /// composition says why.
+    /// Like `Compact`; then a model summarizes the entries and notes that are still omitted. Needs the tier `teams` and
+    /// [`ContextWindow::summarizer`]. Without a summary, the window is the same as with `Compact`, and the composition
+    /// says why.
     Summarize,
 }
 
@@ -143,43 +144,43 @@ pub enum Strategy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SectionName {
-    /// What the last session left: the entry `session-handoff`.
+    /// The handoff from the last session: the entry `session-handoff`.
     Handoff,
-    /// What the board is to accomplish.
+    /// The board's goal.
     Goal,
-    /// Boundaries and requirements of the board.
+    /// The board's constraints.
     Constraints,
-    /// What was learned, as the notebooks keep it.
+    /// Key learnings from the notebooks.
     KeyLearnings,
-    /// What is needed word for word, as the notebooks keep it.
+    /// Verbatim snippets from the notebooks.
     VerbatimContext,
     /// The entries, by importance, then by key.
     Entries,
     /// The notes, in the order they were added.
     Notes,
-    /// What a model says about entries and notes that are not shown.
+    /// A model's summary of entries and notes that are not shown.
     Summary,
-    /// What memory cores know: what the board drew, what fits the task, and the agent's own long-term memory.
+    /// Entries of memory cores: drawn by the board, matching the task, and from the agent's long-term memory.
     Cores,
-    /// Where the task stands, as the notebooks keep it.
+    /// The task's progress, from the notebooks.
     Progress,
-    /// The decisions that hold and concern the task, in their order.
+    /// Decisions in force that concern the task, in their order.
     Decisions,
-    /// The discoveries that concern the task, in their order.
+    /// Discoveries that concern the task, in their order.
     Discoveries,
-    /// What came of the tasks that it depends on.
+    /// Results of the tasks that the task depends on.
     Results,
-    /// What was made for it and for those.
+    /// Artifacts of the task and of the tasks that it depends on.
     Artifacts,
-    /// The task itself, and how far it is.
+    /// The task itself, and its state.
     Task,
-    /// What people said to whoever reads, the urgent first.
+    /// Nudges to the reader, urgent ones first.
     Nudges,
-    /// The active task's jotting: the entry `scratchpad`.
+    /// Notes on the active task: the entry `scratchpad`.
     Scratchpad,
     /// The conversation's scratchpad.
     Conversation,
-    /// What the query found.
+    /// Matches of the query.
     Found,
 }
 
@@ -209,73 +210,73 @@ impl fmt::Display for SectionName {
     }
 }
 
-/// A window, and what is in it.
+/// A composed window, and a report of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Composition {
     /// The text for the prompt; empty if nothing is remembered.
     pub text: String,
-    /// Its tokens, by OpenAI's `o200k_base`. For other vendors' models it is an estimate.
+    /// Number of tokens, by OpenAI's `o200k_base`. For other vendors' models it is an estimate.
     pub tokens: u64,
-    /// What it was allowed.
+    /// Maximum number of tokens.
     pub budget: u64,
-    /// The revision of the memory that it shows; of the board, if it shows a board alone.
+    /// The revision of the memory, or of the board if only a board is shown.
     pub rev: u64,
-    /// The revision of the board that it shows.
+    /// The revision of the board, if one is shown.
     pub board_rev: Option<u64>,
-    /// What each section shows and leaves out, in the text's order. Empty ones are missing here as they are there.
+    /// Shown and omitted items of each section, in the order of the text. Empty sections are absent.
     pub sections: Vec<SectionReport>,
-    /// What came of [`Strategy::Summarize`], if something had to be summarized.
+    /// The result of [`Strategy::Summarize`], if something had to be summarized.
     pub summary: Option<SummaryReport>,
 }
 
-/// What a section shows and leaves out.
+/// Shown and omitted items of a section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SectionReport {
-    /// Which one.
+    /// The section's name.
     pub name: SectionName,
-    /// The tokens it uses, its tags included.
+    /// Tokens used, including the tags.
     pub tokens: u64,
-    /// The tokens it might have used.
+    /// Maximum tokens.
     pub allowed: u64,
-    /// How many items it shows.
+    /// Number of shown items.
     pub items: u64,
-    /// What is not shown, or not all of it.
+    /// Items that are omitted or cut.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Things that a section leaves out for the same reason.
+/// Items that a section omits or cuts for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftOut {
     /// The reason.
     pub why: OmissionReason,
-    /// How many.
+    /// Number of items.
     pub count: u64,
-    /// The first few of them: keys of entries, numbers of notes.
+    /// The first few items: keys of entries, numbers of notes.
     pub first: Vec<String>,
 }
 
-/// Why something is not shown, or not all of it.
+/// Why an item is omitted or cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OmissionReason {
-    /// It is too long: a part of it is shown.
+    /// It is too long, so only a part of it is shown.
     Cut,
     /// Its section is full.
     NoRoom,
     /// It is shown in another section.
     AlreadyShown,
-    /// Another one says the same.
+    /// Another item says the same.
     Merged,
-    /// It could not be read: its log is damaged, or newer than this program.
+    /// Its log is damaged, or newer than this program.
     Unreadable,
 }
 
-/// What a board tells whoever works on a task, within a budget of tokens.
+/// The context of a task on a board, within a token budget.
 pub(crate) fn for_task(
     view: &BoardView,
     task: TaskId,
@@ -289,14 +290,14 @@ pub(crate) fn for_task(
     Ok(Composition { text, tokens, budget, rev: view.rev(), board_rev: Some(view.rev()), sections, summary: None })
 }
 
-/// Whether a composed text shows a nudge, and all of it.
+/// Whether a composed text shows all of a nudge.
 pub(crate) fn shows(text: &str, nudge: &Nudge) -> bool {
     let line = board::BoardLine::Nudge(0, nudge).render(u64::MAX);
-    // Other things' lines are indented further: none of them can pose as it.
+    // Lines of other items are indented further, so none of them can pose as a nudge.
     line.is_some_and(|line| text.contains(&["\n", line.text.as_str()].concat()))
 }
 
-/// Remembered text on one line, as it may be shown to a model anywhere.
+/// Remembered text on one line, escaped so that it is safe to show to a model anywhere.
 pub(crate) fn escaped_line(text: &str) -> String {
     let mut line = String::new();
     escape::push_line(&mut line, text);
@@ -304,13 +305,13 @@ pub(crate) fn escaped_line(text: &str) -> String {
 }
 
 impl AgentMemory {
-    /// The context window: what to tell a model of this memory. Available in every tier.
+    /// The context window of this memory. Available in every tier.
     pub fn context_window(&self) -> ContextWindow {
         ContextWindow { memory: self.clone(), summarizer: None }
     }
 }
 
-/// Whether somebody reads what is composed, or looks at what it would be.
+/// Whether the composed window counts as read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     Read,
@@ -325,16 +326,16 @@ pub struct ContextWindow {
 }
 
 impl ContextWindow {
-    /// With a model for [`Strategy::Summarize`].
+    /// Sets the model for [`Strategy::Summarize`].
     pub fn summarizer(mut self, summarizer: &Summarizer) -> Self {
         self.summarizer = Some(summarizer.clone());
         self
     }
 
-    /// A window on the memory as it is now. It never has more tokens than its budget.
+    /// Composes a window from the current memory. It never has more tokens than its budget.
     ///
-    /// What it shows of a board is read by whoever acts here: a claim on the task is renewed, and that nudges were read is
-    /// written down, of those that are in the text from beginning to end.
+    /// The actor of this memory counts as the reader of the board: a claim on the task is renewed, and nudges whose
+    /// whole text is in the window are recorded as delivered.
     pub async fn compose(&self, request: ContextRequest) -> Result<Composition> {
         let (composition, reading) = self.look(request, Look::Read).await?;
         if let Some(BoardReading { board, told, .. }) = reading {
@@ -343,7 +344,7 @@ impl ContextWindow {
         Ok(composition)
     }
 
-    /// The same window for whoever wants to know what would be in it: nobody has read it then, and nothing is written.
+    /// Composes the same window without counting it as read, and writes nothing.
     pub async fn preview(&self, request: ContextRequest) -> Result<Composition> {
         Ok(self.look(request, Look::Preview).await?.0)
     }
@@ -398,7 +399,7 @@ impl ContextWindow {
         let (board, view) = match (board, request.task) {
             (Some(board), Some(task)) if look == Look::Read => (board.clone(), board.view_for(task).await?),
             (Some(board), _) => (board.clone(), board.view().await?),
-            // A task is a task of a board.
+            // A task needs a board.
             (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),
             (None, None) => return Ok(None),
         };
@@ -407,7 +408,7 @@ impl ContextWindow {
     }
 }
 
-/// A board as a window shows it, and the nudges that the reader is told.
+/// A board as a window shows it, and the nudges to the reader.
 struct BoardReading {
     board: Board,
     view: BoardView,

@@ -1,4 +1,5 @@
-//! What an agent's notebooks show: learnings and snippets, which stay, and progress, which changes with every step.
+//! Lines of an agent's notebooks: learnings and snippets, which seldom change, and progress, which changes with every
+//! step.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -22,7 +23,7 @@ pub(super) struct NotebookLines<'a> {
 
 #[derive(Clone)]
 pub(super) struct NotebookLine<'a> {
-    /// What it is called elsewhere. All bullets of a notebook are its progress.
+    /// The item's name in reports and search results. All bullets of a notebook share one name, its progress.
     pub(super) name: String,
     pub(super) label: String,
     pub(super) text: Cow<'a, str>,
@@ -38,7 +39,7 @@ impl<'a> NotebookLines<'a> {
     }
 
     fn add(&mut self, name: &NotebookName, notebook: &'a Notebook) {
-        // Whoever has one notebook need not be told which.
+        // Items of the main notebook do not name it.
         let which = if name.as_str() == Notebook::MAIN {
             String::new()
         } else {
@@ -67,7 +68,7 @@ impl<'a> NotebookLines<'a> {
     }
 }
 
-/// What an item of a notebook is called, or its progress.
+/// The name of a notebook's item, or of its progress if `item` is `None`.
 pub(super) fn name_of(item: Option<NotebookItemId>, notebook: &NotebookName) -> String {
     let mut name = item.map_or_else(|| "progress".into(), |item| item.to_string());
     name.push_str(" in notebook ");
@@ -75,7 +76,7 @@ pub(super) fn name_of(item: Option<NotebookItemId>, notebook: &NotebookName) -> 
     name
 }
 
-/// The newest lines that fit, in their order. What is shown whole goes into `shown`.
+/// The newest lines that fit, in their order. Adds the items that it shows whole to `shown`.
 pub(super) fn section<'m>(
     name: SectionName,
     lines: &'m [NotebookLine<'_>],
@@ -95,7 +96,7 @@ pub(super) fn section<'m>(
         }
     }
     let (left_out, kept) = lines.split_at(lines.len() - taken.len());
-    // A notebook's progress is one thing of many lines: it is shown if all of them are.
+    // A notebook's progress is one item with many lines. It counts as shown if all of them are.
     let mut partly: HashSet<&str> = left_out.iter().map(|line| line.name.as_str()).collect();
     for (line, rendered) in kept.iter().zip(taken.into_iter().rev()) {
         if rendered.is_cut {

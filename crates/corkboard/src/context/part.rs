@@ -1,4 +1,4 @@
-//! Parts of a window: sections that are built in the room that they have, and again if there is more.
+//! Parts of a window: sections that are built for their room, and built again if they get more.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::section::Section;
 /// The items that are shown whole.
 pub(super) type ShownItems<'a> = HashSet<ItemRef<'a>>;
 
-/// Builds sections from the room that they have together and the maximum for one item. Adds what they show whole.
+/// Builds sections from their common room and the maximum for one item. Adds the items that they show whole.
 type PartBuilder<'a> = Box<dyn Fn(u64, u64, &mut ShownItems<'a>) -> Vec<Section> + 'a>;
 
 /// Sections that can be built again in more room.
@@ -39,7 +39,8 @@ impl<'a> WindowPart<'a> {
         leaves_out(&self.sections, OmissionReason::NoRoom)
     }
 
-    /// Uses this much room, if something is cut or left out. An item may have all of it if nothing is left out for that.
+    /// Builds the part again in this much room, if something is cut or omitted. One item may use all of it, unless
+    /// another item would then be omitted.
     pub(super) fn grow(&mut self, room: u64, item: u64) {
         if !self.lacks_room() && !leaves_out(&self.sections, OmissionReason::Cut) {
             return;
@@ -60,7 +61,7 @@ impl<'a> WindowPart<'a> {
 /// Parts that are built one after another, each in the room that those before it leave.
 pub(super) struct PartSequence<'a> {
     pub(super) parts: Vec<WindowPart<'a>>,
-    /// Tokens of all that stands before the next part.
+    /// Tokens of everything before the next part.
     pub(super) used: u64,
     item: u64,
 }
@@ -70,7 +71,8 @@ impl<'a> PartSequence<'a> {
         Self { parts: Vec::new(), used, item }
     }
 
-    /// Adds a part of at most `most` tokens, which ends at most `end` tokens from the beginning. Returns the room it had.
+    /// Adds a part of at most `most` tokens, which ends at most `end` tokens from the beginning. Returns the room it
+    /// had.
     pub(super) fn push(
         &mut self,
         most: u64,
@@ -88,7 +90,7 @@ impl<'a> PartSequence<'a> {
         self.parts.iter().map(WindowPart::tokens).sum()
     }
 
-    /// Offers each part in turn the room that `room_beside` gives for the tokens of the others.
+    /// Offers each part in turn the room that `room_beside` returns for it and the tokens of the others.
     pub(super) fn grow_each(&mut self, room_beside: impl Fn(&WindowPart<'a>, u64) -> Option<u64>) {
         let mut all = self.tokens();
         for part in &mut self.parts {

@@ -1,11 +1,11 @@
-//! A section of the window while it is filled, and what is said about it.
+//! A section of the window while it is filled, and its report.
 
 use std::fmt::Display;
 
 use super::item::Rendered;
 use super::{LeftOut, OmissionReason, SectionName, SectionReport, tokens};
 
-/// How many of the things that were left out are named.
+/// Maximum number of omitted items that are named.
 const NAMED: usize = 8;
 
 /// Items between two tags. Its room includes the tags.
@@ -14,7 +14,7 @@ pub(super) struct Section {
     room: u64,
     frame: u64,
     items: Vec<Rendered>,
-    /// What is said after the items about those that are not there.
+    /// A line after the items about those that are omitted.
     mark: Option<Rendered>,
     used: u64,
     left_out: Vec<LeftOut>,
@@ -30,17 +30,17 @@ impl Section {
         tokens::count(&opening(name)) + tokens::count(&closing(name))
     }
 
-    /// Tokens that an item may still have.
+    /// Tokens left for the next item.
     pub(super) fn left(&self) -> u64 {
         self.room.saturating_sub(self.frame + self.used)
     }
 
-    /// Tokens of what is shown, the tags included; none if it is empty.
+    /// Tokens of the section with its tags; 0 if it is empty.
     pub(super) fn tokens(&self) -> u64 {
         if self.items.is_empty() { 0 } else { self.frame + self.used }
     }
 
-    /// Takes an item, if there is room for it and for `kept` tokens more. Returns whether it took it.
+    /// Adds an item, if there is room for it and for `kept` more tokens. Returns whether it was added.
     pub(super) fn push(&mut self, what: impl Display, item: Option<Rendered>, kept: u64) -> bool {
         match item {
             Some(item) if item.tokens.saturating_add(kept) <= self.left() => {
@@ -62,7 +62,7 @@ impl Section {
         self.left_out.iter().any(|group| group.why == why)
     }
 
-    /// Says something after the items, for which there must be room. It is not said where there are none.
+    /// Sets the line after the items, for which there must be room. A section without items does not show it.
     pub(super) fn mark(&mut self, mark: Rendered) {
         self.used += mark.tokens;
         self.mark = Some(mark);
@@ -83,7 +83,7 @@ impl Section {
         }
     }
 
-    /// Leaves many out for want of room. Only the first are asked for their names.
+    /// Reports `count` items as omitted because there is no room. Formats only the names of the first.
     pub(super) fn leave_out_rest<T: Display>(&mut self, count: usize, mut rest: impl Iterator<Item = T>) {
         let named =
             rest.by_ref().take(count.min(NAMED)).map(|what| self.leave_out(OmissionReason::NoRoom, what)).count();
@@ -110,7 +110,7 @@ impl Section {
         out.push_str(&closing(self.name));
     }
 
-    /// Nothing, if it neither shows nor leaves out anything.
+    /// The report; `None` if the section neither shows nor omits anything.
     pub(super) fn report(mut self) -> Option<SectionReport> {
         self.left_out.sort_by_key(|group| group.why);
         let report = SectionReport {

@@ -1,4 +1,4 @@
-//! What goes into a window, from where it is kept.
+//! Reads the content of a window from an agent's memory.
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::{Entry, ScopeId};
@@ -13,12 +13,13 @@ use crate::knowledge::if_readable;
 use crate::memory::{EntriesAndNotes, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 use crate::{AgentMemory, Result};
 
-/// How many of a query's hits are looked at. What is further down fits too badly to be told unasked.
+/// Maximum number of a query's hits. Lower hits match too badly to show.
 const HITS: usize = 20;
-/// How many entries of long-term memory are shown unasked.
+/// Maximum number of entries of long-term memory, query or not.
 const KNOWN: usize = 12;
 
-/// What an agent's root scope has to show. No section repeats the two entries that have sections of their own.
+/// The content of an agent's root scope. The handoff and the scratchpad have separate sections, so the entries omit
+/// them.
 pub(super) fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
     let Some(root) = state.scope(ScopeId::ROOT) else { return Material::default() };
     let entry = |key| root.get(key, now).map(|entry| body(entry));
@@ -45,7 +46,7 @@ pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a EntriesAn
     material.conversation_notes = notes.collect();
 }
 
-/// The most important of an agent's long-term memory, if its tier has any.
+/// The most important entries of an agent's long-term memory, if its tier has one.
 pub(super) async fn long_term(memory: &AgentMemory) -> Result<Knowledge> {
     let Some(core) = memory.long_term_if_any()? else { return Ok(Knowledge::default()) };
     let mut knowledge = Knowledge { order: vec![core.id().as_str().to_owned()], ..Knowledge::default() };
@@ -56,7 +57,8 @@ pub(super) async fn long_term(memory: &AgentMemory) -> Result<Knowledge> {
     Ok(knowledge)
 }
 
-/// What a query finds, the best first: in working memory and in long-term memory, by turns, for their scores do not compare.
+/// Matches of a query, the best first. Hits of working memory and of long-term memory alternate, because their scores
+/// cannot be compared.
 pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
     let mut known = known_hits(memory, query).await?.into_iter();
     let mut hits = Vec::new();

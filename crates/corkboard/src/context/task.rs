@@ -1,4 +1,4 @@
-//! The sections of a board: its goal and constraints, and what concerns a task.
+//! The sections of a board: its goal and constraints, and everything that concerns a task.
 
 use super::board::{BoardLine, BoardLines, TaskLines};
 use super::compose::{Composed, PREAMBLE, assemble};
@@ -8,8 +8,7 @@ use super::section::Section;
 use super::shares::Shares;
 use super::{SectionName, cores, tokens};
 
-/// A board's goal and constraints, and what concerns a task, within a budget. Nothing here waits, reads a clock or draws a
-/// number.
+/// Composes a task's context within a budget. Nothing here waits, reads a clock or uses random numbers.
 pub(super) fn compose(lines: &BoardLines<'_>, budget: u64) -> Composed {
     let shares = Shares::of(budget);
     let mut parts = PartSequence::new(tokens::count(PREAMBLE), shares.item());
@@ -37,8 +36,8 @@ pub(super) fn goal(lines: &BoardLines<'_>, room: u64) -> Section {
     section
 }
 
-/// What concerns a task, in room of which some is used already. What a section leaves goes to those after it, never to those
-/// before it: what changes late in the text moves nothing above it.
+/// The sections that concern a task, after `used` tokens. Room that a section leaves goes only to later sections, so a
+/// change late in the text moves nothing above it.
 pub(super) fn task_sections(
     lines: &TaskLines<'_>,
     nudges: &[BoardLine<'_>],
@@ -58,7 +57,7 @@ pub(super) fn task_sections(
         used += section.tokens();
         sections.push(section);
     }
-    // What was said to whoever reads comes last, and is shown before any long description of the task.
+    // Nudges come last in the text, but get their room before a long description of the task.
     let left = shares.reach(SectionName::Task).saturating_sub(used);
     let nudges = list(SectionName::Nudges, nudges, shares.section(SectionName::Nudges).most.min(left), most);
     sections.push(task(lines, left.saturating_sub(nudges.tokens()), most));
@@ -66,13 +65,13 @@ pub(super) fn task_sections(
     sections
 }
 
-/// As many lines as fit, the best first taken, shown in the order of their numbers; then how many there are, if that is not
-/// all.
+/// Takes lines, the best first, as long as they fit, and shows them in the order of their numbers. If not all fit, the
+/// last line says how many there are.
 pub(super) fn list(name: SectionName, lines: &[BoardLine<'_>], room: u64, most: u64) -> Section {
     list_noting(name, lines, room, most, |_, _| {})
 }
 
-/// The same; `shown` is told of every line that is shown.
+/// Like [`list`], and calls `shown` for every shown line.
 pub(super) fn list_noting<'a>(
     name: SectionName,
     lines: &[BoardLine<'a>],
@@ -111,12 +110,12 @@ pub(super) fn list_noting<'a>(
     section
 }
 
-/// The line that says that not all is shown.
+/// The line that says how many of all lines are shown.
 fn shown_of(shown: usize, all: usize) -> Option<Rendered> {
     item::listed(&format!("[{shown} of {all} shown]"), Body::Text(""), u64::MAX)
 }
 
-/// The task itself: what is to be done, then how far it is. Long descriptions give way to how far it is.
+/// The task itself: its title and description, then its state. A long description is cut to leave room for the state.
 fn task(lines: &TaskLines<'_>, room: u64, most: u64) -> Section {
     let mut section = Section::new(SectionName::Task, room);
     let task = lines.task;

@@ -1,4 +1,4 @@
-//! What holds for every window, whatever is remembered.
+//! Properties of every window, for any memory.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use corkboard_core::Content;
@@ -83,7 +83,7 @@ impl Memory {
         compose(material, budget, strategy)
     }
 
-    /// Whether it has progress, a scratchpad and a conversation.
+    /// Whether the memory has progress, a scratchpad and a conversation.
     fn tail(&self) -> [bool; 3] {
         let progress = self.notebook.as_ref().is_some_and(|(_, notebook)| !notebook.progress.in_progress.is_empty());
         let scratchpad = self.scratchpad.as_ref().is_some_and(|value| !Body::Value(value).is_blank());
@@ -111,14 +111,15 @@ fn in_scope(hit: Hit) -> Hit {
     Hit { scope: Some("task 1".into()), ..hit }
 }
 
-/// What a section leaves out for a reason, and the names of the first of them.
+/// How many items a section omits for a reason, and the names of the first.
 pub(super) fn left_out(composed: &Composed, name: SectionName, why: OmissionReason) -> (u64, String) {
     let section = composed.sections.iter().find(|section| section.name == name);
     let group = section.and_then(|section| section.left_out.iter().find(|group| group.why == why));
     group.map_or_else(Default::default, |group| (group.count, group.first.join(" ")))
 }
 
-/// The window is the preamble, then sections in their order, each between its tags, and nothing else begins a line.
+/// Checks that the window is the preamble, then sections in their order between their tags, and that nothing else
+/// begins a line.
 pub(super) fn check_confined(composed: &Composed) {
     let text = &composed.text;
     if text.is_empty() {
@@ -157,7 +158,7 @@ pub(super) fn check_confined(composed: &Composed) {
 pub(super) fn check_within(composed: &Composed, budget: u64) {
     assert_eq!(composed.tokens, tokens::count(&composed.text));
     assert!(composed.tokens <= budget, "{} > {budget}", composed.tokens);
-    // Parts add up: else the stable part would have to give way for the tail.
+    // Tokens of parts add up; otherwise the stable part would have to shrink for the tail.
     let parts: u64 = composed.sections.iter().map(|section| section.tokens).sum();
     assert_eq!(composed.tokens, if composed.text.is_empty() { 0 } else { parts + tokens::count(PREAMBLE) });
     for section in &composed.sections {
@@ -225,7 +226,7 @@ fn a_notebook(learnings: &[String], snippets: &[(String, String)], bullets: &[St
 }
 
 #[test]
-fn of_a_notebook_the_newest_is_shown_and_a_part_is_not_the_whole() {
+fn the_newest_notebook_items_are_shown_and_cut_ones_can_be_found() {
     let learnings: Vec<String> = (1..=400).map(|number| format!("learned the fact with number {number}")).collect();
     let bullets: Vec<String> = (1..=400).map(|number| format!("do the step with number {number}")).collect();
     let snippets = [("a.rs".to_owned(), "fn a() {\n    b()\n}".to_owned())];
@@ -244,7 +245,7 @@ fn of_a_notebook_the_newest_is_shown_and_a_part_is_not_the_whole() {
     assert!(!shown.contains("KL-1: learned") && !shown.contains("number 1\n"), "{shown}");
     assert!(shown.contains("  - VC-1, a.rs: fn a() {\n        b()\n    }\n"), "{shown}");
     assert!(shown.contains("  - In Progress: do the step with number 400\n"), "{shown}");
-    // Nothing twice; what is not shown, or not all of it, is found.
+    // Nothing is shown twice. Items that are omitted or cut can be found.
     let found = shown.split("<found>\n").nth(1).unwrap();
     let expected =
         "  - KL-1 in notebook main: KL-1 in notebook main\n  - progress in notebook main: progress in notebook main\n";
@@ -268,10 +269,10 @@ proptest! {
 
     #[test]
     fn the_stable_part_does_not_depend_on_the_tail(one in any_memory(), other in any_memory(), budget in 64u64..3000) {
-        // Which sections of the tail there are is as good as said in the request; what they show is not.
+        // The stable part may depend on which sections the tail has, but not on their content.
         let (has, has_other) = (one.tail(), other.tail());
         let notebook = match (&one.notebook, &other.notebook) {
-            // Progress is of the tail.
+            // Progress belongs to the tail.
             (Some((name, one)), Some((_, other))) if has[0] == has_other[0] => {
                 Some((name.clone(), Arc::new(Notebook { progress: other.progress.clone(), ..Notebook::clone(one) })))
             }
@@ -295,10 +296,10 @@ proptest! {
 }
 
 #[test]
-fn nothing_remembered_is_nothing_said() {
+fn an_empty_memory_gives_an_empty_window() {
     let composed = Memory::default().trim(8_000);
     assert_eq!((composed.text.as_str(), composed.tokens, composed.sections.len()), ("", 0, 0));
-    // A text that says nothing is nothing.
+    // A blank text counts as empty.
     let blank = Memory { handoff: Some(text(" \n")), scratchpad: Some(text("")), ..Memory::default() };
     assert_eq!(blank.trim(8_000).text, "");
 }
@@ -373,7 +374,7 @@ fn a_long_entry_is_cut_and_a_hit_in_it_is_shown() {
     assert!(composed.text.contains("story.… [cut: the whole has 7000 bytes]\n  - short: fits\n"), "{}", composed.text);
     assert!(composed.text.contains("<found>\n  - long: … the end …\n</found>\n"), "{}", composed.text);
     assert_eq!(left_out(&composed, SectionName::Entries, OmissionReason::Cut), (1, "long".into()));
-    // A tenth of the budget for one item.
+    // One item gets at most a tenth of the budget.
     assert!(composed.tokens < 250, "{}", composed.tokens);
 }
 
@@ -403,19 +404,19 @@ fn the_least_important_and_the_oldest_are_left_out() {
 }
 
 #[test]
-fn what_one_section_leaves_another_may_use() {
+fn a_section_can_use_the_room_that_another_leaves() {
     let many = |count: usize| (0..count).map(|at| format!("note number {at}")).collect::<Vec<_>>();
     let notes = Memory { notes: many(1000), ..Memory::default() }.trim(1_000).tokens;
     let entries = (0..1000).map(|at| (format!("key-{at}"), text("some value"), 0.5)).collect();
     let entries = Memory { entries, ..Memory::default() }.trim(1_000).tokens;
     assert!(notes > 700 && entries > 880, "{notes} {entries}");
-    // Room is kept for what a query finds, whether there is one or not.
+    // Room is reserved for search results, even without a query.
     assert!(notes <= 940 && entries <= 940, "{notes} {entries}");
 }
 
-/// Parts add up, so that no memory comes here. If they ever do not, the budget holds all the same.
+/// Tokens of parts add up, so no memory reaches this code. If they ever do not, the budget must still hold.
 #[test]
-fn what_is_too_much_in_the_end_gives_way_from_the_end() {
+fn a_window_over_its_budget_drops_its_last_items() {
     let filled = |name| {
         let mut section = Section::new(name, 1_000);
         for number in 0..3 {
@@ -450,13 +451,13 @@ fn compact_says_the_same_in_fewer_words() {
     assert!(composed.text.contains("<entries>\n  - c, a: same\n  - b: other\n</entries>\n"), "{}", composed.text);
     assert_eq!(composed.text.matches("again\n").count(), 1);
     assert!(composed.text.contains("  - (100×) again\n"), "{}", composed.text);
-    // The newest are whole, the older ones are not.
+    // The newest notes are whole, older ones are cut.
     assert!(composed.text.contains(&format!("- 161: {}\n", "a long note ".repeat(12))), "{}", composed.text);
     assert!(composed.text.contains("- 157: a long note a long"), "{}", composed.text);
     assert!(!composed.text.contains(&format!("- 157: {}\n", "a long note ".repeat(12))), "{}", composed.text);
     assert_eq!(left_out(&composed, SectionName::Entries, OmissionReason::Merged), (1, "a".into()));
     assert_eq!(left_out(&composed, SectionName::Notes, OmissionReason::Merged).0, 99);
-    // What was merged is shown.
+    // Merged items count as shown.
     assert_eq!(left_out(&composed, SectionName::Found, OmissionReason::AlreadyShown).0, 2);
     assert!(composed.tokens < memory.trim(8_000).tokens);
 }
@@ -469,14 +470,14 @@ fn many_entries_with_one_value_share_a_short_line() {
     assert!(composed.text.contains(", k015 and 984 more: done\n"), "{}", composed.text);
 }
 
-/// The share of the new text that the old one began with.
+/// The part of the new text that equals the beginning of the old one, from 0 to 1.
 fn kept(old: &str, new: &str) -> f64 {
     let same = old.bytes().zip(new.bytes()).take_while(|(one, other)| one == other).count();
     same as f64 / new.len() as f64
 }
 
 #[test]
-fn what_came_before_stays_when_notes_are_added() {
+fn earlier_text_stays_when_notes_are_added() {
     let value = "a value of some length, as they are";
     let mut memory = Memory {
         handoff: Some(text(&"Go on with the plan. ".repeat(20))),
@@ -501,7 +502,7 @@ fn what_came_before_stays_when_notes_are_added() {
 }
 
 #[test]
-fn what_came_before_stays_when_the_query_is_another() {
+fn earlier_text_stays_when_the_query_changes() {
     let long = "A long story about something. ".repeat(400);
     let mut memory = Memory {
         entries: (0..1000).map(|at| (format!("key-{at:03}"), text(&long), 0.5)).collect(),
@@ -518,7 +519,7 @@ fn what_came_before_stays_when_the_query_is_another() {
     assert!(kept(&one, &other) > 0.9, "{}", kept(&one, &other));
 }
 
-/// Numbered words: which of them are shown can be told.
+/// Numbered words, so that a test can tell which of them are shown.
 fn words(count: usize) -> String {
     (0..count).map(|at| format!("word{at}")).collect::<Vec<_>>().join(" ")
 }
@@ -532,12 +533,12 @@ fn a_long_handoff_uses_the_room_that_nothing_else_needs() {
     assert!(composed.text.contains(&handoff), "{}", composed.text);
     assert_eq!(left_out(&composed, SectionName::Handoff, OmissionReason::Cut), (0, String::new()));
     check_within(&composed, 2_000);
-    // Beside a few entries, too.
+    // The same beside a few entries.
     let entries = (0..10).map(|at| (format!("key-{at}"), text("some value"), 0.5)).collect();
     let composed = Memory { entries, ..memory.clone() }.trim(2_000);
     assert!(composed.text.contains(&handoff), "{}", composed.text);
     check_within(&composed, 2_000);
-    // What others need is theirs: then it has its share.
+    // If other sections need their room, the handoff has only its share.
     let entries = (0..1000).map(|at| (format!("key-{at:03}"), text("some value"), 0.5)).collect();
     let composed = Memory { entries, ..memory }.trim(2_000);
     let handoff = composed.sections.iter().find(|section| section.name == SectionName::Handoff).unwrap();
@@ -560,7 +561,7 @@ fn a_handoff_that_is_cut_keeps_its_end() {
         assert!(beginning.contains("<handoff>\n  word0 word1 "), "{budget}: {beginning}");
         assert!(end.ends_with(" word4998 word4999\n"), "{budget}: {end}");
         assert_eq!(left_out(&composed, SectionName::Handoff, OmissionReason::Cut), (1, "session-handoff".into()));
-        // Neither is a scrap.
+        // Neither part is tiny.
         assert!(beginning.len() - PREAMBLE.len() < 3 * end.len() && end.len() < 3 * beginning.len(), "{section}");
     }
     // Lines stay lines, and a wall of text is cut inside.
@@ -603,7 +604,7 @@ fn compact_shows_something_of_many_equal_entries_with_long_keys() {
         assert!(composed.text.contains(" more: done\n"), "{budget}: {}", composed.text);
         check_within(&composed, budget);
     }
-    // A key that is too long to be shown hides no other entry.
+    // An entry whose key is too long does not hide the others.
     let entries = vec![("long-".repeat(100), text("x"), 0.9), ("short".into(), text("shown"), 0.1)];
     let composed = Memory { entries, ..Memory::default() }.trim(200);
     assert!(composed.text.contains("  - short: shown\n"), "{}", composed.text);

@@ -1,5 +1,5 @@
-//! Tokens, as OpenAI's `o200k_base` counts them. Other vendors' tokenizers are not public or differ: for their models these
-//! counts are estimates.
+//! Counts tokens with OpenAI's `o200k_base`. Other vendors' tokenizers are not public or differ, so for their models
+//! the counts are estimates.
 
 use std::sync::LazyLock;
 
@@ -8,14 +8,14 @@ use tiktoken::CoreBpe;
 /// Built on first use from a compressed table of 0.8 MB.
 static TOKENIZER: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_base);
 
-/// A long text is counted in parts of about this many bytes, so that counting can stop early.
+/// Approximate bytes of the parts in which a long text is counted, so that counting can stop early.
 const PART_BYTES: usize = 4096;
 
 pub(crate) fn count(text: &str) -> u64 {
     TOKENIZER.count(text) as u64
 }
 
-/// How many tokens a text has, if they are no more than `limit`. Counting stops soon after the limit.
+/// Number of tokens of a text, if it is at most `limit`. Counting stops soon after the limit.
 pub(crate) fn count_within(text: &str, limit: u64) -> Option<u64> {
     count_parts_within(text, limit, PART_BYTES)
 }
@@ -24,8 +24,8 @@ fn count_parts_within(text: &str, limit: u64, part_bytes: usize) -> Option<u64> 
     parts(text, part_bytes).try_fold(0, |counted, part| Some(counted + count(part)).filter(|sum| *sum <= limit))
 }
 
-/// The beginning of the text that its first `limit` tokens make up. Counted by itself it seldom has more, where the last
-/// word was cut and its beginning has a worse encoding.
+/// The beginning of the text, up to its first `limit` tokens. In rare cases it has more tokens when counted alone,
+/// because the beginning of a cut word can have a worse encoding.
 pub(crate) fn beginning(text: &str, limit: u64) -> &str {
     let (mut left, mut end) = (usize::try_from(limit).unwrap_or(usize::MAX), 0);
     for part in parts(text, PART_BYTES) {
@@ -40,8 +40,8 @@ pub(crate) fn beginning(text: &str, limit: u64) -> &str {
     text.get(..text.floor_char_boundary(end)).unwrap_or(text)
 }
 
-/// Cuts a text where the tokenizer always begins a new word, whatever comes before and after: before a space between two
-/// ASCII words, and after a line. The parts' tokens are those of the whole.
+/// Splits a text where the tokenizer always begins a new word: before a space between two ASCII words, and after a line
+/// end. So the parts together have the same tokens as the whole text.
 fn parts(text: &str, part_bytes: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn tokens_are_those_of_o200k_base() {
-        // As tiktoken gives them.
+        // The counts of Python's tiktoken.
         for (text, tokens) in [("", 0), ("hello world", 2), ("antidisestablishmentarianism", 6), ("  \n\t", 2)] {
             assert_eq!(count(text), tokens, "{text:?}");
         }
