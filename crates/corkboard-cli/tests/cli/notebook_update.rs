@@ -176,7 +176,7 @@ fn a_model_that_fails_has_its_exit_code() {
 fn settings_and_reports_that_make_no_sense_are_named() {
     let sandbox = Sandbox::new();
     sandbox.fails(&["notebook", "update"], 2, "no model is chosen: set CORK_MODEL");
-    sandbox.fails(&["notebook", "update", "--model", "m"], 2, "\"m\" is no model");
+    sandbox.fails(&["notebook", "update", "--model", "m"], 2, "invalid model \"m\"");
     sandbox.fails(&["notebook", "update", "--model", "openai:m"], 6, "set OPENAI_API_KEY");
     sandbox.fails(&["notebook", "review", "nowhere.json"], 2, "nowhere.json");
     std::fs::write(sandbox.path().join("other.json"), "{}").unwrap();

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! The protocol of Anthropic's Messages API.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Event;
 use super::{Model, ModelAnswer, ModelConfig, ModelError, ModelFuture, ModelRequest, StopReason};
 
-/// The version of the protocol that is spoken.
+/// The version of the protocol.
 const VERSION: &str = "2023-06-01";
 
-/// A model behind Anthropic's messages.
+/// A model behind Anthropic's Messages API.
 #[derive(Debug)]
 pub struct AnthropicModel {
     client: Client,
@@ -23,7 +23,7 @@ struct Messages {
 }
 
 impl AnthropicModel {
-    /// The client. Nothing is sent yet.
+    /// Creates the client. It sends nothing yet.
     pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
         let messages = Messages { model: config.model.clone() };
         Ok(Self { client: Client::new::<Messages>(config)?, messages })
@@ -66,7 +66,7 @@ impl Protocol for Messages {
             return Err(ModelError::Cut(error));
         }
         let blocks = body.get("content").and_then(Value::as_array);
-        let blocks = blocks.ok_or_else(|| ModelError::Malformed("there is no content in it".into()))?;
+        let blocks = blocks.ok_or_else(|| ModelError::Malformed("it has no content".into()))?;
         let text = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
         let mut answer = PartialAnswer { text, is_ended: true, ..PartialAnswer::default() };
         take_stop(body, &mut answer);
@@ -76,7 +76,7 @@ impl Protocol for Messages {
 
     fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError> {
         let data = protocol::json(&event.data)?;
-        // The name stands in the data too, and there alone with some servers.
+        // The name is also in the data; some servers send it only there.
         match data.get("type").and_then(Value::as_str).unwrap_or(&event.name) {
             "message_start" => data.get("message").into_iter().for_each(|message| take_usage(message, answer)),
             "content_block_start" => {
@@ -94,7 +94,7 @@ impl Protocol for Messages {
                 let message = protocol::error_message(&data).unwrap_or_else(|| "the server failed".into());
                 return Err(ModelError::Cut(message));
             }
-            // Pings, and what is new.
+            // Pings, and events that are unknown here.
             _ => {}
         }
         Ok(())
@@ -112,7 +112,7 @@ fn take_stop(body: &Value, answer: &mut PartialAnswer) {
     }
 }
 
-/// The tokens of a question include those that the provider's cache had.
+/// Input tokens include those from the provider's cache.
 fn take_usage(body: &Value, answer: &mut PartialAnswer) {
     let count = |name: &str| body.pointer(&format!("/usage/{name}")).and_then(Value::as_u64);
     if let Some(input) = count("input_tokens") {

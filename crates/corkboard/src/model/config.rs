@@ -1,4 +1,4 @@
-//! Which model, where, and with which key.
+//! Settings of a model: provider, name, server, key, timeouts and retries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,17 +9,17 @@ use secrecy::SecretString;
 
 use super::{AnthropicModel, Model, ModelError, ModelRetries, OpenAiModel};
 
-/// Who speaks which protocol.
+/// A provider of models, which decides the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
-    /// OpenAI's chat completions, which many servers speak.
+    /// OpenAI's Chat Completions, which many servers support.
     OpenAi,
-    /// Anthropic's messages.
+    /// Anthropic's Messages API.
     Anthropic,
 }
 
 impl Provider {
-    /// Its name.
+    /// The provider's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -27,7 +27,7 @@ impl Provider {
         }
     }
 
-    /// Where its own server is.
+    /// Base URL of the provider's own server.
     pub fn url(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
@@ -35,7 +35,7 @@ impl Provider {
         }
     }
 
-    /// The environment's variable with the key for its own server.
+    /// Environment variable with the key for the provider's own server.
     pub fn key_variable(self) -> &'static str {
         match self {
             Self::OpenAi => "OPENAI_API_KEY",
@@ -57,19 +57,19 @@ impl FromStr for Provider {
         match text {
             "openai" => Ok(Self::OpenAi),
             "anthropic" => Ok(Self::Anthropic),
-            other => Err(ModelError::Config(format!("{other:?} is no provider: openai or anthropic"))),
+            other => Err(ModelError::Config(format!("unknown provider {other:?}; expected openai or anthropic"))),
         }
     }
 }
 
-/// How long things may take.
+/// Timeouts of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelTimeouts {
-    /// Until there is a connection.
+    /// Maximum time to connect.
     pub connect: Duration,
-    /// Until the next part of an answer comes, the first and the connection included.
+    /// Maximum time until the next part of the answer. For the first part this includes the connection.
     pub idle: Duration,
-    /// Until the answer is complete, all attempts and the waits between them included.
+    /// Maximum time until the answer is complete, including all attempts and the waits between them.
     pub total: Duration,
 }
 
@@ -79,7 +79,7 @@ impl Default for ModelTimeouts {
     }
 }
 
-/// Which model, where, and with which key.
+/// Settings of a model: provider, name, server, key, timeouts and retries.
 ///
 /// ```no_run
 /// # async fn ask() -> corkboard::Result<()> {
@@ -97,31 +97,31 @@ pub struct ModelConfig {
     pub provider: Provider,
     /// The model's name, as its server knows it.
     pub model: String,
-    /// Where the server is, up to what the protocol adds (`/chat/completions`, `/v1/messages`); nothing said: the
-    /// provider's own.
+    /// Base URL of the server, without the protocol's path (`/chat/completions`, `/v1/messages`). Default: the
+    /// provider's own server.
     pub url: Option<String>,
-    /// The key; none for servers that ask for none.
+    /// The key, if the server needs one.
     pub key: Option<SecretString>,
-    /// Whether a key may go to another machine unencrypted. To this one it may.
+    /// Whether to send a key to another machine over plain HTTP. To this machine it is always allowed.
     pub allow_plain_http: bool,
-    /// How long things may take.
+    /// Timeouts of a request.
     pub timeouts: ModelTimeouts,
-    /// How often a request is sent again.
+    /// How often to retry a request.
     pub retries: ModelRetries,
-    /// The most bytes that an answer may have.
+    /// Maximum bytes of an answer.
     pub max_answer_bytes: usize,
 }
 
 impl ModelConfig {
     /// The variable that names the model: `openai:NAME` or `anthropic:NAME`.
     pub const MODEL_VARIABLE: &str = "CORK_MODEL";
-    /// The variable that says where the server is.
+    /// The variable with the server's base URL.
     pub const URL_VARIABLE: &str = "CORK_MODEL_URL";
     /// The variable that names the variable with the key.
     pub const KEY_VARIABLE: &str = "CORK_MODEL_KEY_ENV";
-    /// The variable that says how many seconds an answer may take.
+    /// The variable with the maximum number of seconds for an answer.
     pub const TIMEOUT_VARIABLE: &str = "CORK_MODEL_TIMEOUT";
-    /// The variable that allows a key to go to another machine unencrypted, if it is `1`.
+    /// The variable that allows sending a key to another machine over plain HTTP, if it is `1`.
     pub const PLAIN_HTTP_VARIABLE: &str = "CORK_MODEL_PLAIN_HTTP";
 
     /// A model at its provider's own server, without a key yet.
@@ -138,28 +138,28 @@ impl ModelConfig {
         }
     }
 
-    /// At another server.
+    /// Sets the server's base URL.
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.url = Some(url.into());
         self
     }
 
-    /// With a key.
+    /// Sets the key.
     pub fn key(mut self, key: impl Into<SecretString>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// As the environment says: `CORK_MODEL`, `CORK_MODEL_URL`, `CORK_MODEL_KEY_ENV`, `CORK_MODEL_TIMEOUT`,
+    /// Reads the environment variables `CORK_MODEL`, `CORK_MODEL_URL`, `CORK_MODEL_KEY_ENV`, `CORK_MODEL_TIMEOUT` and
     /// `CORK_MODEL_PLAIN_HTTP`.
     ///
-    /// The provider's own key (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`) goes to the provider's own server alone. With another
-    /// URL a key is sent only if its variable is named.
+    /// The provider's key (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`) is sent only to the provider's own server. With
+    /// another URL, a key is sent only if `CORK_MODEL_KEY_ENV` names its variable.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// As [`ModelConfig::from_env`], with variables from elsewhere.
+    /// Like [`ModelConfig::from_env`], with another source of variables.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let chosen = variable(Self::MODEL_VARIABLE).ok_or_else(|| {
@@ -181,14 +181,14 @@ impl ModelConfig {
         if let Some(seconds) = variable(Self::TIMEOUT_VARIABLE) {
             let total = seconds.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
             config.timeouts.total = total.filter(|total| !total.is_zero()).ok_or_else(|| {
-                ModelError::Config(format!("{} is {seconds:?}, not a number of seconds", Self::TIMEOUT_VARIABLE))
+                ModelError::Config(format!("{} is {seconds:?}; expected a number of seconds", Self::TIMEOUT_VARIABLE))
             })?;
         }
         config.allow_plain_http = variable(Self::PLAIN_HTTP_VARIABLE).is_some_and(|value| value.trim() == "1");
         Ok(config)
     }
 
-    /// The client.
+    /// Creates the client.
     pub fn build(self) -> Result<Arc<dyn Model>, ModelError> {
         Ok(match self.provider {
             Provider::OpenAi => Arc::new(OpenAiModel::new(self)?),
@@ -202,7 +202,7 @@ impl FromStr for ModelConfig {
 
     /// `openai:NAME` or `anthropic:NAME`.
     fn from_str(text: &str) -> Result<Self, ModelError> {
-        let wrong = || ModelError::Config(format!("{text:?} is no model: openai:NAME or anthropic:NAME"));
+        let wrong = || ModelError::Config(format!("invalid model {text:?}; expected openai:NAME or anthropic:NAME"));
         let (provider, model) = text.trim().split_once(':').ok_or_else(wrong)?;
         let provider = provider.parse()?;
         if model.trim().is_empty() { Err(wrong()) } else { Ok(Self::new(provider, model.trim())) }
@@ -232,7 +232,7 @@ mod tests {
             (Provider::Anthropic, "some-model", Some("k-1"))
         );
         assert!(!format!("{config:?}").contains("k-1"), "{config:?}");
-        // Names of models may have colons of their own.
+        // Names of models can contain colons.
         let config =
             read(&[("CORK_MODEL", "openai:llama3:8b"), ("CORK_MODEL_URL", "http://localhost:11434/v1")]).unwrap();
         assert_eq!((config.model.as_str(), config.url.as_deref()), ("llama3:8b", Some("http://localhost:11434/v1")));
@@ -251,12 +251,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_named() {
+    fn errors_name_missing_or_invalid_variables() {
         for (variables, message) in [
             (&[][..], "no model is chosen: set CORK_MODEL to openai:NAME or anthropic:NAME"),
-            (&[("CORK_MODEL", "m")], "\"m\" is no model: openai:NAME or anthropic:NAME"),
-            (&[("CORK_MODEL", "openai: ")], "is no model"),
-            (&[("CORK_MODEL", "other:m")], "\"other\" is no provider: openai or anthropic"),
+            (&[("CORK_MODEL", "m")], "invalid model \"m\"; expected openai:NAME or anthropic:NAME"),
+            (&[("CORK_MODEL", "openai: ")], "invalid model"),
+            (&[("CORK_MODEL", "other:m")], "unknown provider \"other\"; expected openai or anthropic"),
             (&[("CORK_MODEL", "openai:m")], "set OPENAI_API_KEY"),
             (&[("CORK_MODEL", "openai:m"), ("CORK_MODEL_KEY_ENV", "MY_KEY"), ("OPENAI_API_KEY", "k")], "set MY_KEY"),
             (

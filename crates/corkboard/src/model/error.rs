@@ -1,63 +1,63 @@
-//! Why a model did not answer.
+//! Errors of models.
 
 use std::time::Duration;
 
 use crate::ErrorKind;
 
-/// What went wrong between us and a model. No key stands in any of it.
+/// Why a request to a model failed. No message contains a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum ModelError {
-    /// The settings make no sense.
-    #[error("the model's settings are wrong: {0}")]
+    /// The settings are invalid.
+    #[error("invalid model settings: {0}")]
     Config(String),
-    /// There is no key for a provider that asks for one.
+    /// The provider needs a key, and none is set.
     #[error("the model needs a key: set {variable}")]
     NoKey {
-        /// The environment's variable that was looked at.
+        /// The environment variable that should contain the key.
         variable: String,
     },
-    /// The server does not let us in.
+    /// The server denies access.
     #[error("the model's server refused the key ({status}): {message}")]
     Denied { status: u16, message: String },
-    /// The server takes the request for wrong.
+    /// The server considers the request invalid.
     #[error("the model's server rejected the request ({status}): {message}")]
     Rejected { status: u16, message: String },
     /// The server cannot answer now.
     #[error("the model's server cannot answer now ({status}): {message}")]
     Busy { status: u16, retry_after: Option<Duration>, message: String },
-    /// There is no connection to the server.
+    /// The connection to the server failed.
     #[error("the model's server cannot be reached: {0}")]
     Unreachable(String),
-    /// It took too long.
-    #[error("the model took too long: {what}, {} ms", after.as_millis())]
+    /// A timeout expired.
+    #[error("the model timed out after {} ms: {what}", after.as_millis())]
     TimedOut { what: TimedOut, after: Duration },
-    /// The answer ended before it was complete. Nothing of it is used.
-    #[error("the model's answer was cut: {0}")]
+    /// The answer ended before it was complete. None of it is used.
+    #[error("the model's answer is incomplete: {0}")]
     Cut(String),
-    /// The answer is not what the protocol says.
+    /// The answer violates the protocol.
     #[error("the model's answer cannot be read: {0}")]
     Malformed(String),
-    /// The answer is longer than is allowed. Nothing of it is used.
+    /// The answer exceeds the maximum length. None of it is used.
     #[error("the model's answer is longer than {limit} bytes")]
     TooLong { limit: u64 },
-    /// The server points elsewhere. The key would go along, so that nobody goes there.
-    #[error("the model's server answered with a redirect ({status}), which is not followed: give the final URL")]
+    /// The server answered with a redirect. It is not followed, because the key would be sent along.
+    #[error("the model's server answered with a redirect ({status}), which is not followed: set the final URL")]
     Redirected { status: u16 },
-    /// A model that is no client of ours failed.
+    /// A model outside this crate failed.
     #[error("the model failed: {0}")]
     Failed(String),
 }
 
-/// What was waited for.
+/// Which timeout expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimedOut {
-    /// A connection.
+    /// Waiting for a connection.
     Connect,
-    /// The next part of the answer.
+    /// Waiting for the next part of the answer.
     Idle,
-    /// The whole answer, all attempts included.
+    /// Waiting for the whole answer, including all attempts.
     Total,
 }
 
@@ -65,19 +65,19 @@ impl std::fmt::Display for TimedOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Connect => "no connection",
-            Self::Idle => "nothing came",
+            Self::Idle => "no data",
             Self::Total => "no complete answer",
         })
     }
 }
 
 impl ModelError {
-    /// A short name that never changes.
+    /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         self.classify().0
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.classify().1
     }
@@ -87,7 +87,7 @@ impl ModelError {
         self.kind() == ErrorKind::Unavailable
     }
 
-    /// The one table, by the code: reports have nothing else.
+    /// The table of codes and kinds. Reports store only the code.
     pub(crate) fn by_code(code: &str) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         let kinds = [

@@ -1,4 +1,4 @@
-//! The one door to a model's server: requests out, answers in, with time-outs, retries and a cap.
+//! The HTTP client for a model's server, with timeouts, retries and a maximum answer size.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ use super::{ModelAnswer, ModelConfig, ModelError, ModelRequest, ModelRetries, Mo
 use crate::error::error_chain;
 use crate::net::{is_loopback, tls};
 
-/// How much of what a server says about an error is passed on, in characters.
+/// Maximum characters of a server's error message.
 const MESSAGE: usize = 500;
-/// How much of a failed answer is read, in bytes.
+/// Maximum bytes read of a failed answer.
 const ERROR_BODY: usize = 64 * 1024;
 
 pub(super) struct Client {
@@ -42,7 +42,9 @@ impl Client {
         let is_here = is_loopback(&url);
         let is_safe = url.scheme() == "https" || is_here || config.allow_plain_http;
         if config.key.is_some() && !is_safe {
-            return Err(ModelError::Config("a key does not go to another machine by plain http: use https".into()));
+            return Err(ModelError::Config(
+                "refusing to send a key to another machine over plain http: use https".into(),
+            ));
         }
         let mut http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls(&url).map_err(ModelError::Config)?)
@@ -51,7 +53,7 @@ impl Client {
             .connect_timeout(config.timeouts.connect)
             .user_agent(concat!("corkboard/", env!("CARGO_PKG_VERSION")));
         if is_here {
-            // A proxy on another machine does not find this one.
+            // A proxy on another machine cannot reach this one's loopback.
             http = http.no_proxy();
         }
         let http = http.build().map_err(|error| ModelError::Config(error_chain(&error.without_url())))?;
@@ -59,7 +61,7 @@ impl Client {
         Ok(Self { http, url, key, timeouts, retries, max_answer_bytes })
     }
 
-    /// Asks until there is an answer, or until asking again cannot help or takes too long.
+    /// Sends the request, with retries, until there is an answer, an error that a retry cannot fix, or a timeout.
     pub(super) async fn complete<P: Protocol>(
         &self,
         protocol: &P,
@@ -77,14 +79,14 @@ impl Client {
                     Err(error) => error,
                 };
                 let Some(wait) = self.retries.wait(attempts, &error, fastrand::f64()) else { return Err(error) };
-                tracing::warn!(attempts, ?wait, %error, "the model is asked again");
+                tracing::warn!(attempts, ?wait, %error, "retrying the request to the model");
                 last = Some(error);
                 tokio::time::sleep(wait).await;
             }
         };
         match timeout(total, attempts).await {
             Ok(answer) => answer,
-            // Why the time was not enough is worth more than that it was not.
+            // The error of the last attempt tells more than the timeout.
             Err(_) => Err(last.unwrap_or(ModelError::TimedOut { what: TimedOut::Total, after: total })),
         }
     }
@@ -94,7 +96,7 @@ impl Client {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in protocol.headers(key) {
-            let unusable = |_| ModelError::Config("the key has characters that no header may have".into());
+            let unusable = |_| ModelError::Config("the key has characters that a header must not contain".into());
             let mut value = HeaderValue::try_from(value).map_err(unusable)?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
@@ -114,7 +116,7 @@ impl Client {
         while !answer.is_ended {
             let bytes = match self.within_idle(response.chunk()).await {
                 Ok(bytes) => bytes,
-                // Its text was complete, and only how it was counted is missing.
+                // The text is complete; only the token counts are missing.
                 Err(_) if answer.stop.is_some() => break,
                 Err(error) => return Err(cut(error)),
             };
@@ -129,7 +131,7 @@ impl Client {
         answer.finish()
     }
 
-    /// An answer that comes whole, from servers that do not stream.
+    /// Reads a whole answer, from servers that do not stream.
     async fn whole<P: Protocol>(&self, protocol: &P, response: Response) -> Result<ModelAnswer, ModelError> {
         let (body, is_all) = self.read(response, self.body_limit()).await.map_err(cut)?;
         if !is_all {
@@ -137,13 +139,13 @@ impl Client {
         }
         let body: Value = serde_json::from_slice(&body).map_err(|error| match error.is_eof() && !body.is_empty() {
             true => ModelError::Cut("its JSON ends too early".into()),
-            false => ModelError::Malformed(format!("it is no JSON: {error}")),
+            false => ModelError::Malformed(format!("it is not JSON: {error}")),
         })?;
         let answer = protocol.whole(&body).map_err(|error| self.tidy(error))?;
         if answer.text.len() > self.max_answer_bytes { Err(self.too_long()) } else { Ok(answer) }
     }
 
-    /// What an answer that is no success says.
+    /// The error for an answer without a success status.
     async fn failure(&self, response: Response) -> ModelError {
         let status = response.status();
         let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
@@ -156,7 +158,7 @@ impl Client {
         let message = if message.is_empty() { "it gives no reason".into() } else { message };
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ModelError::Denied { status: status.as_u16(), message },
-            // As the providers' own clients do it.
+            // The providers' own clients retry these too.
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
                 ModelError::Busy { status: status.as_u16(), retry_after, message }
             }
@@ -166,7 +168,7 @@ impl Client {
         }
     }
 
-    /// A body up to a limit, and whether that is all of it.
+    /// Reads a body up to a limit. Also returns whether that is all of it.
     async fn read(&self, mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), ModelError> {
         let mut body = Vec::new();
         while let Some(bytes) = self.within_idle(response.chunk()).await? {
@@ -190,7 +192,7 @@ impl Client {
         }
     }
 
-    /// JSON writes a byte as six at worst; what stands around the text is small.
+    /// JSON needs at most six bytes per byte of text, and little around the text.
     fn body_limit(&self) -> usize {
         self.max_answer_bytes.saturating_mul(6).saturating_add(64 * 1024)
     }
@@ -199,7 +201,7 @@ impl Client {
         ModelError::TooLong { limit: self.max_answer_bytes as u64 }
     }
 
-    /// An error whose words come from the server.
+    /// Tidies an error with a message from the server.
     fn tidy(&self, error: ModelError) -> ModelError {
         match error {
             ModelError::Cut(message) => ModelError::Cut(self.tidy_text(&message)),
@@ -207,7 +209,7 @@ impl Client {
         }
     }
 
-    /// What a server says, short, on one line, and without the key, should it repeat it.
+    /// Shortens a server's message to one line, and removes the key if the message repeats it.
     fn tidy_text(&self, text: &str) -> String {
         let text = match self.key.as_ref().map(ExposeSecret::expose_secret).filter(|key| !key.is_empty()) {
             Some(key) => text.replace(key, "[key]"),
@@ -219,7 +221,7 @@ impl Client {
     }
 }
 
-/// A connection that broke while the answer came.
+/// Turns a connection that broke during the answer into [`ModelError::Cut`].
 fn cut(error: ModelError) -> ModelError {
     match error {
         ModelError::Unreachable(message) => ModelError::Cut(message),
@@ -232,15 +234,15 @@ fn is_stream(response: &Response) -> bool {
     kind.trim().to_ascii_lowercase().starts_with("text/event-stream")
 }
 
-/// The base URL with the protocol's path behind it. A query stays at the end.
+/// The base URL with the protocol's path appended. A query stays at the end.
 fn endpoint(base: &str, path: &str) -> Result<Url, ModelError> {
     let wrong = |why: String| ModelError::Config(format!("the URL of the model's server {why}"));
-    let mut url = Url::parse(base.trim()).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let mut url = Url::parse(base.trim()).map_err(|error| wrong(format!("is invalid: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(wrong("must begin with https:// or http://".into()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("must not hold a user or a password: name a variable with the key".into()));
+        return Err(wrong("must not contain a user or a password: put the key into an environment variable".into()));
     }
     let path = format!("{}/{path}", url.path().trim_end_matches('/'));
     url.set_path(&path);

@@ -1,7 +1,7 @@
-//! Models: what is asked of them, what they answer, and clients for two protocols.
+//! Models: requests, answers, and clients for two protocols.
 //!
-//! The trait is always there, so that a program can bring a model of its own. The clients for OpenAI-compatible servers and
-//! for Anthropic come with the feature `model`.
+//! The trait is always available, so that a program can implement another model. The clients for OpenAI-compatible
+//! servers and for Anthropic need the feature `model`.
 
 #[cfg(feature = "model")]
 mod anthropic;
@@ -37,12 +37,12 @@ pub use retry::ModelRetries;
 /// A future that a model returns.
 pub type ModelFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
 
-/// Something that answers in words.
+/// A language model.
 pub trait Model: Send + Sync {
-    /// What it is called, for reports.
+    /// The model's name, for reports.
     fn name(&self) -> &str;
 
-    /// Its answer, whole. Half an answer is an error.
+    /// Returns the complete answer. A partial answer is an error.
     fn complete(&self, request: ModelRequest) -> ModelFuture<'_>;
 }
 
@@ -56,95 +56,95 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     }
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// Who it is and what it is to do.
+    /// The system prompt.
     pub system: Option<String>,
-    /// What was said, the oldest first. The last one is the user's.
+    /// The messages, the oldest first. The last one is the user's.
     pub messages: Vec<Message>,
-    /// The most tokens that its answer may have.
+    /// Maximum tokens of the answer.
     pub max_tokens: u64,
 }
 
 impl ModelRequest {
-    /// How long an answer may be unless it is said otherwise, in tokens.
+    /// Default maximum tokens of an answer.
     pub const MAX_TOKENS: u64 = 4_096;
 
-    /// A request with one message of the user.
+    /// A request with one user message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { system: None, messages: vec![Message::user(message)], max_tokens: Self::MAX_TOKENS }
     }
 
-    /// With instructions that stand above all messages.
+    /// Sets the system prompt.
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// With one more message.
+    /// Adds a message.
     pub fn message(mut self, message: Message) -> Self {
         self.messages.push(message);
         self
     }
 
-    /// With an answer of at most so many tokens.
+    /// Sets the maximum tokens of the answer.
     pub fn max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = tokens;
         self
     }
 }
 
-/// One thing that was said.
+/// A message of a conversation with a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Message {
-    /// By whom.
+    /// The author's role.
     pub role: MessageRole,
-    /// What.
+    /// The text.
     pub content: String,
 }
 
 impl Message {
-    /// Said by the user.
+    /// A message by the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self { role: MessageRole::User, content: content.into() }
     }
 
-    /// Said by the model.
+    /// A message by the model.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self { role: MessageRole::Assistant, content: content.into() }
     }
 }
 
-/// Who said something.
+/// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
-    /// Whoever asks.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelAnswer {
-    /// Its words.
+    /// The text.
     pub text: String,
-    /// The tokens of the question, as the server counts them, if it says.
+    /// Tokens of the request, if the server reports them.
     pub input_tokens: Option<u64>,
-    /// The tokens of the answer, as the server counts them, if it says.
+    /// Tokens of the answer, if the server reports them.
     pub output_tokens: Option<u64>,
-    /// Why it ended there.
+    /// Why the answer ended.
     pub stop: StopReason,
 }
 
 impl ModelAnswer {
-    /// An answer that ended by itself. For models of one's own.
+    /// A finished answer without token counts, for other implementations of [`Model`].
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), input_tokens: None, output_tokens: None, stop: StopReason::Finished }
     }
@@ -156,12 +156,12 @@ impl ModelAnswer {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The model had said what it wanted to say.
+    /// The model finished its answer.
     Finished,
-    /// It had used up its tokens: what it says is not all.
+    /// The answer reached its maximum length and is incomplete.
     Length,
-    /// It would not answer, or was not let.
+    /// The model refused to answer, or a filter stopped it.
     Refused,
-    /// Something else.
+    /// Another reason.
     Other,
 }

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, and the many servers that speak the same.
+//! The protocol of OpenAI's Chat Completions, which many servers support.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Event;
 use super::{Message, Model, ModelAnswer, ModelConfig, ModelError, ModelFuture, ModelRequest, Provider, StopReason};
 
-/// A model behind OpenAI's chat completions.
+/// A model behind OpenAI's Chat Completions, or a compatible server.
 #[derive(Debug)]
 pub struct OpenAiModel {
     client: Client,
@@ -17,12 +17,12 @@ pub struct OpenAiModel {
 #[derive(Debug)]
 struct ChatCompletions {
     model: String,
-    /// The name of the field for the longest answer: OpenAI has renamed it, other servers have not.
+    /// The name of the field for the maximum answer length. OpenAI renamed it, other servers did not.
     max_tokens: &'static str,
 }
 
 impl OpenAiModel {
-    /// The client. Nothing is sent yet.
+    /// Creates the client. It sends nothing yet.
     pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
         let is_own = config.url.as_deref().is_none_or(|url| url.starts_with(Provider::OpenAi.url()));
         let max_tokens = if is_own { "max_completion_tokens" } else { "max_tokens" };
@@ -64,9 +64,9 @@ impl Protocol for ChatCompletions {
     fn whole(&self, body: &Value) -> Result<ModelAnswer, ModelError> {
         let mut answer = PartialAnswer::default();
         take(body, "message", &mut answer)?;
-        // It came whole, whatever it says about its end.
+        // The answer arrived whole, even if it has no reason to stop.
         answer.is_ended = body.pointer("/choices/0/message").is_some();
-        if answer.is_ended { answer.finish() } else { Err(ModelError::Malformed("there is no message in it".into())) }
+        if answer.is_ended { answer.finish() } else { Err(ModelError::Malformed("it has no message".into())) }
     }
 
     fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError> {
@@ -78,7 +78,7 @@ impl Protocol for ChatCompletions {
     }
 }
 
-/// Adds what a body, or a part of it, says.
+/// Adds the content of a body, or of a part of it, to the answer.
 fn take(body: &Value, message: &str, answer: &mut PartialAnswer) -> Result<(), ModelError> {
     if let Some(error) = protocol::error_message(body) {
         return Err(ModelError::Cut(error));
@@ -88,7 +88,7 @@ fn take(body: &Value, message: &str, answer: &mut PartialAnswer) -> Result<(), M
         match said.and_then(|said| said.get("content")) {
             Some(Value::String(text)) => answer.text.push_str(text),
             None | Some(Value::Null) => {}
-            Some(_) => return Err(ModelError::Malformed("its content is no text".into())),
+            Some(_) => return Err(ModelError::Malformed("its content is not text".into())),
         }
         if said.and_then(|said| said.get("refusal")).is_some_and(Value::is_string) {
             answer.stop = Some(StopReason::Refused);

@@ -1,4 +1,4 @@
-//! What the two protocols share: a request is sent, and an answer comes whole or in parts.
+//! Shared by both protocols: a request, and an answer that arrives whole or in parts.
 
 use serde_json::Value;
 
@@ -6,29 +6,29 @@ use super::sse::Event;
 use super::{ModelAnswer, ModelError, ModelRequest, StopReason};
 
 pub(super) trait Protocol: Send + Sync {
-    /// What follows the base URL.
+    /// The path after the base URL.
     const PATH: &'static str;
 
     /// The headers that carry the key and the version.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
 
-    /// The request as JSON. It asks for a stream.
+    /// The request as JSON, which asks for a stream.
     fn body(&self, request: &ModelRequest) -> Value;
 
-    /// An answer that came whole.
+    /// Reads an answer that arrived whole.
     fn whole(&self, body: &Value) -> Result<ModelAnswer, ModelError>;
 
     fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError>;
 }
 
-/// An answer while it comes.
+/// An answer that is still arriving.
 #[derive(Debug, Default)]
 pub(super) struct PartialAnswer {
     pub(super) text: String,
     pub(super) input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
     pub(super) stop: Option<StopReason>,
-    /// Whether the server has said that nothing more comes.
+    /// Whether the server has ended the answer.
     pub(super) is_ended: bool,
 }
 
@@ -42,10 +42,10 @@ impl PartialAnswer {
 }
 
 pub(super) fn json(data: &str) -> Result<Value, ModelError> {
-    serde_json::from_str(data).map_err(|error| ModelError::Malformed(format!("an event is no JSON: {error}")))
+    serde_json::from_str(data).map_err(|error| ModelError::Malformed(format!("an event is not JSON: {error}")))
 }
 
-/// What a server says about an error, in the form that both protocols have.
+/// The message of a server's error, in the form that both protocols use.
 pub(super) fn error_message(body: &Value) -> Option<String> {
     let error = body.get("error")?;
     let message = error.get("message").or(Some(error)).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! When a request is sent again, and how long that waits.
+//! When to retry a request, and after how long.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::ModelError;
 use crate::backoff::{Backoff, jitter};
 
-/// How often a request is sent again, and after how long.
+/// How often to retry a request, and after how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelRetries {
-    /// The most attempts after the first.
+    /// Maximum number of retries.
     pub max: u32,
-    /// About how long the first of them waits; each further one waits twice as long.
+    /// Approximate wait before the first retry. Each further wait is twice as long.
     pub first_wait: Duration,
-    /// No wait is longer. A server that wants to be left alone for longer than that (`Retry-After`) is not asked again.
+    /// Maximum wait. If a server's `Retry-After` is longer, there is no retry.
     pub max_wait: Duration,
 }
 
@@ -25,11 +25,11 @@ impl Default for ModelRetries {
 }
 
 impl ModelRetries {
-    /// Nothing is sent twice.
+    /// No retries.
     pub const NONE: Self = Self { max: 0, first_wait: Duration::ZERO, max_wait: Duration::ZERO };
 
-    /// How long to wait before the request is sent again after so many attempts; nothing if it is not sent again. `random`
-    /// is from 0 to 1: it keeps clients that failed together from coming back together.
+    /// How long to wait before the next retry; `None` for no retry. `random` is between 0 and 1: it keeps clients that
+    /// failed together from retrying together.
     pub(super) fn wait(&self, attempts: u32, error: &ModelError, random: f64) -> Option<Duration> {
         if attempts > self.max || !error.is_retryable() {
             return None;
@@ -42,8 +42,8 @@ impl ModelRetries {
     }
 }
 
-/// What `Retry-After` says: seconds, or a date. A date counts from the answer's own, if it has one, so that the clocks need
-/// not agree.
+/// Reads `Retry-After`: seconds or a date. A date is relative to the answer's `Date`, if present, so clocks need not
+/// agree.
 pub(super) fn retry_after(value: &str, date: Option<&str>, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {

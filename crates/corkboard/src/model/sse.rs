@@ -1,11 +1,11 @@
-//! Server-sent events: lines into events, however the bytes are cut.
+//! Parses server-sent events from bytes that arrive in arbitrary pieces.
 
 use super::ModelError;
 
 pub(super) struct Events {
     /// The line that has not ended yet.
     line: Vec<u8>,
-    /// Whether the last byte was a CR, whose LF may come.
+    /// Whether the last byte was a CR, which an LF may follow.
     after_return: bool,
     name: String,
     data: String,
@@ -16,7 +16,7 @@ pub(super) struct Events {
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Its name; empty if it has none.
+    /// The event's name, or empty.
     pub(super) name: String,
     pub(super) data: String,
 }
@@ -58,7 +58,7 @@ impl Events {
                 }
                 self.data.push_str(value);
             }
-            // Comments, ids and times to reconnect after.
+            // Comments, IDs and reconnection times.
             _ => {}
         }
         Ok(None)

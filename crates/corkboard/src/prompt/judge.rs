@@ -1,4 +1,4 @@
-//! Judging an answer: what it asks for, what is wrong with it, and what is said about that.
+//! Checks a model's answer, and describes its problems to the model.
 
 use corkboard_core::notebook::{Block, Notebook, UnknownIds, parse};
 use corkboard_core::{Limits, NotebookName, Refusal};
@@ -7,13 +7,13 @@ use super::report::AttemptProblem;
 use crate::memory::known;
 use crate::model::{ModelAnswer, StopReason};
 
-/// More problems than this are not quoted.
+/// Maximum number of quoted problems.
 const QUOTED: usize = 12;
 
 pub(super) struct AnswerVerdict {
     pub(super) block: Block,
     pub(super) problems: Vec<AttemptProblem>,
-    /// Whether ids that the notebook does not have are all that is wrong.
+    /// Whether unknown IDs are the only problem.
     pub(super) only_unknown_ids: bool,
 }
 
@@ -23,7 +23,7 @@ impl AnswerVerdict {
     }
 }
 
-/// Judges an answer by the notebook that the model was shown.
+/// Checks an answer against the notebook in the prompt.
 pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebook, limits: &Limits) -> AnswerVerdict {
     let parsed = parse(&answer.text);
     let mut problems: Vec<AttemptProblem> = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebo
         StopReason::Length => problems.push(AttemptProblem::whole(
             "the answer was cut off because it is too long; write less, and shorter snippets",
         )),
-        StopReason::Refused => problems.push(AttemptProblem::whole("the model would not answer")),
+        StopReason::Refused => problems.push(AttemptProblem::whole("the model refused to answer")),
         StopReason::Finished | StopReason::Other => {}
     }
     problems.extend(parsed.problems.iter().map(AttemptProblem::from));
@@ -50,12 +50,12 @@ pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebo
     AnswerVerdict { block: parsed.block, problems, only_unknown_ids }
 }
 
-/// What a model is told about an answer that was not right.
+/// The message to a model about an invalid answer.
 pub(super) fn complaint(problems: &[AttemptProblem]) -> String {
     let mut text = String::from("Nothing was applied, because of these problems in your answer:\n");
     let errors: Vec<&AttemptProblem> = problems.iter().filter(|problem| !problem.warning).collect();
     for problem in errors.iter().take(QUOTED) {
-        // Its own words, as it wrote them.
+        // The model's own text is quoted unchanged.
         text.push_str(&format!("- {problem}\n"));
         if !problem.excerpt.trim().is_empty() {
             text.push_str(&format!("    your line: {}\n", problem.excerpt.trim_end()));
@@ -64,6 +64,6 @@ pub(super) fn complaint(problems: &[AttemptProblem]) -> String {
     if errors.len() > QUOTED {
         text.push_str(&format!("- and {} more\n", errors.len() - QUOTED));
     }
-    text.push_str("Write the complete block again, all three sections, with these put right, and nothing else.\n");
+    text.push_str("Write the complete block again: all three sections, with these problems fixed, and nothing else.\n");
     text
 }

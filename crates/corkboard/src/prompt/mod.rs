@@ -1,8 +1,8 @@
-//! What a model is told so that it brings a notebook up to date: all that the notebook shows, the task, the language with
-//! an example, and the rules; within a budget of tokens.
+//! The prompt that asks a model to update a notebook, within a token budget: the language with an example, the rules,
+//! the notebook's content and the task.
 //!
-//! What is the same every time comes first, and what changes most comes last. Remembered text is data: it stands between
-//! tags, indented and escaped, so that it can neither close its section nor pose as an instruction.
+//! Constant text comes first, and text that changes most comes last. Remembered text is data. It is between tags,
+//! indented and escaped, so that it can neither close its section nor pose as an instruction.
 
 mod judge;
 mod notebook;
@@ -17,52 +17,54 @@ pub use self::update::{Reprompt, UpdateMode, UpdateRequest};
 use crate::context::tokens;
 use crate::{Error, Result};
 
-/// What a model is told about a notebook.
+/// The prompt that asks a model to update a notebook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct NotebookPrompt {
-    /// What it is to do, and how. The same for every notebook.
+    /// The instructions, which are the same for every notebook.
     pub instructions: String,
-    /// What the notebook shows, and the task.
+    /// The notebook's content, the task and the transcript.
     pub data: String,
     /// Tokens of both, by OpenAI's `o200k_base`. For other vendors' models it is an estimate.
     pub tokens: u64,
-    /// What they were allowed.
+    /// Maximum tokens of both.
     pub budget: u64,
     /// The version of the notebook that is shown; 0 if it was never written.
     pub version: u64,
-    /// What was cut or left out for lack of room: IDs of items, `progress`, `task`, `transcript`. The text says it too.
+    /// Content that was cut or omitted to fit the budget: IDs of items, `progress`, `task`, `transcript`. The text says
+    /// so too.
     pub left_out: Vec<String>,
 }
 
 impl NotebookPrompt {
-    /// No budget is smaller: below this, hardly anything would be left beside the instructions.
+    /// The minimum budget. A smaller one would have room for little more than the instructions.
     pub const LEAST_BUDGET: u64 = 1_500;
 
-    /// All of it as one text.
+    /// The whole prompt as one text.
     pub fn text(&self) -> String {
         [self.instructions.as_str(), "\n", &self.data].concat()
     }
 }
 
-/// What a model is told besides the notebook itself.
+/// Content of the prompt besides the notebook itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptSources<'a> {
-    /// What is being worked on, in words.
+    /// Description of the current task.
     pub task: Option<&'a str>,
-    /// What happened since the last update, for example the agent's conversation. If it is too long, its end is kept.
+    /// What happened since the last update, such as the agent's conversation. If it is too long, its end is kept.
     pub transcript: Option<&'a str>,
 }
 
 impl<'a> From<Option<&'a str>> for PromptSources<'a> {
-    /// A task alone.
+    /// Only a task.
     fn from(task: Option<&'a str>) -> Self {
         Self { task, transcript: None }
     }
 }
 
-/// The prompt that asks for an update of a notebook, in at most `budget` tokens. The same input gives the same bytes.
+/// Composes the prompt that asks for an update of a notebook, in at most `budget` tokens. The same input gives the same
+/// bytes.
 ///
 /// ```
 /// use corkboard::prompt::{NotebookPrompt, notebook_prompt};
@@ -82,7 +84,7 @@ pub fn notebook_prompt<'a>(
         return Err(Error::ContextBudget { budget, least: NotebookPrompt::LEAST_BUDGET });
     }
     let instructions = notebook::instructions();
-    // The line end between the two is one more.
+    // The line end between the two is one more token.
     let room = budget.saturating_sub(tokens::count(&instructions) + 1);
     let (data, left_out) = notebook::data(notebook, sources.into(), room);
     let mut prompt = NotebookPrompt { instructions, data, tokens: 0, budget, version: notebook.version, left_out };

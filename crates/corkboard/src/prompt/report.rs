@@ -1,4 +1,4 @@
-//! What came of asking a model for an update: every attempt, what was wrong with it, and what changed.
+//! The report of an update by a model: every attempt, its problems, and what changed.
 
 use corkboard_core::notebook::NotebookProblem;
 use serde::{Deserialize, Serialize};
@@ -6,45 +6,45 @@ use serde::{Deserialize, Serialize};
 use crate::ErrorKind;
 use crate::model::{ModelError, StopReason};
 
-/// What came of asking a model for an update. It can be kept, looked at, and applied by hand.
+/// The report of an update by a model. It can be stored, inspected, and applied by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct UpdateReport {
-    /// Whose notebook.
+    /// The agent whose notebook it is.
     pub agent: String,
-    /// Which one.
+    /// The notebook's name.
     pub notebook: String,
     /// The model's name.
     pub model: String,
-    /// What it was told about the task.
+    /// The description of the task in the prompt.
     #[serde(default)]
     pub task: Option<String>,
-    /// What came of it.
+    /// The result of the update.
     pub outcome: UpdateOutcome,
-    /// Every time the model was asked, in order.
+    /// All attempts, in order.
     pub attempts: Vec<Attempt>,
-    /// What was left out of the prompt for lack of room: IDs of items, `progress`, `task`, `transcript`.
+    /// Content that was cut or omitted from the prompt: IDs of items, `progress`, `task`, `transcript`.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// The ids that the notebook does not have, and that were left out.
+    /// Unknown IDs in the model's block, which were skipped.
     #[serde(default)]
     pub skipped: Vec<String>,
-    /// What changed, or would have: a line for each change.
+    /// What changed, or would have changed: a line for each change.
     #[serde(default)]
     pub changes: Vec<String>,
-    /// The version of the notebook that the model was shown last; 0 if it was never written.
+    /// The version of the notebook in the last prompt; 0 if it was never written.
     pub version_before: u64,
-    /// The version that its block made.
+    /// The version after the update, if it changed the notebook.
     #[serde(default)]
     pub version: Option<u64>,
-    /// Tokens of all questions, as the server counts them or else by estimate.
+    /// Tokens of all requests, from the server or else estimated.
     pub input_tokens: u64,
-    /// Tokens of all answers, as the server counts them or else by estimate.
+    /// Tokens of all answers, from the server or else estimated.
     pub output_tokens: u64,
 }
 
-/// What came of an update.
+/// The result of an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "result", rename_all = "snake_case")]
@@ -52,38 +52,38 @@ pub struct UpdateReport {
 pub enum UpdateOutcome {
     /// The block was applied.
     Applied,
-    /// The block was right, and changes nothing.
+    /// The block is valid and changes nothing.
     Unchanged,
-    /// The block is right, and was not to be applied.
+    /// The block is valid. It was not applied, because the request was a dry run.
     DryRun,
     /// No attempt could be applied. Nothing was changed.
     Refused,
     /// The model gave no answer. Nothing was changed.
     ModelFailed {
-        /// The error's short name.
+        /// The error's code.
         code: String,
-        /// What went wrong.
+        /// The error's message.
         message: String,
     },
 }
 
-/// One time that the model was asked.
+/// One request to the model, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Attempt {
-    /// Tokens of all that it was told, by estimate.
+    /// Estimated tokens of the whole prompt.
     pub prompt_tokens: u64,
-    /// What it answered.
+    /// The model's answer.
     pub answer: String,
     /// Why the answer ended.
     pub stop: StopReason,
-    /// What was wrong with it. Warnings did not keep it from being applied.
+    /// Problems of the answer. Warnings do not prevent applying it.
     #[serde(default)]
     pub problems: Vec<AttemptProblem>,
 }
 
-/// Something wrong with an answer.
+/// A problem of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
@@ -91,10 +91,10 @@ pub struct AttemptProblem {
     /// Whether it is only a warning.
     #[serde(default)]
     pub warning: bool,
-    /// The line of the answer, from 1, if it is one line's.
+    /// The line of the answer, starting at 1; `null` for the answer as a whole.
     #[serde(default)]
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The line, or a part of it.
     #[serde(default)]
@@ -130,17 +130,17 @@ impl std::fmt::Display for AttemptProblem {
 }
 
 impl UpdateReport {
-    /// Whether the notebook is now as the model wants it.
+    /// Whether the notebook is now in the state that the model's answer describes.
     pub fn is_done(&self) -> bool {
         matches!(self.outcome, UpdateOutcome::Applied | UpdateOutcome::Unchanged)
     }
 
-    /// The last answer of the model: what can be put right and applied by hand.
+    /// The model's last answer, which a person can correct and apply by hand.
     pub fn last_answer(&self) -> Option<&str> {
         self.attempts.last().map(|attempt| attempt.answer.as_str())
     }
 
-    /// The short name and the kind of what went wrong, if something did.
+    /// The code and the kind of the error, if the update failed.
     pub fn failure(&self) -> Option<(&'static str, ErrorKind)> {
         match &self.outcome {
             UpdateOutcome::Applied | UpdateOutcome::Unchanged | UpdateOutcome::DryRun => None,

@@ -1,5 +1,5 @@
-//! Asking a model for an update: ask, read, check; on problems ask again with the problems quoted; then apply, or leave
-//! everything as it is.
+//! Updates a notebook with a model: ask, check the answer, ask again with the problems quoted, then apply the answer or
+//! change nothing.
 
 use corkboard_core::Refusal;
 use corkboard_core::notebook::{Notebook, UnknownIds};
@@ -11,29 +11,29 @@ use crate::context::tokens;
 use crate::model::{Message, Model, ModelRequest, StopReason};
 use crate::{AgentNotebook, Error, Result};
 
-/// What an update by a model is to be like.
+/// Options of an update by a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpdateRequest {
-    /// What is being worked on, in words.
+    /// Description of the current task.
     pub task: Option<String>,
-    /// What happened since the last update, for example the agent's conversation. If it is too long, its end is kept.
+    /// What happened since the last update, such as the agent's conversation. If it is too long, its end is kept.
     pub transcript: Option<String>,
-    /// How many tokens the prompt may have; nothing said: [`Options::context_tokens`](crate::Options::context_tokens).
+    /// Maximum tokens of the prompt; by default [`Options::context_tokens`](crate::Options::context_tokens).
     pub budget: Option<u64>,
-    /// How many tokens an answer may have; nothing said: [`ModelRequest::MAX_TOKENS`].
+    /// Maximum tokens of an answer; by default [`ModelRequest::MAX_TOKENS`].
     pub max_tokens: Option<u64>,
-    /// What is done about an answer that is not right.
+    /// How to handle an invalid answer.
     pub policy: Reprompt,
-    /// Whether the block is applied if it is right.
+    /// Whether to apply a valid block.
     pub mode: UpdateMode,
 }
 
-/// Ask again, with the problems quoted, at most so many times. If ids that the notebook does not have are all that is wrong
-/// with the last answer, they are left out and the rest is applied; with any other problem nothing is.
+/// How often to ask again after an invalid answer, with its problems quoted. If unknown IDs are the only problem of the
+/// last answer, they are skipped and the rest is applied. After any other problem nothing is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reprompt {
-    /// How many times.
+    /// Maximum number of further attempts.
     pub max: u32,
 }
 
@@ -43,53 +43,53 @@ impl Default for Reprompt {
     }
 }
 
-/// Whether a block that is right is applied.
+/// Whether to apply a valid block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpdateMode {
-    /// It is.
+    /// Apply it.
     #[default]
     Apply,
-    /// It is only reported.
+    /// Only report it.
     DryRun,
 }
 
 impl UpdateRequest {
-    /// An update without a word about the task.
+    /// A request without a task.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With what is being worked on.
+    /// Sets the description of the current task.
     pub fn task(mut self, task: impl Into<String>) -> Self {
         self.task = Some(task.into());
         self
     }
 
-    /// With what happened since the last update.
+    /// Sets what happened since the last update.
     pub fn transcript(mut self, transcript: impl Into<String>) -> Self {
         self.transcript = Some(transcript.into());
         self
     }
 
-    /// With a prompt of at most so many tokens.
+    /// Sets the maximum tokens of the prompt.
     pub fn budget(mut self, tokens: u64) -> Self {
         self.budget = Some(tokens);
         self
     }
 
-    /// With answers of at most so many tokens.
+    /// Sets the maximum tokens of an answer.
     pub fn max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// With another policy.
+    /// Sets how to handle an invalid answer.
     pub fn policy(mut self, policy: Reprompt) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Without applying anything.
+    /// Only reports the changes, and applies nothing.
     pub fn dry_run(mut self) -> Self {
         self.mode = UpdateMode::DryRun;
         self
@@ -103,7 +103,7 @@ impl From<&str> for UpdateRequest {
 }
 
 impl AgentNotebook {
-    /// The prompt that asks for an update of the notebook as it is now.
+    /// Composes the prompt that asks for an update of the current notebook.
     pub async fn prompt<'a>(
         &self,
         sources: impl Into<PromptSources<'a>>,
@@ -113,9 +113,11 @@ impl AgentNotebook {
         notebook_prompt(&*self.get().await?, sources, budget)
     }
 
-    /// Brings the notebook up to date by a model: asks it, checks its answer, asks again if that is not right, and applies
-    /// it, all in one revision. The report says what came of it; a model that fails or talks nonsense is no error here, and
-    /// changes nothing. If someone else changes the notebook meanwhile, the model is asked again about what it is then.
+    /// Updates the notebook with a model: asks it, checks the answer, asks again if the answer is invalid, and applies
+    /// a valid one in one revision.
+    ///
+    /// The report has the result. A model that fails or gives invalid answers changes nothing, and is not an `Err`. If
+    /// someone else changes the notebook meanwhile, the model is asked again about the changed notebook.
     pub async fn update(&self, model: &dyn Model, request: impl Into<UpdateRequest>) -> Result<UpdateReport> {
         let request = request.into();
         let mut report = UpdateReport {
@@ -141,7 +143,7 @@ impl AgentNotebook {
             let answer = match model.complete(ask.clone()).await {
                 Ok(answer) => answer,
                 Err(error) => {
-                    tracing::warn!(%error, notebook = %self.name(), "the model gave no update");
+                    tracing::warn!(%error, notebook = %self.name(), "the model did not answer");
                     report.fail(&error);
                     return Ok(report);
                 }
@@ -156,7 +158,8 @@ impl AgentNotebook {
                 if answer.stop == StopReason::Refused {
                     return Ok(report);
                 }
-                // What it said may be endless; so much of it as it was told itself is enough to see what is meant.
+                // An answer can be endless. As many tokens of it as the prompt has are enough for the model to see its
+                // mistake.
                 let said = tokens::beginning(&answer.text, prompt_tokens);
                 if !said.trim().is_empty() {
                     ask = ask.message(Message::assistant(said));
