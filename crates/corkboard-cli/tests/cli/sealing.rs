@@ -278,7 +278,7 @@ fn a_passphrase_is_asked_for_at_a_terminal() {
     sandbox.ok(&["memory", "clear", "--all", "--yes"]);
     let restore = ["snapshot", "restore", "a.cork"];
     let ran = at_terminal(&sandbox, &[("of the snapshot: ", "wrong")], &restore);
-    assert!(ran.code == 6 && ran.stdout.contains("does not open"), "{ran:?}");
+    assert!(ran.code == 6 && ran.stdout.contains("cannot open the snapshot"), "{ran:?}");
     let ran = at_terminal(&sandbox, &[("of the snapshot: ", PASSPHRASE), ("Go on? [y/N]", "y")], &restore);
     assert!(ran.code == 0 && ran.stdout.contains("restored agent default"), "{ran:?}");
     assert!(!ran.stdout.contains("horse"), "{ran:?}");

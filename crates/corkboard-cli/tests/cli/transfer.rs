@@ -94,7 +94,7 @@ fn one_agent_or_all_to_a_file() {
     let answer = sandbox.json(&["export", "--all", "-o", "all.jsonl", "--force"]);
     assert_eq!((&answer["spaces"], &answer["revisions"], &answer["file"]), (&json!(2), &json!(2), &json!("all.jsonl")));
     assert!(names(sandbox.path()).iter().all(|name| !name.contains("tmp")));
-    let error = sandbox.fails(&["export", "--agent", "eve"], 3, "there is no agent/eve in the store\nhint: ");
+    let error = sandbox.fails(&["export", "--agent", "eve"], 3, "agent/eve not found in the store\nhint: ");
     assert_eq!(error["code"], "not_found");
     sandbox.fails(&["export", "--agent", "eve", "-o", "eve.jsonl"], 3, "agent/eve");
     sandbox.fails(&["export", "-o", "no/such/folder", "--agent", "ada"], 2, "no/such/folder: ");
@@ -135,7 +135,7 @@ fn what_is_imported_again_changes_nothing_or_is_continued() {
     assert_eq!((&error["code"], &error["kind"]), (&json!("ahead"), &json!("conflict")));
     assert_eq!(report["problems"][0]["space"], "agent/default");
     let said = report["problems"][0]["message"].as_str().unwrap();
-    assert_eq!(said, "agent/default: the target is ahead, at revision 2; what was to be copied ends at 1");
+    assert_eq!(said, "agent/default: the target is ahead, at revision 2; the original ends at 1");
     let ran = sandbox.cork(&copy(&["import", "old.jsonl"]));
     assert_eq!(ran.stdout, "imported 0 spaces (0 new, 0 continued, 0 unchanged): 0 revisions, 0 bytes\n");
     assert_eq!(ran.stderr, format!("error: 1 part of the export was not imported:\n  {said}\n"));
@@ -173,7 +173,7 @@ fn a_damaged_export_is_imported_as_far_as_it_is_right() {
     write("newer.jsonl", &export.replacen("\"version\":1", "\"version\":2", 1));
     assert_eq!(sandbox.fails(&import("newer.jsonl"), 1, "is in version 2; this")["code"], "newer_format");
     write("other.jsonl", "{\"name\": \"other\"}\n");
-    assert_eq!(sandbox.fails(&import("other.jsonl"), 2, "not an export of Corkboard's")["code"], "not_an_export");
+    assert_eq!(sandbox.fails(&import("other.jsonl"), 2, "not a Corkboard export")["code"], "not_an_export");
     sandbox.fails(&import("none.jsonl"), 2, "none.jsonl: No such file");
     sandbox.fails(&import("."), 2, ".: Is a directory");
     sandbox.ok(&["--store", "sqlite:copy.db", "doctor"]);
@@ -276,7 +276,7 @@ fn a_target_with_another_history_is_left_alone() {
     sandbox.ok(&["--agent", "agent-001", "memory", "set", "a", "there"]);
     let (report, error) = fails_with_report(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db"], 4);
     assert_eq!((&error["code"], &error["kind"]), (&json!("diverged"), &json!("conflict")));
-    let said = "agent/agent-000: the target has another history: its revision 3 is another one";
+    let said = "agent/agent-000: the target has another history: its revision 3 differs from the original";
     assert_eq!(error["detail"], format!("1 space is not the same in the target:\n  {said}"));
     assert_eq!(report["problems"], json!([{"space": "agent/agent-000", "code": "diverged", "message": said}]));
     let get = |agent| sandbox.ok(&["--store", "sqlite:copy.db", "--agent", agent, "memory", "get", "a"]);

@@ -132,11 +132,11 @@ pub async fn an_import_leaves_another_history_alone(from: &Harness, to: &Harness
     assert_eq!(
         said,
         [
-            "agent/ahead: the target is ahead, at revision 6; what was to be copied ends at 5",
+            "agent/ahead: the target is ahead, at revision 6; the original ends at 5",
             "agent/changed: the copy differs from the original at revision 2: its content",
             "agent/deleted: it was deleted in the target, at revision 6",
-            "agent/diverged: the target has another history: its revision 6 is another one",
-            "agent/gap: the target is at revision 5, and the source holds none before 7 any more",
+            "agent/diverged: the target has another history: its revision 6 differs from the original",
+            "agent/gap: the target is at revision 5, and the source no longer has revisions before 7",
         ]
     );
     assert_eq!(done.spaces.len(), 1);

@@ -190,7 +190,7 @@ pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Ha
     }
     let migrated = migrate(&*from, &*to, VERIFY_ONLY, &mut nobody).await.unwrap();
     let said: Vec<_> = migrated.problems.iter().map(|problem| problem.error.to_string()).collect();
-    let what = "the copy differs from the original at revision 14: no snapshot has what came before the log";
+    let what = "the copy differs from the original at revision 14: no snapshot covers the revisions before the log";
     assert_eq!(said, [format!("agent/imported: {what}"), format!("agent/migrated: {what}")]);
     let mut file = Vec::new();
     export(&*from, &Spaces::One(space("imported")), &mut file, &mut nobody).await.unwrap();
@@ -343,9 +343,9 @@ pub async fn another_history_in_the_target_is_left_alone(from: &Harness, to: &Ha
         assert_eq!(
             said,
             [
-                "agent/ahead: the target is ahead, at revision 6; what was to be copied ends at 5",
+                "agent/ahead: the target is ahead, at revision 6; the original ends at 5",
                 "agent/deleted: it was deleted in the target, at revision 6",
-                "agent/diverged: the target has another history: its revision 7 is another one",
+                "agent/diverged: the target has another history: its revision 7 differs from the original",
             ]
         );
         assert_eq!(migrated.spaces.iter().map(|good| good.head.rev).collect::<Vec<_>>(), [6]);
@@ -411,9 +411,9 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
     let mut expected = vec![
         "agent/body: revision 7: its content",
         "agent/commit: revision 6: its commit id",
-        "agent/due: revision 9: when it is due",
+        "agent/due: revision 9: its next due time",
         "agent/snapshot: revision 5: the snapshot",
-        "agent/snapshot's commit: revision 4: the snapshot is of another commit",
+        "agent/snapshot's commit: revision 4: the snapshot belongs to another commit",
         "agent/time: revision 6: its time",
     ];
     if refuses_misfits {

@@ -1,11 +1,11 @@
-//! The bytes around a snapshot's content: what they say about it, and whether they are whole.
+//! The container around a snapshot's content: header and checksum.
 
 use std::fmt;
 
 use super::{PassphraseCost, SnapshotError};
 use crate::{Error, Result};
 
-/// The version of a snapshot's bytes that this code writes. It reads this one and all before it.
+/// The version of the snapshot format that this code writes. It also reads all earlier versions.
 pub const SNAPSHOT_VERSION: u8 = 1;
 
 const MAGIC: [u8; 8] = *b"\x89CORK\r\n\x1a";
@@ -14,24 +14,24 @@ const PLAIN: u8 = 0;
 const KEY: u8 = 1;
 const PASSPHRASE: u8 = 2;
 
-/// What a snapshot's bytes are, as far as they tell without a key.
+/// The form of a snapshot's bytes, as far as it is known without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotForm {
-    /// Plain JSON, which a person can read and nothing protects.
+    /// Plain JSON: readable, without checksum or encryption.
     Json,
-    /// Compressed and with a checksum, which matches.
+    /// Compressed, with a matching checksum.
     Bytes {
-        /// Its version.
+        /// The version of the format.
         version: u8,
-        /// What it is sealed with.
+        /// How it is sealed.
         sealing: Sealing,
-        /// How long the JSON inside says it is.
+        /// Length of the JSON inside, as the header declares it.
         json_bytes: u64,
     },
 }
 
 impl SnapshotForm {
-    /// Recognises the form. What is damaged, too new or no snapshot at all is an error.
+    /// Recognizes the form. Fails if the bytes are damaged, too new or not a snapshot.
     pub fn of(bytes: &[u8]) -> Result<Self> {
         Ok(match Container::read(bytes)? {
             None => Self::Json,
@@ -42,14 +42,14 @@ impl SnapshotForm {
     }
 }
 
-/// What a snapshot is sealed with.
+/// How a snapshot is sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sealing {
-    /// Nothing: anyone can read and change it.
+    /// Not sealed: anyone can read and change it.
     Plain,
-    /// A key.
+    /// With a key.
     Key,
-    /// A passphrase, from which a key is derived at this cost.
+    /// With a passphrase, from which a key is derived at this cost.
     Passphrase(PassphraseCost),
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Sealing {
     }
 }
 
-/// What it takes to open a snapshot, besides the secret.
+/// The parameters needed to open a snapshot, besides the secret.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Lock {
     Plain,
@@ -108,11 +108,11 @@ impl ContainerHeader {
         bytes
     }
 
-    /// Reads what stands after the version, and leaves the content.
+    /// Reads the header after the version, and leaves the content in `bytes`.
     fn read(bytes: &mut &[u8]) -> Result<Self, SnapshotError> {
         let [compression, sealing] = take(bytes)?;
         if compression != DEFLATE {
-            return Err(SnapshotError::Damaged("it is compressed in a way that its version does not know"));
+            return Err(SnapshotError::Damaged("its version does not have this compression"));
         }
         let json_bytes = u64::from_le_bytes(take(bytes)?);
         let lock = match sealing {
@@ -121,11 +121,11 @@ impl ContainerHeader {
             PASSPHRASE => {
                 let mut number = || take(bytes).map(u32::from_le_bytes);
                 let cost = PassphraseCost { memory_kib: number()?, passes: number()?, lanes: number()? };
-                // Before anyone asks for a passphrase, let alone spends so much on it.
+                // Check this before anyone asks for a passphrase or spends that much on it.
                 cost.check(PassphraseCost::MOST)?;
                 Lock::Passphrase { cost, salt: take(bytes)?, nonce: take(bytes)? }
             }
-            _ => return Err(SnapshotError::Damaged("it is sealed in a way that its version does not know")),
+            _ => return Err(SnapshotError::Damaged("its version does not have this kind of seal")),
         };
         Ok(Self { lock, json_bytes })
     }
@@ -133,19 +133,19 @@ impl ContainerHeader {
 
 pub(super) struct Container<'a> {
     pub(super) header: ContainerHeader,
-    /// The header as it stands: what the seal vouches for besides the content.
+    /// The encoded header, which the seal authenticates together with the content.
     pub(super) header_bytes: &'a [u8],
     /// The content: compressed, and encrypted if it is sealed.
     pub(super) body: &'a [u8],
 }
 
 impl<'a> Container<'a> {
-    /// Takes them apart if they are whole. Nothing if they are JSON.
+    /// Splits the bytes after checking them; `None` if they are JSON.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Option<Self>> {
         if !bytes.starts_with(&MAGIC) {
             return match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 Some(b'{') => Ok(None),
-                Some(_) => Err(Error::NotASnapshot("it begins like none".into())),
+                Some(_) => Err(Error::NotASnapshot("it has neither a snapshot header nor a JSON object".into())),
                 None => Err(Error::NotASnapshot("it is empty".into())),
             };
         }
@@ -155,8 +155,8 @@ impl<'a> Container<'a> {
         let [version] = take(&mut rest)?;
         match version {
             SNAPSHOT_VERSION => {}
-            // There never was one.
-            0 => return Err(SnapshotError::Damaged("it says that it is of version 0").into()),
+            // Version 0 never existed.
+            0 => return Err(SnapshotError::Damaged("its header has version 0").into()),
             _ => return Err(SnapshotError::Newer { found: version.into() }.into()),
         }
         let header = ContainerHeader::read(&mut rest)?;
@@ -165,13 +165,13 @@ impl<'a> Container<'a> {
     }
 }
 
-/// Ends a snapshot's bytes by the hash of all before it.
+/// Appends the hash of all bytes.
 pub(super) fn add_checksum(bytes: &mut Vec<u8>) {
     let hash = blake3::hash(bytes);
     bytes.extend(hash.as_bytes());
 }
 
-/// The bytes without the hash at their end, if it is the right one.
+/// Checks the hash at the end, and returns the bytes before it.
 fn checked(bytes: &[u8]) -> Result<&[u8], SnapshotError> {
     match bytes.split_last_chunk::<{ blake3::OUT_LEN }>() {
         Some((content, hash)) if blake3::hash(content) == *hash => Ok(content),

@@ -1,22 +1,22 @@
-//! Snapshots as bytes: compact, versioned, checked for damage, and sealed where a key or a passphrase is given.
+//! Snapshots as bytes: compact, versioned, with a checksum, and optionally sealed with a key or a passphrase.
 //!
 //! The bytes of version 1, in order; numbers are little-endian:
 //!
 //! | length | what |
 //! |---|---|
-//! | 8 | `89 43 4f 52 4b 0d 0a 1a`: no text begins so, and whoever treats it as text breaks it |
+//! | 8 | `89 43 4f 52 4b 0d 0a 1a`: no text begins like this, and a program that treats the file as text breaks it |
 //! | 1 | the version |
 //! | 1 | the compression: 1 is deflate |
 //! | 1 | the sealing: 0 none, 1 a key, 2 a passphrase |
-//! | 8 | how long the JSON inside is |
+//! | 8 | length of the JSON inside |
 //! | 12 | with a passphrase: memory in KiB, passes and lanes of argon2id |
 //! | 16 | with a passphrase: the salt |
 //! | 24 | if sealed: the nonce |
-//! | the rest | the JSON, compressed; if sealed, encrypted by XChaCha20-Poly1305, with all that is above as associated data |
-//! | 32 | the BLAKE3 hash of all that is above |
+//! | the rest | the JSON, compressed; if sealed, encrypted with XChaCha20-Poly1305, with everything above as associated data |
+//! | 32 | the BLAKE3 hash of everything above |
 //!
-//! The first nine bytes and the hash mean the same in every version, so that damage is told from a version that is too new.
-//! The hash finds accidents, also where there is no key at hand. Only a seal shows what someone changed on purpose.
+//! The first nine bytes and the hash mean the same in every version, so damage can be told from a version that is too
+//! new. The hash detects accidents, even without the key. Only a seal detects deliberate changes.
 
 mod container;
 mod error;
@@ -33,10 +33,10 @@ pub use self::container::{SNAPSHOT_VERSION, Sealing, SnapshotForm};
 pub use self::error::SnapshotError;
 pub use self::seal::{Passphrase, PassphraseCost, Seal, SnapshotKey};
 
-/// Beyond this, deflate takes half as long again for a third of a percent.
+/// Higher levels take half as long again to save a third of a percent.
 const COMPRESSION_LEVEL: u8 = 6;
 
-/// A [`MemorySnapshot`] as bytes that can be kept anywhere.
+/// A [`MemorySnapshot`] as bytes that can be stored anywhere.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
@@ -54,15 +54,15 @@ const COMPRESSION_LEVEL: u8 = 6;
 /// # }
 /// ```
 ///
-/// A passphrase costs a moment and some memory on purpose ([`PassphraseCost`]); a program that must not wait calls this
-/// where blocking is allowed. How long the bytes are tells how much is remembered, sealed or not.
+/// A passphrase deliberately costs time and memory ([`PassphraseCost`]), so call this where blocking is allowed. The
+/// length of the bytes reveals how much is remembered, even if they are sealed.
 pub trait SnapshotBytes: Sized {
-    /// The snapshot, compressed, and sealed as the seal says.
+    /// The snapshot, compressed and sealed.
     fn to_bytes(&self, seal: &Seal) -> Result<Vec<u8>>;
 
-    /// A snapshot from what this version or one before has written, plain JSON included. What is sealed needs its key or
-    /// passphrase; what is not sealed is refused where one is given. Anything larger than a memory can be under these limits
-    /// is refused before it takes up the room.
+    /// Reads a snapshot that this version or an earlier one wrote, including plain JSON. A sealed snapshot needs its
+    /// key or passphrase. If one is given, a snapshot that is not sealed is refused. A snapshot that is larger than any
+    /// memory under these limits is refused before it uses memory.
     fn from_bytes(bytes: &[u8], seal: &Seal, limits: &Limits) -> Result<Self>;
 }
 
@@ -102,10 +102,10 @@ impl SnapshotBytes for MemorySnapshot {
 }
 
 impl SnapshotForm {
-    /// No snapshot of a memory within these limits has more bytes, in whatever form.
+    /// Maximum bytes of a snapshot of a memory within these limits, in any form.
     pub fn most_bytes(limits: &Limits) -> u64 {
-        // In JSON a byte of text becomes six at most (`\u0001`), and so do the bytes that are counted for other values. Names
-        // hold no control characters: there it is two at most. Beside them there are the names of fields, ids and times.
+        // In JSON, a byte of text or of another value takes at most six bytes (`\u0001`). Names have no control
+        // characters, so there it takes at most two. The rest is for field names, IDs and times.
         let of = |count: u64, text: u64, name: u64| {
             let each = text.saturating_mul(6).saturating_add(name.saturating_mul(2)).saturating_add(512);
             count.saturating_mul(each)
@@ -117,7 +117,7 @@ impl SnapshotForm {
             // The name is the author and the session.
             of(limits.entries_per_agent, type_name_bytes, agent_id_bytes.saturating_mul(2)),
             of(limits.notes_per_agent, 0, agent_id_bytes),
-            // Long-term memory, which is a space of its own: the name is whoever forgot an entry.
+            // Long-term memory, which is a separate space. The name is the agent that forgot an entry.
             of(1, state_bytes, 0),
             of(limits.entries_per_core, 0, agent_id_bytes),
         ];
@@ -130,16 +130,16 @@ fn check_size(bytes: u64, limits: &Limits) -> Result<(), SnapshotError> {
     if bytes > allowed { Err(SnapshotError::TooLarge { bytes, allowed }) } else { Ok(()) }
 }
 
-/// The JSON, which must be as long as the header says: what goes on is stopped there.
+/// Decompresses the JSON, which must be exactly as long as the header says.
 fn inflate(body: &[u8], header: &ContainerHeader) -> Result<Vec<u8>, SnapshotError> {
     let expected = usize::try_from(header.json_bytes)
         .map_err(|_| SnapshotError::TooLarge { bytes: header.json_bytes, allowed: usize::MAX as u64 })?;
     match decompress_to_vec_with_limit(body, expected) {
         Ok(json) if json.len() == expected => Ok(json),
         Err(error) if error.status == TINFLStatus::HasMoreOutput => {
-            Err(SnapshotError::Damaged("it holds more than its header says"))
+            Err(SnapshotError::Damaged("its content is longer than its header says"))
         }
-        _ => Err(SnapshotError::Damaged("what is compressed in it is not what its header says")),
+        _ => Err(SnapshotError::Damaged("its compressed content does not match its header")),
     }
 }
 

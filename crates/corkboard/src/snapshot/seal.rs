@@ -1,4 +1,4 @@
-//! What keeps others from reading a snapshot, and from changing it unseen.
+//! Encryption of snapshots, which also detects changes.
 
 use argon2::Argon2;
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
@@ -9,15 +9,15 @@ use super::container::{Lock, Sealing};
 use super::error::SnapshotError;
 use crate::ids;
 
-/// How a snapshot's bytes are protected. Secrets are not shown by `Debug` and are wiped from memory when they are dropped.
+/// How to protect a snapshot's bytes. `Debug` does not show secrets, and they are wiped from memory when dropped.
 #[derive(Debug, Default)]
 pub enum Seal {
-    /// Not at all: anyone can read them. The checksum finds accidents, not what someone changes on purpose.
+    /// No protection: anyone can read the bytes. The checksum detects accidents, not deliberate changes.
     #[default]
     Plain,
-    /// By a key.
+    /// Encrypt with a key.
     Key(SnapshotKey),
-    /// By a passphrase.
+    /// Encrypt with a passphrase.
     Passphrase(Passphrase),
 }
 
@@ -26,10 +26,10 @@ pub enum Seal {
 pub struct SnapshotKey(SecretBox<[u8; 32]>);
 
 impl SnapshotKey {
-    /// How many bytes a key has.
+    /// Length of a key in bytes.
     pub const BYTES: usize = 32;
 
-    /// This key.
+    /// A key from its bytes.
     pub fn new(mut bytes: [u8; Self::BYTES]) -> Self {
         let key = Self(SecretBox::init_with_mut(|key: &mut [u8; Self::BYTES]| *key = bytes));
         bytes.zeroize();
@@ -37,7 +37,7 @@ impl SnapshotKey {
     }
 }
 
-/// Something that a person remembers. The key is derived from it by argon2id with a random salt.
+/// A passphrase. The key is derived from it with argon2id and a random salt.
 #[derive(Debug)]
 pub struct Passphrase {
     secret: SecretSlice<u8>,
@@ -46,19 +46,19 @@ pub struct Passphrase {
 }
 
 impl Passphrase {
-    /// This passphrase, byte for byte, at the default cost.
+    /// A passphrase from its exact bytes, at the default cost.
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
         Self { secret: secret.into().into(), cost: PassphraseCost::default(), most: PassphraseCost::MOST }
     }
 
-    /// The same at another cost. It counts for what is sealed; a snapshot that is opened says itself what it costs.
+    /// Sets the cost for sealing. The cost for opening is in the snapshot.
     pub fn cost(self, cost: PassphraseCost) -> Self {
         Self { cost, ..self }
     }
 
-    /// The same, but a snapshot that costs more than this to open is refused with [`SnapshotError::Cost`]. The default is
-    /// [`PassphraseCost::MOST`]. For servers: the snapshot's header chooses the cost, and its sender may want to keep others
-    /// busy.
+    /// Sets the maximum cost for opening; by default [`PassphraseCost::MOST`]. A snapshot that costs more is refused
+    /// with [`SnapshotError::Cost`]. Servers need this: the sender of a snapshot chooses the cost, and could keep a
+    /// server busy.
     pub fn accept_up_to(self, most: PassphraseCost) -> Self {
         Self { most, ..self }
     }
@@ -77,19 +77,19 @@ impl Passphrase {
     }
 }
 
-/// What it costs to try a passphrase, for its owner and for whoever guesses.
+/// The cost of trying a passphrase, for its owner and for an attacker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassphraseCost {
     /// Memory, in KiB.
     pub memory_kib: u32,
-    /// How often the memory is gone through.
+    /// Number of passes over the memory.
     pub passes: u32,
-    /// Into how many lanes the memory is divided.
+    /// Number of lanes that the memory is divided into.
     pub lanes: u32,
 }
 
 impl PassphraseCost {
-    /// More is refused, also where a snapshot asks for it: whoever made it may want to keep others busy.
+    /// The maximum cost, also for opening: the maker of a snapshot could otherwise keep its reader busy.
     pub const MOST: Self = Self { memory_kib: 256 * 1024, passes: 16, lanes: 16 };
 
     pub(super) fn check(self, most: Self) -> Result<argon2::Params, SnapshotError> {
@@ -103,15 +103,15 @@ impl PassphraseCost {
 }
 
 impl Default for PassphraseCost {
-    /// 64 MiB and three passes, as RFC 9106 recommends where memory is not plenty; in one lane, because lanes would only
-    /// help someone who computes them side by side.
+    /// 64 MiB and three passes, as RFC 9106 recommends for little memory. One lane, because more lanes would only help
+    /// an attacker who computes them in parallel.
     fn default() -> Self {
         Self { memory_kib: 64 * 1024, passes: 3, lanes: 1 }
     }
 }
 
 impl Seal {
-    /// What this seals with, in a word that holds no secret.
+    /// The kind of seal, without the secret.
     pub fn sealing(&self) -> Sealing {
         match self {
             Self::Plain => Sealing::Plain,
@@ -120,7 +120,7 @@ impl Seal {
         }
     }
 
-    /// A lock for a new snapshot. No two are alike.
+    /// A lock with random values for a new snapshot.
     pub(super) fn new_lock(&self) -> Result<Lock, SnapshotError> {
         Ok(match self {
             Self::Plain => Lock::Plain,
@@ -131,7 +131,7 @@ impl Seal {
         })
     }
 
-    /// What encrypts and decrypts behind this lock. Nothing where there is neither lock nor secret.
+    /// The cipher for this lock; `None` if there is neither a lock nor a secret.
     pub(super) fn cipher(&self, lock: &Lock) -> Result<Option<Cipher>, SnapshotError> {
         let (key, nonce) = match (self, lock) {
             (Self::Plain, Lock::Plain) => return Ok(None),
@@ -155,7 +155,7 @@ pub(super) struct Cipher {
 
 impl Cipher {
     pub(super) fn encrypt(&self, header: &[u8], body: &mut Vec<u8>) -> Result<(), SnapshotError> {
-        // What the cipher refuses is longer than its counter: 256 GiB.
+        // The cipher refuses only content that is too long for its counter: 256 GiB.
         let too_large = SnapshotError::TooLarge { bytes: body.len() as u64, allowed: 1 << 38 };
         self.cipher.encrypt_in_place(&self.nonce.into(), header, body).map_err(|_| too_large)
     }

@@ -1,4 +1,4 @@
-//! A checksum over a log, which can be taken up again where it was left.
+//! A checksum over a log, which can be continued later.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::{Record, Snapshot};
 
-/// BLAKE3 over the checksum so far and the next item, item after item. It is 32 bytes at any moment, so that it can wait for
-/// records that are not there yet.
+/// A BLAKE3 chain: each step hashes the checksum so far and the next item. It is always 32 bytes, so it can be stored
+/// and continued with later records.
 ///
-/// Of a record, its revision, commit id, time to the millisecond, and body are part of it.
+/// It covers each record's revision, commit ID, time to the millisecond, and body.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Checksum([u8; 32]);
 
 impl Checksum {
-    /// Takes in a record.
+    /// Adds a record.
     pub fn record(&mut self, record: &Record) {
         let at = record.at.as_millisecond();
         let (rev, commit) = (record.rev.to_be_bytes(), record.commit.0.as_bytes());
         self.item(b"record", &[&rev, commit, &at.to_be_bytes(), &record.body]);
     }
 
-    /// Takes in what is kept beside a log.
+    /// Adds the facts that are stored beside a log.
     pub(super) fn space(&mut self, id: &str, born: Head, head: Head, next_due: Option<Timestamp>, summary: &[u8]) {
         let due = next_due.map(|at| at.as_millisecond().to_be_bytes());
         let due: &[u8] = due.as_ref().map_or(&[], |bytes| bytes);
@@ -40,7 +40,7 @@ impl Checksum {
         self.item(b"checksum", &[&other.0]);
     }
 
-    /// Every field comes with its length, so that no two items look alike.
+    /// Adds an item. Every field is hashed with its length, so that different items never have the same bytes.
     fn item(&mut self, what: &[u8], fields: &[&[u8]]) {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0).update(what);

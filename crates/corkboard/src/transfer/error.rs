@@ -1,4 +1,4 @@
-//! Why logs were not moved.
+//! Errors of copying logs.
 
 use corkboard_core::SpaceId;
 
@@ -6,72 +6,72 @@ use crate::ErrorKind;
 use crate::store::StoreError;
 use crate::transfer::format;
 
-/// What can go wrong when logs are moved. Errors that name a space concern that one alone: the others go on.
+/// Why a copy failed. An error that names a space concerns only that one; the copy continues with the others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum TransferError {
-    /// The store that is read failed.
+    /// The source store failed.
     #[error("reading: {0}")]
     Source(StoreError),
-    /// The store that is written failed.
+    /// The target store failed.
     #[error("writing: {0}")]
     Target(StoreError),
     /// The target has another history of the space. Nothing in it was changed.
-    #[error("{space}: the target has another history: its revision {rev} is another one")]
+    #[error("{space}: the target has another history: its revision {rev} differs from the original")]
     Diverged {
         space: SpaceId,
         /// A revision that differs, not always the first.
         rev: u64,
     },
-    /// The target went on by itself. Nothing in it was changed.
-    #[error("{space}: the target is ahead, at revision {rev}; what was to be copied ends at {end}")]
+    /// The target has more revisions. Nothing in it was changed.
+    #[error("{space}: the target is ahead, at revision {rev}; the original ends at {end}")]
     Ahead {
         space: SpaceId,
         rev: u64,
-        /// Where the source is, or where the file ends.
+        /// The last revision in the source or the file.
         end: u64,
     },
-    /// The space was deleted in the target, and a deleted space does not come back under its old revisions.
+    /// The space was deleted in the target. A deleted space never reuses its old revisions.
     #[error("{space}: it was deleted in the target, at revision {rev}")]
     Deleted { space: SpaceId, rev: u64 },
-    /// The source no longer holds what should follow in the target, or what shows that it does.
-    #[error("{space}: the target is at revision {rev}, and the source holds none before {oldest} any more")]
+    /// The source no longer has the revisions that follow the target's head, or prove that they do.
+    #[error("{space}: the target is at revision {rev}, and the source no longer has revisions before {oldest}")]
     Gap { space: SpaceId, rev: u64, oldest: u64 },
-    /// A copy is not what it was copied from.
+    /// A copy differs from its original.
     #[error("{space}: the copy differs from the original at revision {rev}: {what}")]
     Mismatch { space: SpaceId, rev: u64, what: &'static str },
     /// The space changed so often while it was read or written that it could not be finished.
-    #[error("{space}: others changed it again and again meanwhile")]
+    #[error("{space}: others kept changing it during the copy; try again later")]
     Contended { space: SpaceId },
     /// The space cannot be read where it is.
     #[error("{space}: {message}")]
     Unreadable { space: SpaceId, message: String },
-    /// There is no such space.
-    #[error("there is no {space} in the store")]
+    /// The store does not have the space.
+    #[error("{space} not found in the store")]
     NoSuchSpace { space: SpaceId },
-    /// The file is no export of Corkboard's.
-    #[error("not an export of Corkboard's: {0}")]
+    /// The file is not a Corkboard export.
+    #[error("not a Corkboard export: {0}")]
     NotAnExport(String),
     /// The file is in a newer format.
-    #[error("the export is in version {found}; this Corkboard knows versions up to {}", format::VERSION)]
+    #[error("the export is in version {found}; this Corkboard reads versions up to {}", format::VERSION)]
     NewerVersion { found: u64 },
-    /// A line is not what belongs there. Nothing of its space was written.
+    /// A line is invalid at its place. Nothing of its space was written.
     #[error("line {line}: {message}")]
     ExportLine { line: u64, message: String },
     /// A line is longer than any that an export writes.
     #[error("line {line} has more than {} bytes", format::LINE_BYTES)]
     LineTooLong { line: u64 },
-    /// The lines of a space do not add up to its checksum. Nothing of the space was written.
+    /// The lines of a space do not match its checksum. Nothing of the space was written.
     #[error("line {line}: the checksum of {space} does not match: its lines were changed")]
     Checksum { line: u64, space: SpaceId },
-    /// The file ends too early. Nothing of the space that it ends in was written.
+    /// The file ends too early. Nothing of its last, incomplete space was written.
     #[error("the export is cut off after line {line}")]
     Truncated { line: u64 },
-    /// The totals at the end of the file are others than what was read: whole spaces are missing, or came twice.
-    #[error("line {line}: the totals do not match: the file has not all the spaces that were exported, or others")]
+    /// The totals at the end of the file do not match the spaces in it: whole spaces are missing or repeated.
+    #[error("line {line}: the totals do not match: exported spaces are missing from the file, or it has others")]
     Totals { line: u64 },
-    /// So much is wrong with the file that going on makes no sense.
+    /// The file has too much damage to continue.
     #[error("line {line}: too much of the file is damaged")]
     TooDamaged { line: u64 },
     /// The file cannot be read.
@@ -80,18 +80,18 @@ pub enum TransferError {
     /// The file cannot be written.
     #[error("the export cannot be written: {0}")]
     Write(std::io::Error),
-    /// A large space is kept in a temporary file until all of it was seen. That failed.
-    #[error("the temporary file for a large space: {0}")]
+    /// The temporary file that keeps a large space until all of its lines are read failed.
+    #[error("the temporary file for a large space failed: {0}")]
     Spool(std::io::Error),
 }
 
 impl TransferError {
-    /// A short name that never changes.
+    /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         self.classify().0
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.classify().1
     }
@@ -122,7 +122,7 @@ impl TransferError {
         }
     }
 
-    /// Damage that was met when one space was read is that space's.
+    /// Attributes damage that was found while reading a space to that space.
     pub(super) fn of_space(self, space: &SpaceId) -> Self {
         match self {
             Self::Source(StoreError::Corrupt(message)) => Self::Unreadable { space: space.clone(), message },
@@ -130,7 +130,7 @@ impl TransferError {
         }
     }
 
-    /// Whether the other spaces can go on.
+    /// Whether the copy can continue with the other spaces.
     pub(super) fn concerns_one_space(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! From a store to a file.
+//! Copies from a store to a file.
 
 use corkboard_core::{Head, SpaceId};
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
@@ -15,28 +15,28 @@ use crate::store::{Cursor, ListedSpace, Record, Snapshot, Store, StoreError};
 /// Which spaces to export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spaces {
-    /// All of them.
+    /// All spaces.
     All,
-    /// This one. It must be there.
+    /// One space, which must exist.
     One(SpaceId),
 }
 
-/// What an export wrote.
+/// The amount that an export wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Exported {
-    /// Spaces.
+    /// Number of spaces.
     pub spaces: u64,
-    /// Revisions.
+    /// Number of revisions.
     pub revisions: u64,
-    /// The bytes of their bodies, and of snapshots. The file has more.
+    /// Bytes of all bodies and snapshots. The file is larger.
     pub bytes: u64,
 }
 
 /// Writes spaces with their whole held logs as JSON lines: see [`format`](super::format).
 ///
-/// Others may write meanwhile. Each space is as it was at one revision; different spaces may be of different moments. Spaces
-/// that come or go meanwhile may be missing.
+/// Others may write meanwhile. Each space is exported at one revision, but different spaces at different moments.
+/// Spaces that are created or deleted meanwhile may be missing.
 pub async fn export(
     store: &dyn Store,
     spaces: &Spaces,
@@ -78,7 +78,7 @@ struct Exporter<'a, W> {
     total: TotalLine,
 }
 
-/// What a space's lines told.
+/// The totals of a space's lines.
 #[derive(Default)]
 struct Written {
     records: u64,
@@ -100,15 +100,15 @@ impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
         exported.map_err(|error| error.of_space(&space))
     }
 
-    /// Writes a space as it was listed. If it is trimmed or deleted meanwhile, looks again.
+    /// Writes a space as it was listed. If it is trimmed or deleted meanwhile, starts again.
     async fn space_as_it_is(&mut self, listed: ListedSpace) -> Result<(), TransferError> {
         let space = listed.space.clone();
         let (mut listed, mut uncovered) = (Some(listed), 0);
         for _ in 0..ATTEMPTS {
-            // Deleted since.
+            // It was deleted since.
             let Some(as_listed) = listed else { return Ok(()) };
             let mut loaded = self.store.load(&space).await.map_err(TransferError::Source)?;
-            // A snapshot that was made since is not of this log, which ends before it.
+            // A snapshot after the listed head does not belong to this log.
             loaded.snapshot = loaded.snapshot.filter(|snapshot| snapshot.head.rev <= as_listed.head.rev);
             let oldest = oldest(self.store, &space, loaded.born).await.map_err(TransferError::Source)?;
             if oldest > as_listed.head.rev || !is_covered(&loaded, oldest) {
@@ -121,7 +121,7 @@ impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
         Err(if uncovered == ATTEMPTS { cut_off(&space) } else { TransferError::Contended { space } })
     }
 
-    /// Writes a space's lines. `false`, if it was trimmed or deleted meanwhile: then they are taken back.
+    /// Writes a space's lines. If the space is trimmed or deleted meanwhile, cancels them and returns `false`.
     async fn lines(
         &mut self,
         listed: &ListedSpace,

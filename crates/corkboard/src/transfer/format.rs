@@ -1,6 +1,6 @@
 //! The lines of an export.
 //!
-//! Every line is one JSON object with one field, which tells what the line is:
+//! Every line is a JSON object with one field, which is the kind of line:
 //!
 //! ```text
 //! {"export":{"format":"corkboard","version":1,"at":"2026-11-02T09:00:00Z","store":"sqlite","spaces":1}}
@@ -12,14 +12,14 @@
 //! {"total":{"spaces":1,"records":2,"bytes":17,"checksum":"…"}}
 //! ```
 //!
-//! The header comes first and the total last. A space has one snapshot or none, and its records without gaps up to its head.
-//! A body that is JSON on one line stands as it is; any other is in base64 (`summary_base64` for a summary). Both give
-//! the stored bytes back exactly. `{"void":{}}` instead of `end` takes a space back: it was trimmed or deleted while it was
-//! read. `spaces` in the header is how many there were at the beginning, for whoever shows progress.
+//! The header comes first and the total last. A space has at most one snapshot, and its records without gaps up to its
+//! head. A body that is JSON on one line is embedded unchanged; any other is in base64 (`summary_base64` for a
+//! summary). Both restore the stored bytes exactly. `{"void":{}}` instead of `end` cancels a space that was trimmed or
+//! deleted while it was read. `spaces` in the header is the number of spaces at the beginning, for progress displays.
 //!
-//! The checksum of a space is a chain (see [`Checksum`]) over its own line, the snapshot and the records, that of the total one
-//! over those of the spaces. They find accidents, and whoever changes a file by hand. Whoever means harm can make them anew:
-//! an export is to be trusted as much as the place it comes from.
+//! The checksum of a space is a chain (see [`Checksum`]) over its line, its snapshot and its records. The checksum of
+//! the total is a chain over those of the spaces. Checksums detect accidents and edits by hand. An attacker can compute
+//! new ones, so trust an export only as much as its source.
 
 use std::borrow::Cow;
 
@@ -31,11 +31,11 @@ use serde_json::value::RawValue;
 
 use super::Checksum;
 
-/// The version that is written. This one and those before it are read.
+/// The version that is written. Earlier versions are also read.
 pub const VERSION: u64 = 1;
-/// What stands in the header.
+/// The `format` in the header.
 pub const FORMAT: &str = "corkboard";
-/// The longest line that is read. The largest state of the default limits takes a third of it.
+/// Maximum bytes of a line. The largest state under the default limits takes a third of it.
 pub const LINE_BYTES: usize = 256 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub(super) struct FileHeader<'a> {
     pub(super) spaces: u64,
 }
 
-/// As much of a header as any version has.
+/// The fields of a header that every version has.
 #[derive(Deserialize)]
 pub(super) struct AnyHeader<'a> {
     #[serde(borrow)]
@@ -134,16 +134,16 @@ pub(super) struct TotalLine {
     pub(super) checksum: Checksum,
 }
 
-/// A `null` is a body too.
+/// Reads a value that may be `null`: a `null` is a body too.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Bytes as a line holds them: JSON on one line as it is, or else base64.
+/// Embeds bytes in a line: JSON on one line unchanged, anything else as base64.
 pub(super) fn embed(bytes: &[u8]) -> (Option<&RawValue>, Option<Cow<'_, str>>) {
     let is_one_line = !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
     let json = is_one_line.then(|| serde_json::from_slice::<&RawValue>(bytes).ok()).flatten();
-    // White space around a value is no part of it.
+    // `RawValue` drops white space around the value, so such bytes must be base64.
     match json.filter(|json| json.get().len() == bytes.len()) {
         Some(json) => (Some(json), None),
         None => (None, Some(BASE64.encode(bytes).into())),
@@ -154,7 +154,7 @@ pub(super) fn extract(json: Option<&RawValue>, base64: Option<&str>) -> Result<V
     match (json, base64) {
         (Some(json), None) => Ok(json.get().as_bytes().to_vec()),
         (None, Some(base64)) => BASE64.decode(base64.as_bytes()).map_err(|error| format!("not base64: {error}")),
-        _ => Err("either JSON or base64 belongs here".into()),
+        _ => Err("expected either JSON or base64".into()),
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_come_back_exactly() {
+    fn bytes_are_restored_exactly() {
         let as_json: [&[u8]; 7] = [
             b"{}",
             b"null",

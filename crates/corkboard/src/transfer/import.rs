@@ -1,4 +1,4 @@
-//! From a file to a store.
+//! Copies from a file to a store.
 
 use corkboard_core::SpaceId;
 use tokio::io::AsyncBufRead;
@@ -10,24 +10,24 @@ use super::write_space::{ImportOutcome, write_space};
 use super::{Meter, OnProgress, Stage, Tokens, TransferError, token_count};
 use crate::store::Store;
 
-/// With so much wrong, a file is given up.
+/// Maximum number of damaged places before the import stops.
 const MOST_DAMAGE: u32 = 1000;
 
-/// Whether an import writes.
+/// Whether an import writes to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportMode {
     /// Writes what the store lacks.
     Write,
-    /// Only says what it would write.
+    /// Only reports what it would write.
     DryRun,
 }
 
-/// How an import goes about it.
+/// Options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// Whether it writes.
+    /// Whether to write.
     pub mode: ImportMode,
-    /// Whether it copies access tokens.
+    /// Whether to copy access tokens.
     pub tokens: Tokens,
 }
 
@@ -38,48 +38,50 @@ impl From<ImportMode> for ImportOptions {
     }
 }
 
-/// What an import did and found.
+/// The result of an import.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// The spaces of the file, in its order, but for those with problems.
+    /// The spaces of the file without problems, in the file's order.
     pub spaces: Vec<ImportedSpace>,
-    /// What was left out, and why. If there is nothing here, the store has everything that was exported, except for tokens.
+    /// Parts of the file that were not imported, and why. If empty, the store has everything that was exported, except
+    /// tokens.
     pub problems: Vec<FileProblem>,
-    /// Access tokens of the file that were left out.
+    /// Number of access tokens of the file that were omitted.
     pub left_out_tokens: u64,
 }
 
 /// One space of an import.
 #[derive(Debug, Clone)]
 pub struct ImportedSpace {
-    /// Which space.
+    /// The space.
     pub space: SpaceId,
     /// Its last revision in the file.
     pub rev: u64,
-    /// What was done.
+    /// The effect of the import.
     pub outcome: ImportOutcome,
     /// Revisions written.
     pub revisions: u64,
-    /// Their bytes.
+    /// Bytes of these revisions.
     pub bytes: u64,
 }
 
-/// Something of a file that was not imported.
+/// A part of a file that was not imported, and why.
 #[derive(Debug)]
 pub struct FileProblem {
-    /// Which space, if that can be said.
+    /// The space, if it is known.
     pub space: Option<SpaceId>,
-    /// What is wrong.
+    /// The reason.
     pub error: TransferError,
 }
 
-/// Reads an export (see [`format`](super::format)) and writes what the store lacks of it, with the same revisions and commit ids.
+/// Reads an export (see [`format`](super::format)) and writes the part that the store lacks, with the same revisions
+/// and commit IDs.
 ///
-/// A space is written when all its lines were seen and their checksum matched; until then they are kept in memory, or beyond
-/// 4 MiB in a temporary file. A space that the store has: if it has the whole, it is left as it is; if it has the
-/// beginning, the rest is appended; if it has another history, or is ahead of the file, that is a [`FileProblem`] and nothing in it
-/// is touched. What is damaged in the file is one too. The other spaces go on. Access tokens are left out unless the options
-/// include them.
+/// A space is written after all its lines were read and their checksum matched. Until then they are kept in memory, or
+/// beyond 4 MiB in a temporary file. If the store has all of a space, it stays unchanged. If the store has the
+/// beginning, the rest is appended. If the store has another history of the space, or more revisions than the file,
+/// that is a [`FileProblem`] and the space stays unchanged. Damage in the file is a [`FileProblem`] too. The import
+/// continues with the other spaces. Access tokens are omitted unless the options include them.
 pub async fn import(
     store: &dyn Store,
     reader: impl AsyncBufRead + Unpin + Send,
@@ -89,8 +91,7 @@ pub async fn import(
     read(Some((store, options.into())), reader, progress).await
 }
 
-/// Reads an export and looks for what is wrong with it, without any store. [`ImportedSpace::outcome`] is what it would be in
-/// an empty one.
+/// Checks an export for problems, without a store. [`ImportedSpace::outcome`] is the one for an empty store.
 pub async fn check(
     reader: impl AsyncBufRead + Unpin + Send,
     progress: OnProgress<'_>,
@@ -124,7 +125,7 @@ async fn read(
     if let Ok(None) = lines.next().await {
         return Ok(importer.imported);
     }
-    let message = "something follows the end of the export".into();
+    let message = "unexpected data after the end of the export".into();
     importer.problem(None, TransferError::ExportLine { line: lines.number(), message });
     Ok(importer.imported)
 }
@@ -134,12 +135,12 @@ fn expect_header(line: Result<Option<FoundLine<'_>>, TransferError>) -> Result<u
     let line = match line {
         Ok(Some(line)) => line,
         Ok(None) => return not_an_export("it is empty"),
-        Err(TransferError::LineTooLong { .. }) => return not_an_export("its first line has no end"),
+        Err(TransferError::LineTooLong { .. }) => return not_an_export("its first line is too long"),
         Err(error) => return Err(error),
     };
     // A newer header may have another shape: its version decides.
     match serde_json::from_slice(line.bytes) {
-        Ok(AnyHeader { export }) if export.format != FORMAT => return not_an_export("it is another program's"),
+        Ok(AnyHeader { export }) if export.format != FORMAT => return not_an_export("it belongs to another program"),
         Ok(AnyHeader { export }) if export.version > VERSION => {
             return Err(TransferError::NewerVersion { found: export.version });
         }
@@ -159,7 +160,7 @@ struct Importer<'a> {
     seen: TotalLine,
     imported: Imported,
     state: State,
-    /// How often something was wrong with the file itself.
+    /// Number of damaged places in the file.
     damage: u32,
 }
 
@@ -167,7 +168,7 @@ enum State {
     /// Before a space, or the total.
     Between,
     Inside(Box<SpaceLines>),
-    /// After something damaged: until the next space.
+    /// After damage, until the next space.
     Lost,
     Done,
 }
@@ -253,7 +254,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Goes on if the line fitted.
+    /// Records the damage if the line was invalid. Fails if the import cannot continue.
     fn expect(&mut self, line: u64, taken: Result<(), Misfit>) -> Result<(), TransferError> {
         match (taken, &self.state) {
             (Ok(()), _) => Ok(()),
@@ -267,7 +268,7 @@ impl Importer<'_> {
         }
     }
 
-    /// All lines of a space were seen: it can be written.
+    /// Writes a space after all its lines were read.
     async fn write_space(&mut self) -> Result<(), TransferError> {
         let State::Inside(mut lines) = std::mem::replace(&mut self.state, State::Between) else { return Ok(()) };
         let (records, bytes) = lines.amount();
@@ -302,7 +303,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Nothing is taken from here to the next space.
+    /// Records damage. Skips all lines up to the next space.
     fn damaged(&mut self, error: TransferError) -> Result<(), TransferError> {
         let line = match &error {
             TransferError::ExportLine { line, .. }
@@ -312,7 +313,7 @@ impl Importer<'_> {
         };
         let space = match std::mem::replace(&mut self.state, State::Lost) {
             State::Inside(lines) => Some(lines.space.clone()),
-            // Of what follows damage, nothing new can be said.
+            // Damage that follows other damage is not reported again.
             State::Lost => return Ok(()),
             State::Between | State::Done => None,
         };
@@ -321,7 +322,7 @@ impl Importer<'_> {
         if self.damage > MOST_DAMAGE { Err(TransferError::TooDamaged { line }) } else { Ok(()) }
     }
 
-    /// The file ends before its end.
+    /// The file ends before its total line.
     fn cut_off(&mut self, line: u64) {
         let space = match std::mem::replace(&mut self.state, State::Done) {
             State::Inside(lines) => Some(lines.space.clone()),
@@ -335,7 +336,7 @@ impl Importer<'_> {
     }
 }
 
-/// What is wrong with a line: every line is parsed by itself, so that the parser's own line number says nothing.
+/// The parser's message without its line number, which is useless because every line is parsed separately.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);

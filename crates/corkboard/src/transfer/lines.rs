@@ -1,11 +1,11 @@
-//! Reading an export line by line, whatever it is that is read.
+//! Reads an export line by line, from any reader.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 use super::TransferError;
 use super::format::LINE_BYTES;
 
-/// What is kept of the memory that a long line took.
+/// Bytes of line buffer that are kept after a long line.
 const KEPT_BYTES: usize = 1024 * 1024;
 
 pub(super) struct LineReader<R> {
@@ -31,7 +31,7 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
         self.number
     }
 
-    /// The next line. One that is too long is passed over, and is an error.
+    /// Returns the next line. A line that is too long is skipped, and is an error.
     pub(super) async fn next(&mut self) -> Result<Option<FoundLine<'_>>, TransferError> {
         self.line.clear();
         self.line.shrink_to(KEPT_BYTES);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_is_passed_over() {
+    async fn a_line_that_is_too_long_is_skipped() {
         assert_eq!(
             lines("ab\n123456789\ncd\n12345678901", 8).await,
             [Ok("1 ab|".into()), Err(2), Ok("3 cd|".into()), Err(4)]

@@ -1,4 +1,4 @@
-//! Reading logs and lists of them, page by page.
+//! Reads logs and lists of spaces, page by page.
 
 use std::vec;
 
@@ -8,12 +8,12 @@ use super::Tokens;
 use crate::store::{Cursor, ListedSpace, Record, Store, StoreError};
 
 const LISTED: usize = 256;
-/// Spaces listed when one of them is looked for.
+/// Page size of the list when searching for one space.
 const NEAR: usize = 16;
 /// Records read or written at a time, unless their bytes fill a page first.
 pub(super) const PAGE: usize = 512;
 
-/// All spaces of a store, with its tokens or without: kind by kind, in the order of their ids.
+/// Lists all spaces of a store, with or without its tokens: kind by kind, in the order of their IDs.
 pub(super) struct Listing<'a> {
     store: &'a dyn Store,
     tokens: Tokens,
@@ -54,10 +54,11 @@ pub(super) async fn count(store: &dyn Store, tokens: Tokens) -> Result<u64, Stor
     Ok(count)
 }
 
-/// The line of one space in a store's list.
+/// Finds one space in a store's list.
 pub(super) async fn find(store: &dyn Store, space: &SpaceId) -> Result<Option<ListedSpace>, StoreError> {
     let Some(kind) = space.kind() else { return Ok(None) };
-    // The list goes on after any id, be it there or not. After this one without its last character, it is near.
+    // The list can continue after any ID, even one that does not exist. The ID without its last character is just
+    // before it.
     let mut before = space.as_str().to_owned();
     before.pop();
     let mut after = SpaceId::from_stored(&before);
@@ -70,7 +71,7 @@ pub(super) async fn find(store: &dyn Store, space: &SpaceId) -> Result<Option<Li
     }
 }
 
-/// The oldest revision of a space that is held, or would be if there were any.
+/// The oldest held revision of a space, or the first one that would be held.
 pub(super) async fn oldest(store: &dyn Store, space: &SpaceId, born: Head) -> Result<u64, StoreError> {
     match store.read_after(space, Cursor { rev: born.rev, commit: None }, 1).await {
         Ok(_) => Ok(born.rev + 1),
@@ -89,7 +90,7 @@ pub(super) struct LogReader<'a> {
 }
 
 impl<'a> LogReader<'a> {
-    /// Reads what comes after the cursor, up to and with revision `end`.
+    /// Reads the records after the cursor, up to and including revision `end`.
     pub(super) fn new(store: &'a dyn Store, space: &'a SpaceId, cursor: Cursor, end: u64) -> Self {
         Self { store, space, cursor, end, page: Vec::new().into_iter() }
     }

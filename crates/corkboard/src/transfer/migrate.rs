@@ -1,4 +1,4 @@
-//! From one store to another.
+//! Copies from one store to another, and compares both.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::writer::SpaceWriter;
 use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, Tokens, TransferError, token_count};
 use crate::store::{Appended, Cursor, ListedSpace, Loaded, Snapshot, Store, StoreError};
 
-/// How a migration goes about it.
+/// Options of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MigrateOptions {
-    /// Whether anything is copied.
+    /// Whether to copy, or only to compare.
     pub mode: MigrateMode,
-    /// How often the copy catches up with a source that is being written to, before it is said that it still is.
+    /// Maximum number of rounds to catch up with a source that others write to.
     pub rounds: u32,
-    /// Whether access tokens are copied and compared.
+    /// Whether to copy and compare access tokens.
     pub tokens: Tokens,
 }
 
@@ -36,21 +36,21 @@ pub enum MigrateMode {
     VerifyOnly,
 }
 
-/// What a migration did and found.
+/// The result of a migration.
 #[derive(Debug, Default)]
 pub struct Migrated {
-    /// The spaces of the source, in the order of their ids, but for those with problems.
+    /// The spaces of the source without problems, in the order of their IDs.
     pub spaces: Vec<MigratedSpace>,
-    /// The spaces that could not be copied, or are not what they were copied from.
+    /// The spaces that could not be copied, or differ from their original.
     pub problems: Vec<MigrationProblem>,
-    /// Spaces that the source does not have (any more). They were left alone.
+    /// Spaces of the target that the source does not have, or no longer has. They were not changed.
     pub only_in_target: Vec<SpaceId>,
-    /// Access tokens of the source that were left out. Those of the target were left alone.
+    /// Number of access tokens of the source that were omitted. Those of the target were not changed.
     pub left_out_tokens: u64,
 }
 
 impl Migrated {
-    /// The spaces that the source has more revisions of by now.
+    /// The spaces of which the source has more revisions by now.
     pub fn behind(&self) -> impl Iterator<Item = &MigratedSpace> {
         self.spaces.iter().filter(|space| !space.caught_up)
     }
@@ -59,53 +59,54 @@ impl Migrated {
 /// One space of a migration.
 #[derive(Debug, Clone)]
 pub struct MigratedSpace {
-    /// Which space.
+    /// The space.
     pub space: SpaceId,
-    /// Up to where both were compared and found alike.
+    /// The head up to which both were compared and are equal.
     pub head: Head,
     /// Revisions copied in this run.
     pub copied_revisions: u64,
-    /// Their bytes.
+    /// Bytes of these revisions.
     pub copied_bytes: u64,
     /// Revisions compared.
     pub verified_revisions: u64,
-    /// Their bytes.
+    /// Bytes of these revisions.
     pub verified_bytes: u64,
-    /// Over the revisions compared, as the target gave them.
+    /// Checksum over the compared revisions, as read from the target.
     pub checksum: Checksum,
-    /// Whether that is all that the source had when it was last looked at.
+    /// Whether the target has everything that the source had when it was last read.
     pub caught_up: bool,
-    /// The round in which the source had it.
+    /// The last round in which the source had the space.
     pub(super) seen: u32,
 }
 
-/// A space that was left out, and why.
+/// A space that was not copied, and why.
 #[derive(Debug)]
 pub struct MigrationProblem {
-    /// Which space.
+    /// The space.
     pub space: SpaceId,
-    /// What is wrong.
+    /// The reason.
     pub error: TransferError,
 }
 
-/// Copies every space with its whole held log, then compares both sides. Access tokens are left out of both unless the options
-/// include them.
+/// Copies every space with its whole held log, then compares both sides. Access tokens are omitted from both steps
+/// unless the options include them.
 ///
-/// It may be ended at any moment and run again: it goes on where the target is. A space of which the target has another
-/// history is a [`MigrationProblem`], and nothing in it is overwritten; the others go on. The source may be written to meanwhile: what
-/// came since is copied and compared in the next round. When the rounds are used up, [`Migrated::behind`] tells what is
-/// still ahead in the source.
+/// A migration can be stopped at any moment and run again: it continues where the target ends. A space with another
+/// history in the target is a [`MigrationProblem`]. Nothing in it is overwritten, and the other spaces continue. Others
+/// may write to the source meanwhile: new revisions are copied and compared in the next round. After the last round,
+/// [`Migrated::behind`] lists the spaces that are still ahead in the source.
 ///
-/// What is compared of a space, up to the target's head:
-/// - the head and where the present life began: revision and commit id;
-/// - every revision that both hold: commit id, time to the millisecond, body. The target must hold all that the source
-///   holds. It may hold more, because the source trimmed its log since; nothing is left to compare that with;
-/// - the snapshots: byte by byte if they are of the same revision; otherwise only that the target's is of a commit in the
-///   log, because what a snapshot means is not known here. Where the target's log does not begin with the space, it must
-///   have a snapshot that covers what is missing;
-/// - when it is due, and its summary.
+/// These parts of a space are compared, up to the target's head:
+/// - the head and the birth head: revision and commit ID;
+/// - every revision that both hold: commit ID, time to the millisecond, body. The target must hold everything that the
+///   source holds. It may hold more, because the source has trimmed its log since; there is no original of that to
+///   compare with;
+/// - the snapshots: byte by byte if they are of the same revision. Otherwise only the commit of the target's snapshot
+///   must be in the log, because the content of snapshots is unknown here. If the target's log does not begin with the
+///   space, it must have a snapshot that covers the missing part;
+/// - the next due time, and the summary.
 ///
-/// Memory: a page of records, a snapshot, and about 200 bytes for every space.
+/// Memory use: a page of records, a snapshot, and about 200 bytes per space.
 pub async fn migrate(
     from: &dyn Store,
     to: &dyn Store,
@@ -164,13 +165,13 @@ impl Migration<'_> {
         Ok(())
     }
 
-    /// Whether nothing more is to be done for this space, as it is listed.
+    /// Whether this space, as it is listed, needs no more work.
     pub(super) fn is_done(&self, listed: &ListedSpace) -> bool {
         let is_verified = self.spaces.get(&listed.space).is_some_and(|space| space.head == listed.head);
         is_verified || self.problems.contains_key(&listed.space)
     }
 
-    /// Keeps an error that concerns one space alone. Any other ends the migration.
+    /// Records an error that concerns only one space. Any other error ends the migration.
     pub(super) fn note(
         &mut self,
         listed: &ListedSpace,
@@ -199,7 +200,7 @@ impl Migration<'_> {
         })
     }
 
-    /// Copies a space up to the revision that it was listed at: then what is due and the summary belong to that revision.
+    /// Copies a space up to its listed revision, to which the listed due time and summary belong.
     async fn copy_space(&mut self, listed: &ListedSpace) -> Result<(), TransferError> {
         let space = &listed.space;
         let mut uncovered = 0;
@@ -207,17 +208,17 @@ impl Migration<'_> {
             let target = self.to.load(space).await.map_err(TransferError::Target)?;
             let source = self.from.load(space).await.map_err(TransferError::Source)?;
             if source.born.rev >= listed.head.rev || source.head.rev < listed.head.rev {
-                // Deleted since. The next round sees what became of it.
+                // It was deleted since. The next round handles its new state.
                 return Ok(());
             }
             let start = if target.head == Head::EMPTY {
                 let oldest = oldest(self.from, space, source.born).await.map_err(TransferError::Source)?;
                 if oldest > listed.head.rev && source.head != listed.head {
-                    // So much was written and trimmed since it was listed.
+                    // All its records up to the listed revision were trimmed since.
                     return Ok(());
                 }
                 if oldest > source.head.rev || !is_covered(&source, oldest) {
-                    // It may have been trimmed between two looks.
+                    // It may have been trimmed between two reads.
                     uncovered += 1;
                     continue;
                 }
@@ -237,7 +238,8 @@ impl Migration<'_> {
         Err(if uncovered == ATTEMPTS { cut_off(space) } else { TransferError::Contended { space: space.clone() } })
     }
 
-    /// Copies what comes after the cursor. A conflict means that one of the two logs is not where it was: look again.
+    /// Copies the records after the cursor. A conflict means that one of the two logs has changed, so the caller reads
+    /// both again.
     async fn copy_records(
         &mut self,
         listed: &ListedSpace,
@@ -272,7 +274,8 @@ impl Migration<'_> {
         Ok(appended)
     }
 
-    /// Fails unless the target's log is the beginning of the source's: its head must be part of that, revision and commit.
+    /// Fails unless the target's log is the beginning of the source's: the source must contain the target's head, both
+    /// revision and commit.
     pub(super) async fn expect_continuation(
         &self,
         space: &SpaceId,
@@ -319,14 +322,15 @@ impl Migration<'_> {
     }
 }
 
-/// Whether a log that begins at `oldest` can be read: it begins with the space, or a snapshot has what came before.
+/// Whether a log that begins at `oldest` can be read: it begins with the space, or a snapshot covers the revisions
+/// before.
 pub(super) fn is_covered(loaded: &Loaded, oldest: u64) -> bool {
     let snapshot = loaded.snapshot.as_ref().map_or(0, |snapshot| snapshot.head.rev);
     oldest == loaded.born.rev + 1 || snapshot + 1 >= oldest
 }
 
-/// A log whose beginning, or whose end, is nowhere.
+/// The error for a log without a beginning or an end.
 pub(super) fn cut_off(space: &SpaceId) -> TransferError {
-    let message = "its log has no last record, or no snapshot has what came before its first".into();
+    let message = "its log has no last record, or no snapshot covers the revisions before its first record".into();
     TransferError::Unreadable { space: space.clone(), message }
 }

@@ -1,15 +1,15 @@
-//! Moves whole logs: from one store to another, to a file, and back.
+//! Copies whole logs: from one store to another, to a file, and back.
 //!
-//! A store keeps bytes by space and revision, so a copy needs not know what they mean. What is carried of a space: where its
-//! present life began, the snapshot, every record held with its revision, commit id and time, when something in it is due,
-//! and its summary. What is not: the tombstones of deleted spaces, which no store lists (in the copy, a space of that name
-//! begins at revision 1), and spaces of kinds that this version does not know. An export has the access tokens, of which only
-//! hashes are stored; [`import`] and [`migrate`] leave them out unless they are told to [include](Tokens::Include) them.
+//! A store keeps bytes by space and revision, so copying does not need to know their meaning. A copy of a space has its
+//! birth head, its snapshot, every held record with its revision, commit ID and time, its next due time, and its
+//! summary. It does not have tombstones of deleted spaces, which no store lists: in the copy, such a space begins at
+//! revision 1. Spaces of kinds that this version does not know are not copied. An export contains access tokens, as
+//! hashes; [`import`] and [`migrate`] omit them unless the options [include](Tokens::Include) them.
 //!
-//! [`migrate`] copies from store to store and compares both; [`export`] and [`import`] go through JSON lines, whose form the
-//! module `format` tells. All of them work a page at a time, while others write to the source, and can be ended at any
-//! moment: the next run goes on where the target is. Nobody should write to the target meanwhile; what is written there
-//! makes another history of its space, which is then told apart and left alone.
+//! [`migrate`] copies from store to store and compares both. [`export`] and [`import`] use JSON lines, described in the
+//! module `format`. All of them work a page at a time, while others write to the source. They can be stopped at any
+//! moment: the next run continues where the target ends. Do not write to the target meanwhile. A write there gives its
+//! space another history, which is detected and left alone.
 
 pub mod format;
 
@@ -34,28 +34,28 @@ pub use write_space::ImportOutcome;
 
 use corkboard_core::SpaceKind;
 
-/// How often a space is begun anew because the store that it is read from or written to changed under our hands.
+/// How often a space is tried again because others changed it in the source or the target.
 const ATTEMPTS: u32 = 10;
 
-/// Whether access tokens are copied. A token that comes with somebody else's data opens the store to its holder, and one that
-/// was revoked since works again.
+/// Whether to copy access tokens. A token from someone else's data gives its holder access to the store, and a token
+/// that was revoked since works again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tokens {
-    /// They stay where they are.
+    /// Do not copy tokens.
     #[default]
     LeaveOut,
-    /// They are copied like everything else.
+    /// Copy tokens like everything else.
     Include,
 }
 
 impl Tokens {
-    /// Whether spaces of that kind are left out.
+    /// Whether to omit spaces of this kind.
     fn leave_out(self, kind: SpaceKind) -> bool {
         self == Self::LeaveOut && kind == SpaceKind::Tokens
     }
 }
 
-/// How many tokens there are in a space of tokens, as its summary says.
+/// Number of tokens in a space of tokens, from its summary.
 fn token_count(summary: &[u8]) -> u64 {
     #[derive(serde::Deserialize)]
     struct TokensSummary {
@@ -64,22 +64,22 @@ fn token_count(summary: &[u8]) -> u64 {
     serde_json::from_slice(summary).map_or(0, |TokensSummary { tokens }| tokens)
 }
 
-/// How far a transfer is. The numbers are those of its stage.
+/// The progress of a transfer. The numbers are those of the current stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// The current stage.
     pub stage: Stage,
     /// Spaces done.
     pub spaces: u64,
-    /// Spaces there were when it began.
+    /// Spaces at the beginning.
     pub total: u64,
     /// Revisions done.
     pub revisions: u64,
-    /// Their bytes, and those of snapshots.
+    /// Bytes of these revisions and of snapshots.
     pub bytes: u64,
 }
 
-/// What a transfer is doing.
+/// A stage of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// [`migrate`] copies what the target lacks.
@@ -92,10 +92,10 @@ pub enum Stage {
     Importing,
 }
 
-/// Who is told of the progress. It is called for every page and every space, so it must not wait.
+/// A callback for progress. It is called for every page and every space, so it must not block.
 pub type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
-/// Counts, and tells.
+/// Counts the progress and reports it.
 struct Meter<'a> {
     progress: Progress,
     tell: OnProgress<'a>,
@@ -121,7 +121,7 @@ impl<'a> Meter<'a> {
 
     fn space(&mut self) {
         self.progress.spaces += 1;
-        // Some may have come since they were counted.
+        // Spaces may have been created since they were counted.
         self.progress.total = self.progress.total.max(self.progress.spaces);
         (self.tell)(&self.progress);
     }

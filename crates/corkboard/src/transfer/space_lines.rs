@@ -1,4 +1,4 @@
-//! The lines of one space, kept until all of them were seen: in memory, or in a temporary file if they are many.
+//! Keeps the lines of one space until all of them were read: in memory, or in a temporary file if they are large.
 
 use std::io::{BufRead, BufReader, Seek, Write};
 
@@ -10,12 +10,12 @@ use super::format::{EndLine, ExportLine, RecordLine, SnapshotLine, SpaceLine, ex
 use super::{Checksum, TransferError};
 use crate::store::{Append, Record, Snapshot};
 
-/// What is kept in memory of a space's lines.
+/// Maximum bytes of a space's lines that are kept in memory.
 const IN_MEMORY: usize = 4 * 1024 * 1024;
 const ID_BYTES: usize = 1024;
 /// The largest revision that every store can count to.
 const LAST_REV: u64 = i64::MAX as u64;
-/// What an error shows of a text that the file brings.
+/// Maximum characters of a text from the file in an error.
 const SHOWN: usize = 200;
 
 pub(super) struct SpaceLines {
@@ -24,10 +24,10 @@ pub(super) struct SpaceLines {
     pub(super) head: Head,
     pub(super) next_due: Option<Timestamp>,
     pub(super) summary: Vec<u8>,
-    /// What the snapshot shows, if there is one.
+    /// The head of the snapshot, if there is one.
     pub(super) snapshot: Option<Head>,
     pub(super) first: u64,
-    /// Where the records have come to.
+    /// The head of the last record so far.
     last: Head,
     records: u64,
     bytes: u64,
@@ -35,7 +35,7 @@ pub(super) struct SpaceLines {
     spool: SpooledTempFile,
 }
 
-/// Why a line does not belong where it stands, or that the temporary file failed.
+/// Why a line is invalid at its place, or that the temporary file failed.
 pub(super) enum Misfit {
     ExportLine(String),
     Checksum,
@@ -59,14 +59,14 @@ impl SpaceLines {
         let space = SpaceId::from_stored(&line.id);
         let name = space.name();
         if space.kind().is_none() {
-            return Err(format!("space {:?} is of a kind that this Corkboard does not know", shown(&line.id)).into());
+            return Err(format!("space {:?} has a kind that this Corkboard does not know", shown(&line.id)).into());
         }
         if line.id.len() > ID_BYTES || name.trim().is_empty() || name.contains(char::is_control) {
-            return Err(format!("no space can be called {:?}", shown(&line.id)).into());
+            return Err(format!("invalid space ID {:?}", shown(&line.id)).into());
         }
         let (born, head) = (line.born, line.head);
         if head.rev <= born.rev || head.rev > LAST_REV {
-            return Err(format!("a log from revision {} to {} cannot be", born.rev, head.rev).into());
+            return Err(format!("a log cannot go from revision {} to {}", born.rev, head.rev).into());
         }
         let summary = extract(line.summary, line.summary_base64.as_deref())?;
         if summary.len() > Append::SUMMARY_BYTES {
@@ -90,13 +90,13 @@ impl SpaceLines {
         })
     }
 
-    /// Takes a line with a snapshot, as it was read and as it stands in the file.
+    /// Adds a line with a snapshot: the parsed line, and its bytes in the file.
     pub(super) fn snapshot(&mut self, line: &SnapshotLine<'_>, raw: &[u8]) -> Result<(), Misfit> {
         if self.snapshot.is_some() || self.records > 0 {
-            return Err("a snapshot comes once, and before the records".into());
+            return Err("a space has at most one snapshot, before its records".into());
         }
         if line.rev <= self.born.rev || line.rev > self.head.rev {
-            return Err(format!("a snapshot of revision {} is none of this log", line.rev).into());
+            return Err(format!("the snapshot's revision {} is not in this log", line.rev).into());
         }
         let snapshot = snapshot_of(line)?;
         self.checksum.snapshot(&snapshot);
@@ -119,7 +119,7 @@ impl SpaceLines {
             return Err(format!("revision {} is beyond the head", line.rev).into());
         }
         if self.snapshot.is_some_and(|snapshot| snapshot.rev == line.rev && snapshot.commit != line.commit) {
-            return Err("the snapshot is of another commit".into());
+            return Err("the snapshot belongs to another commit".into());
         }
         let record = record_of(line)?;
         self.checksum.record(&record);
@@ -129,12 +129,12 @@ impl SpaceLines {
         self.keep(raw)
     }
 
-    /// Whether these are all lines of the space, as they were written.
+    /// Checks that these are all lines of the space, unchanged.
     pub(super) fn end(&self, line: &EndLine) -> Result<(), Misfit> {
         if (self.last, self.records) != (self.head, line.records) {
             let expected = line.records;
             return Err(
-                format!("{} of {expected} records are there, up to revision {}", self.records, self.last.rev).into()
+                format!("found {} of {expected} records, up to revision {}", self.records, self.last.rev).into()
             );
         }
         if (self.bytes, self.checksum) == (line.bytes, line.checksum) { Ok(()) } else { Err(Misfit::Checksum) }
@@ -144,7 +144,7 @@ impl SpaceLines {
         self.checksum
     }
 
-    /// How many records there are, and how many bytes they and the snapshot have.
+    /// Number of records, and bytes of records and snapshot.
     pub(super) fn amount(&self) -> (u64, u64) {
         (self.records, self.bytes)
     }
@@ -166,7 +166,7 @@ impl SpaceLines {
     }
 }
 
-/// The snapshot and the records of a space whose lines were all seen.
+/// Reads the kept snapshot and records of a space.
 pub(super) struct KeptLines<'a> {
     reader: BufReader<&'a mut SpooledTempFile>,
     line: Vec<u8>,
@@ -185,7 +185,7 @@ impl KeptLines<'_> {
         self.next_line(record).map(Some)
     }
 
-    /// What the next line holds. It was read before, so only a failing disk can have changed it.
+    /// Parses the next line. It was valid before, so only a failing disk can have changed it.
     fn next_line<T>(&mut self, read: impl Fn(&ExportLine<'_>) -> Option<T>) -> Result<T, TransferError> {
         self.line.clear();
         self.reader.read_until(b'\n', &mut self.line).map_err(TransferError::Spool)?;
@@ -204,7 +204,7 @@ fn record_of(line: &RecordLine<'_>) -> Result<Record, String> {
     Ok(Record { rev: line.rev, commit: line.commit, at: line.at, body })
 }
 
-/// The beginning of a text that may be of any length.
+/// The beginning of a text of any length.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }

@@ -1,4 +1,4 @@
-//! Whether a copy is what it was copied from.
+//! Compares a copy with its original.
 
 use corkboard_core::{Head, SpaceId};
 
@@ -7,7 +7,7 @@ use super::migrate::{Migration, is_covered};
 use super::{ATTEMPTS, Checksum, Stage, TransferError};
 use crate::store::{Cursor, ListedSpace, Loaded, Record, StoreError};
 
-/// What was compared.
+/// The amount and the checksum of compared records.
 #[derive(Default)]
 struct Compared {
     revisions: u64,
@@ -16,7 +16,7 @@ struct Compared {
 }
 
 impl Migration<'_> {
-    /// Compares every space. Returns how many the source has more revisions of.
+    /// Compares every space. Returns the number of spaces of which the source has more revisions.
     pub(super) async fn verify(&mut self) -> Result<u64, TransferError> {
         self.meter.stage(Stage::Verifying);
         let mut listing = Listing::new(self.from, self.tokens);
@@ -33,7 +33,7 @@ impl Migration<'_> {
         Ok(behind.filter(|space| !problems.contains_key(&space.space)).count() as u64)
     }
 
-    /// Compares what was not compared in an earlier round.
+    /// Compares the part of a space that was not compared in an earlier round.
     async fn verify_space(&mut self, listed: &ListedSpace) -> Result<(), TransferError> {
         let space = &listed.space;
         self.report(space).caught_up = false;
@@ -41,7 +41,7 @@ impl Migration<'_> {
             let source = self.from.load(space).await.map_err(TransferError::Source)?;
             let target = self.to.load(space).await.map_err(TransferError::Target)?;
             if source.born.rev >= listed.head.rev || target.head == Head::EMPTY {
-                // Deleted since, or not yet copied.
+                // It was deleted since, or is not copied yet.
                 return Ok(());
             }
             self.expect_continuation(space, &source, &target).await?;
@@ -70,7 +70,8 @@ impl Migration<'_> {
         Err(TransferError::Contended { space: space.clone() })
     }
 
-    /// Compares records from `first` to the target's head. Nothing, if one side trimmed its log meanwhile: look again.
+    /// Compares records from `first` to the target's head. `None` if one side trimmed its log meanwhile, so the caller
+    /// reads both again.
     async fn compare(
         &mut self,
         space: &SpaceId,
@@ -100,7 +101,7 @@ impl Migration<'_> {
                 && snapshot.head.rev == copy.rev
                 && snapshot.head.commit != copy.commit
             {
-                return Err(mismatch(space, copy.rev, "the snapshot is of another commit"));
+                return Err(mismatch(space, copy.rev, "the snapshot belongs to another commit"));
             }
             let bytes = copy.body.len() as u64;
             compared.revisions += 1;
@@ -110,14 +111,14 @@ impl Migration<'_> {
         }
     }
 
-    /// Compares what is kept beside the log. `false`, if the target is no longer where it was: look again.
+    /// Compares the due time and the summary. `false` if the target has changed, so the caller reads both again.
     async fn compare_facts(&self, listed: &ListedSpace) -> Result<bool, TransferError> {
         let space = &listed.space;
         let copy = find(self.to, space).await.map_err(TransferError::Target)?;
         let Some(copy) = copy.filter(|copy| copy.head == listed.head) else { return Ok(false) };
         let due = |listed: &ListedSpace| listed.next_due.map(|at| at.as_millisecond());
         if due(&copy) != due(listed) {
-            return Err(mismatch(space, listed.head.rev, "when it is due"));
+            return Err(mismatch(space, listed.head.rev, "its next due time"));
         }
         if copy.summary != listed.summary {
             return Err(mismatch(space, listed.head.rev, "its summary"));
@@ -126,10 +127,10 @@ impl Migration<'_> {
     }
 }
 
-/// Fails unless the copy can be read, and its snapshot is the original's where they are of the same revision.
+/// Fails unless the copy can be read. Its snapshot must equal the original's if both are of the same revision.
 fn expect_readable(space: &SpaceId, source: &Loaded, target: &Loaded, oldest: u64) -> Result<(), TransferError> {
     if !is_covered(target, oldest) {
-        return Err(mismatch(space, oldest.saturating_sub(1), "no snapshot has what came before the log"));
+        return Err(mismatch(space, oldest.saturating_sub(1), "no snapshot covers the revisions before the log"));
     }
     if let (Some(original), Some(copy)) = (&source.snapshot, &target.snapshot)
         && original.head.rev == copy.head.rev
@@ -140,7 +141,7 @@ fn expect_readable(space: &SpaceId, source: &Loaded, target: &Loaded, oldest: u6
     Ok(())
 }
 
-/// What of two records of one revision differs.
+/// The part in which two records of one revision differ.
 pub(super) fn difference(one: &Record, other: &Record) -> Option<&'static str> {
     if one.commit != other.commit {
         return Some("its commit id");

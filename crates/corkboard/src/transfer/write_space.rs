@@ -1,4 +1,4 @@
-//! Writing a space that was read from a file, all lines of which were seen.
+//! Writes a space from a file, after all its lines were read.
 
 use corkboard_core::Head;
 
@@ -11,16 +11,16 @@ use super::writer::SpaceWriter;
 use super::{ATTEMPTS, TransferError};
 use crate::store::{Appended, Cursor, Loaded, Store};
 
-/// What an import did to a space, or would do.
+/// The effect of an import on a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ImportOutcome {
-    /// It was not there.
+    /// The store did not have the space.
     New,
-    /// Its beginning was there. The rest was appended.
+    /// The store had the beginning, and the rest was appended.
     Continued,
-    /// All of it was there.
+    /// The store already had all of it.
     Unchanged,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct WrittenSpace {
     pub(super) bytes: u64,
 }
 
-/// Writes what the store lacks of a space. If the store has another history of it, nothing is written.
+/// Writes the revisions of a space that the store lacks. If the store has another history of it, nothing is written.
 pub(super) async fn write_space(
     to: &dyn Store,
     mode: ImportMode,
@@ -52,7 +52,7 @@ pub(super) async fn write_space(
     Err(TransferError::Contended { space: lines.space.clone() })
 }
 
-/// Fails if the store's log cannot be the beginning of the file's. That it is one, only its records can show.
+/// Fails if the store's log cannot be the beginning of the file's. Whether it is one, only its records can show.
 fn expect_beginning(target: &Loaded, lines: &SpaceLines) -> Result<(), TransferError> {
     let (space, rev) = (lines.space.clone(), target.head.rev);
     if target.born != lines.born {
@@ -66,7 +66,7 @@ fn expect_beginning(target: &Loaded, lines: &SpaceLines) -> Result<(), TransferE
     if rev > lines.head.rev {
         return Err(TransferError::Ahead { space, rev, end: lines.head.rev });
     }
-    // Without a record in common, the commit that the file's log begins after must be known.
+    // Without a common record, the file must tell the commit before its first record.
     let is_joint = rev >= lines.first || target.head == lines.born || Some(target.head) == lines.snapshot;
     if rev.saturating_add(1) < lines.first || !is_joint {
         return Err(TransferError::Gap { space, rev, oldest: lines.first });
@@ -74,7 +74,8 @@ fn expect_beginning(target: &Loaded, lines: &SpaceLines) -> Result<(), TransferE
     Ok(())
 }
 
-/// Compares what both have, then appends the rest. Nothing, if the store's log is no longer where it was: look again.
+/// Compares the records that both have, then appends the rest. `None` if the store's log has changed, so the caller
+/// reads it again.
 async fn write(
     to: &dyn Store,
     mode: ImportMode,
@@ -94,7 +95,7 @@ async fn write(
     let before = Cursor { rev: held.saturating_sub(1), commit: None };
     let mut present = LogReader::new(to, &space, before, head.rev);
     let mut kept = lines.read()?;
-    // What is whole already needs no snapshot from elsewhere, unless an import ended just before it would have got it.
+    // A complete log needs no snapshot from the file, unless an earlier import stopped just before writing it.
     let snapshot = kept.snapshot.take().filter(|_| head != end || !is_readable);
     let mut writer = SpaceWriter::new(to, &space, born, head, snapshot);
     let (mut revisions, mut bytes) = (0, 0);

@@ -1,4 +1,4 @@
-//! Writing a copied log, page by page.
+//! Writes a copied log, page by page.
 
 use corkboard_core::{Head, SpaceId};
 use jiff::Timestamp;
@@ -6,15 +6,15 @@ use jiff::Timestamp;
 use super::log::PAGE;
 use crate::store::{Append, Appended, Import, Page, Record, Snapshot, Store, StoreError};
 
-/// Writes one space's log to a store that has none of it, or the beginning.
+/// Writes one space's log to a store that has none of it, or its beginning.
 ///
-/// Until the last page is there, the copy has no summary and nothing in it is due, so that nobody takes it for the whole.
+/// Until the last page is written, the copy has no summary and no due time, so that nobody mistakes it for the whole.
 pub(super) struct SpaceWriter<'a> {
     to: &'a dyn Store,
     space: &'a SpaceId,
     born: Head,
     head: Head,
-    /// Still to be written: a snapshot may not be ahead of its log.
+    /// The snapshot, until it is written: it must not be ahead of its log.
     snapshot: Option<Snapshot>,
     page: Vec<Record>,
     page_bytes: usize,
@@ -22,7 +22,7 @@ pub(super) struct SpaceWriter<'a> {
 }
 
 impl<'a> SpaceWriter<'a> {
-    /// Goes on from `head`, which is where the target is; [`Head::EMPTY`] begins the log.
+    /// A writer that continues after `head`, the target's head. [`Head::EMPTY`] begins the log.
     pub(super) fn new(
         to: &'a dyn Store,
         space: &'a SpaceId,
@@ -33,7 +33,7 @@ impl<'a> SpaceWriter<'a> {
         Self { to, space, born, head, snapshot, page: Vec::new(), page_bytes: 0, written: (0, 0) }
     }
 
-    /// Takes the next record, and writes those before it if they fill a page.
+    /// Adds the next record, and writes those before it if they fill a page.
     pub(super) async fn push(&mut self, record: Record) -> Result<Appended, StoreError> {
         let full = self.page.len() == PAGE || self.page_bytes + record.body.len() > Page::BYTES;
         if full && !self.needs_its_snapshot() && self.flush(None, Vec::new()).await? != Appended::Committed {
@@ -44,8 +44,8 @@ impl<'a> SpaceWriter<'a> {
         Ok(Appended::Committed)
     }
 
-    /// Whether what waits is the beginning of a log that begins in the middle, without the snapshot that says what was
-    /// before: then it is not written yet, however much it is, so that no store ever holds what cannot be read.
+    /// Whether the waiting records begin a trimmed log and do not yet reach its snapshot. They are then not written
+    /// yet, even if they exceed a page, so that no store ever holds a log that cannot be read.
     fn needs_its_snapshot(&self) -> bool {
         let (Some(first), Some(last)) = (self.page.first(), self.page.last()) else { return false };
         self.head == Head::EMPTY
@@ -53,7 +53,7 @@ impl<'a> SpaceWriter<'a> {
             && self.snapshot.as_ref().is_some_and(|snapshot| snapshot.head.rev > last.rev)
     }
 
-    /// Writes the last page, with what is kept beside the log, and the snapshot.
+    /// Writes the last page with the due time and the summary, and the snapshot.
     pub(super) async fn finish(
         &mut self,
         next_due: Option<Timestamp>,
@@ -66,7 +66,7 @@ impl<'a> SpaceWriter<'a> {
         Ok(appended)
     }
 
-    /// How many revisions and bytes are in the target by now.
+    /// Number of revisions and bytes written to the target so far.
     pub(super) fn written(&self) -> (u64, u64) {
         self.written
     }
