@@ -1,4 +1,4 @@
-//! `cork snapshot` in bytes: compact, checked, sealed.
+//! `cork snapshot` as bytes: compact, checked, sealed.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ const KEY: &[u8; 32] = b"0123456789abcdefGHIJKLMNOPQRSTU!";
 const HEX_KEY: &str = "303132333435363738396162636465664748494a4b4c4d4e4f50515253545521";
 const BASE64_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZkdISUpLTE1OT1BRUlNUVSE=";
 
-/// An agent that remembers something, and files with secrets.
+/// A sandbox with an agent's memory and files with secrets.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "user_name", "Ada Lovelace"]);
@@ -62,7 +62,7 @@ fn sealed_with_a_passphrase() {
     let ran = with_variable(&sandbox, PASSPHRASE, &["snapshot", "restore", "a.cork", "--yes"]);
     assert_eq!(ran.stdout, "restored agent default, 1 entry, at revision 4\n", "{ran:?}");
     assert_eq!(sandbox.ok(&["memory", "get", "user_name"]), "Ada Lovelace");
-    // One newline at the end of a file is not part of the passphrase, as an editor leaves it; what else is there is.
+    // One newline at the end of the file, as editors add it, is not part of the passphrase. Everything else is.
     for (content, code) in [("{}\n", 0), ("{}\r\n", 0), ("{}\n\n", 6), (" {}", 6)] {
         write(&sandbox, "other", content.replace("{}", PASSPHRASE).as_bytes());
         let ran = sandbox.cork(&["snapshot", "restore", "a.cork", "--yes", "--passphrase-file", "other"]);
@@ -102,8 +102,8 @@ fn only_the_right_secret_opens_it() {
     write(&sandbox, "other key", &[1; 32]);
     let before = rev(&sandbox);
     for (file, secret, code, said) in [
-        ("p.cork", &["--passphrase-file", "other"][..], "snapshot_wrong_key", "which of the two cannot be told"),
-        ("k.cork", &["--key-file", "other key"], "snapshot_wrong_key", "which of the two cannot be told"),
+        ("p.cork", &["--passphrase-file", "other"][..], "snapshot_wrong_key", "or it was changed"),
+        ("k.cork", &["--key-file", "other key"], "snapshot_wrong_key", "or it was changed"),
         ("p.cork", &[], "snapshot_needs_key", "hint: give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE"),
         ("k.cork", &[], "snapshot_needs_key", "sealed with a key, which was not given\nhint: give it by --key-file"),
         ("p.cork", &["--key-file", "key"], "snapshot_needs_key", "sealed with a passphrase"),
@@ -112,7 +112,7 @@ fn only_the_right_secret_opens_it() {
         let error = sandbox.fails(&[&["snapshot", "restore", file, "--yes"], secret].concat(), 6, said);
         assert_eq!((&error["code"], &error["kind"]), (&json!(code), &json!("denied")));
     }
-    // What is not sealed may be anybody's: it is not taken for what was meant.
+    // An unsealed snapshot proves nothing about its author, so a secret does not open it.
     sandbox.ok(&["snapshot", "save", "plain.cork", "--format", "bytes"]);
     sandbox.ok(&["snapshot", "save", "plain.json"]);
     for file in ["plain.cork", "plain.json"] {
@@ -121,7 +121,7 @@ fn only_the_right_secret_opens_it() {
         assert_eq!(with_variable(&sandbox, PASSPHRASE, &["snapshot", "restore", file, "--yes"]).code, 2);
     }
     assert_eq!(rev(&sandbox), before);
-    // An option counts more than the environment.
+    // An option takes precedence over the environment.
     assert_eq!(with_variable(&sandbox, PASSPHRASE, &["snapshot", "restore", "k.cork", "--yes"]).code, 6);
     let arguments = ["snapshot", "restore", "k.cork", "--yes", "--key-file", "key"];
     assert_eq!(with_variable(&sandbox, PASSPHRASE, &arguments).code, 0);
@@ -144,7 +144,7 @@ fn an_empty_passphrase_does_not_mean_none() {
 }
 
 #[test]
-fn the_form_is_chosen_when_saving_and_recognised_when_restoring() {
+fn the_form_is_chosen_when_saving_and_detected_when_restoring() {
     let sandbox = sandbox();
     sandbox.ok(&["snapshot", "save", "default"]);
     sandbox.ok(&["snapshot", "save", "json", "--format", "json"]);
@@ -161,7 +161,7 @@ fn the_form_is_chosen_when_saving_and_recognised_when_restoring() {
 }
 
 #[test]
-fn what_is_damaged_restores_nothing() {
+fn a_damaged_snapshot_restores_nothing() {
     let sandbox = sandbox();
     sandbox.ok(&["snapshot", "save", "plain", "--format", "bytes"]);
     sandbox.ok(&["snapshot", "save", "key.cork", "--key-file", "key"]);
@@ -194,7 +194,7 @@ fn what_is_damaged_restores_nothing() {
 }
 
 #[test]
-fn inspect_tells_what_can_be_seen() {
+fn inspect_shows_what_is_readable() {
     let sandbox = sandbox();
     sandbox.ok(&["scope", "create", "task"]);
     sandbox.ok(&["snapshot", "save", "json"]);
@@ -239,7 +239,7 @@ fn inspect_tells_what_can_be_seen() {
     sandbox.fails(&["snapshot", "inspect", "key.cork", "--passphrase-file", "passphrase"], 6, "sealed with a key");
     write(&sandbox, "text", b"hello");
     assert_eq!(sandbox.fails(&["snapshot", "inspect", "text"], 2, "not a memory snapshot")["code"], "not_a_snapshot");
-    assert!(!sandbox.database().exists(), "no store was opened");
+    assert!(!sandbox.database().exists(), "`inspect` should open no store");
 }
 
 #[test]
@@ -273,7 +273,10 @@ fn a_passphrase_is_asked_for_at_a_terminal() {
     assert!(ran.code == 0 && ran.stdout.contains("sealed with a passphrase"), "{ran:?}");
     assert!(!ran.stdout.contains("horse"), "{ran:?}");
     let ran = at_terminal(&sandbox, &[], &save);
-    assert!(ran.code == 2 && ran.stdout.contains("exists already"), "nobody is asked in vain: {ran:?}");
+    assert!(
+        ran.code == 2 && ran.stdout.contains("exists already"),
+        "it should fail before asking for a passphrase: {ran:?}"
+    );
 
     sandbox.ok(&["memory", "clear", "--all", "--yes"]);
     let restore = ["snapshot", "restore", "a.cork"];
@@ -288,7 +291,7 @@ fn a_passphrase_is_asked_for_at_a_terminal() {
 }
 
 #[test]
-fn secrets_are_said_nowhere() {
+fn secrets_are_never_printed() {
     let sandbox = sandbox();
     let secrets = [PASSPHRASE, std::str::from_utf8(KEY).unwrap(), HEX_KEY, BASE64_KEY];
     let check = |ran: &Ran| {
@@ -325,7 +328,7 @@ fn secrets_are_said_nowhere() {
     assert_eq!(left, Vec::<std::ffi::OsString>::new());
 }
 
-/// Runs `cork` at a terminal where each question is answered when it is asked. Its stdout is what the terminal shows.
+/// Runs `cork` on a terminal and answers each question. The stdout is the terminal's output.
 fn at_terminal(sandbox: &Sandbox, dialogue: &[(&str, &str)], arguments: &[&str]) -> Ran {
     let mut python = sandbox.command("python3");
     let dialogue = serde_json::to_string(dialogue).unwrap();

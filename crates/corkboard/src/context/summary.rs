@@ -71,7 +71,7 @@ impl Summarizer {
         let request = ModelRequest::new(lines).system(instructions).max_tokens(most.saturating_add(SLACK));
         let answer = self.model.complete(request).await?;
         match answer.stop {
-            StopReason::Refused => Err(ModelError::Failed("the model refused to summarize".into())),
+            StopReason::Refused => Err(ModelError::Failed("it refused to summarize".into())),
             _ if answer.text.trim().is_empty() => Err(ModelError::Failed("the summary is empty".into())),
             // A summary that is too long is cut later; the part that remains is still true.
             _ => Ok(answer.text.trim().into()),

@@ -112,7 +112,7 @@ impl ContainerHeader {
     fn read(bytes: &mut &[u8]) -> Result<Self, SnapshotError> {
         let [compression, sealing] = take(bytes)?;
         if compression != DEFLATE {
-            return Err(SnapshotError::Damaged("its version does not have this compression"));
+            return Err(SnapshotError::Damaged("its version does not support this compression"));
         }
         let json_bytes = u64::from_le_bytes(take(bytes)?);
         let lock = match sealing {
@@ -125,7 +125,7 @@ impl ContainerHeader {
                 cost.check(PassphraseCost::MOST)?;
                 Lock::Passphrase { cost, salt: take(bytes)?, nonce: take(bytes)? }
             }
-            _ => return Err(SnapshotError::Damaged("its version does not have this kind of seal")),
+            _ => return Err(SnapshotError::Damaged("its version does not support this kind of seal")),
         };
         Ok(Self { lock, json_bytes })
     }

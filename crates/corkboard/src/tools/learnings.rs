@@ -20,10 +20,10 @@ tool!(
 );
 
 /// Maximum number of learnings in one answer, the best first. Others follow when these are decided.
-const TOLD: usize = 20;
+const MOST_SHOWN: usize = 20;
 
 /// Maximum characters of a learning in an answer.
-const TOLD_CHARACTERS: usize = 500;
+const SHOWN_CHARACTERS: usize = 500;
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +69,7 @@ impl TypedTool for ExtractLearningsTool {
         let mut learnings = board.extract_learning_candidates().await?;
         learnings.retain(|learning| learning.state == LearningState::Open);
         let open = learnings.len();
-        learnings.truncate(TOLD);
+        learnings.truncate(MOST_SHOWN);
         Ok(ToolOutput::new(page(&learnings, open), json!({"open": open, "learnings": learnings})))
     }
 }
@@ -130,7 +130,7 @@ fn page(learnings: &[LearningCandidate], open: usize) -> String {
 fn line(learning: &LearningCandidate) -> String {
     let LearningCandidate { id, source, score, author, trust, .. } = learning;
     let text = learning.content.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = match text.char_indices().nth(TOLD_CHARACTERS) {
+    let text = match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", escaped_line(text.get(..end).unwrap_or_default())),
         None => escaped_line(&text),
     };

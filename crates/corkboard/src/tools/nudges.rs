@@ -28,13 +28,13 @@ pub(super) struct CheckNudgesInput {
 }
 
 /// Maximum number of nudges in one answer. Others follow when these are acknowledged.
-const TOLD: usize = 20;
+const MOST_SHOWN: usize = 20;
 
 /// Maximum bytes of a nudge that the caller has already read but not acknowledged: it is only a reminder.
 const REMINDED_BYTES: usize = 1024;
 
 /// Maximum bytes of all nudges in one answer, which leaves room for the rest of the answer.
-const TOLD_BYTES: usize = TEXT_BYTES - 4 * 1024;
+const MOST_SHOWN_BYTES: usize = TEXT_BYTES - 4 * 1024;
 
 impl TypedTool for CheckNudgesTool {
     type Input = CheckNudgesInput;
@@ -61,7 +61,7 @@ impl TypedTool for CheckNudgesTool {
             let named: Vec<String> = acknowledged.iter().map(ToString::to_string).collect();
             lines.push(format!("Acknowledged {}.", named.join(", ")));
         }
-        lines.extend(told.iter().map(|nudge| said(nudge)));
+        lines.extend(told.iter().map(|nudge| nudge_line(nudge)));
         lines.push(match told.len() {
             0 => "No new nudges.".into(),
             _ => "Follow them, then acknowledge them with ack.".to_string(),
@@ -95,7 +95,7 @@ pub(super) async fn interrupt(
     let text = answer.as_ref().map_or("", |output| output.text.as_str());
     // These two tools show nudges themselves, as far as there is room.
     let is_shown = |nudge: &Nudge| match tool {
-        CheckNudgesTool::NAME => text.contains(&said(nudge)),
+        CheckNudgesTool::NAME => text.contains(&nudge_line(nudge)),
         BoardContextTool::NAME => shows(text, nudge),
         _ => false,
     };
@@ -128,8 +128,8 @@ async fn carried(board: &Board, is_shown: impl Fn(&Nudge) -> bool) -> Result<Opt
     board.delivered(&urgent).await?;
     let mut text = String::from("Stop and read this first:\n");
     for nudge in &urgent {
-        let line = said(nudge);
-        let most = if is_read(nudge) { REMINDED_BYTES } else { TOLD_BYTES };
+        let line = nudge_line(nudge);
+        let most = if is_read(nudge) { REMINDED_BYTES } else { MOST_SHOWN_BYTES };
         text.push_str(line.get(..line.floor_char_boundary(most)).unwrap_or_default());
         text.push_str(if line.len() > most { "…\n" } else { "\n" });
     }
@@ -143,7 +143,7 @@ async fn carried(board: &Board, is_shown: impl Fn(&Nudge) -> bool) -> Result<Opt
     Ok(Some(text))
 }
 
-fn said(nudge: &Nudge) -> String {
+fn nudge_line(nudge: &Nudge) -> String {
     let message = nudge.message.split_whitespace().collect::<Vec<_>>().join(" ");
     let (by, message) = (escaped_line(&nudge.created_by), escaped_line(&message));
     format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
@@ -154,8 +154,8 @@ fn said(nudge: &Nudge) -> String {
 fn fitting(nudges: &[Arc<Nudge>]) -> usize {
     let mut bytes = 0;
     let fits = |nudge: &&Arc<Nudge>| {
-        bytes += said(nudge).len() + 1;
-        bytes <= TOLD_BYTES
+        bytes += nudge_line(nudge).len() + 1;
+        bytes <= MOST_SHOWN_BYTES
     };
-    nudges.iter().take(TOLD).take_while(fits).count().max(1)
+    nudges.iter().take(MOST_SHOWN).take_while(fits).count().max(1)
 }

@@ -61,7 +61,7 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         count => format!("{count} tasks: {}\n", counts(view)),
     });
     let plain = |task: &Task| format!("{} {}", task.id, mentioned(&task.title));
-    let said_by = |task: &Task| match &task.assigned_to {
+    let with_agent = |task: &Task| match &task.assigned_to {
         Some(agent) => format!("{} ({agent})", plain(task)),
         None => plain(task),
     };
@@ -76,18 +76,18 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         None => "Ready",
     };
     section(&mut text, ready, view.ready(), plain);
-    section(&mut text, "Assigned", view.startable(), said_by);
-    section(&mut text, "In progress", view.in_progress(), said_by);
+    section(&mut text, "Assigned", view.startable(), with_agent);
+    section(&mut text, "In progress", view.in_progress(), with_agent);
     section(&mut text, "Blocked", view.blocked(), |task| {
         let why: Vec<String> = state.hindrances(task.id).iter().map(ToString::to_string).collect();
-        format!("{}: {}", said_by(task), mentioned(&why.join("; ")))
+        format!("{}: {}", with_agent(task), mentioned(&why.join("; ")))
     });
     section(&mut text, "In review", view.needs_review(), |task| {
         let (summary, trust) = task.result.as_ref().map_or(("", Trust::Agent), |it| (&it.summary, it.trust()));
-        format!("{}{}: {}", trust.mark(), said_by(task), mentioned(summary))
+        format!("{}{}: {}", trust.mark(), with_agent(task), mentioned(summary))
     });
     section(&mut text, "Failed", view.with_status(TaskStatus::Failed), |task| {
-        format!("{}: {}", said_by(task), mentioned(task.failure.as_deref().unwrap_or_default()))
+        format!("{}: {}", with_agent(task), mentioned(task.failure.as_deref().unwrap_or_default()))
     });
     section(&mut text, "Open choices", state.open_choices(), |id| {
         let Some(choice) = state.choice(id) else { return id.to_string() };

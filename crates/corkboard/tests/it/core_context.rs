@@ -311,6 +311,6 @@ async fn creating_a_board_by_a_tool_shows_what_its_cores_know() {
     assert_eq!(lines[1], "From its memory cores, shown to workers:");
     assert!(lines.contains(&"- rules E-1 by local: Login is tested first"), "{}", made.text);
     let page = lines.iter().find(|line| line.starts_with("- [outside] web E-1 by \"a page\": Login pages&#xa;"));
-    assert!(page.is_some() && lines.last().unwrap().starts_with("What is marked [outside]"), "{}", made.text);
+    assert!(page.is_some() && lines.last().unwrap().starts_with("Text marked [outside]"), "{}", made.text);
     assert_eq!(made.data["drawn"].as_array().unwrap().len(), 2);
 }

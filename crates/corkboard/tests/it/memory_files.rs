@@ -540,9 +540,11 @@ async fn a_long_list_is_shown_in_part() {
     batch.await.unwrap();
     let listed = ok(&MemoryFiles::new(memory), r#"{"command":"view","path":"/memories"}"#).await;
     assert_eq!(listed.lines().count(), 1_003);
-    assert!(listed.ends_with(
-        "/memories/f0999\n[200 more items are not shown. View a directory in /memories to see what it holds.]"
-    ));
+    assert!(
+        listed.ends_with(
+            "/memories/f0999\n[200 more items are not shown. View a directory in /memories to see its files.]"
+        )
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -100,7 +100,7 @@ fn another_key_or_passphrase_does_not_open_it() {
         let error = open(bytes, &seal).unwrap_err();
         assert!(matches!(error, Error::Snapshot(SnapshotError::WrongKey { .. })), "{error:?}");
         assert_eq!((error.code(), error.kind()), ("snapshot_wrong_key", ErrorKind::Denied));
-        assert!(error.to_string().contains("cannot be told"), "{error}");
+        assert!(error.to_string().contains("or it was changed"), "{error}");
     }
     // The snapshot contains the passphrase's cost, so a reader need not know it.
     let at_another_cost = Passphrase::new("correct horse battery staple").cost(PassphraseCost { passes: 3, ..CHEAP });

@@ -47,7 +47,7 @@ pub struct MemoryFiles {
 }
 
 /// The answer or the error message for the model.
-type Said = std::result::Result<String, String>;
+type FileResult = std::result::Result<String, String>;
 
 /// The changes of an edit and its answer, or the error message for the model.
 type Edit = std::result::Result<(Vec<EntryChange>, String), String>;
@@ -60,14 +60,14 @@ impl MemoryFiles {
 
     /// Runs a command. Errors that a model can correct are answers; `Err` is an error of the store.
     pub async fn run(&self, command: MemoryCommand) -> Result<FileAnswer> {
-        let (text, is_error) = match self.said(command).await? {
+        let (text, is_error) = match self.execute(command).await? {
             Ok(text) => (text, false),
             Err(text) => (text, true),
         };
         Ok(FileAnswer { text, is_error })
     }
 
-    async fn said(&self, command: MemoryCommand) -> Result<Said> {
+    async fn execute(&self, command: MemoryCommand) -> Result<FileResult> {
         let limits = self.memory.limits().clone();
         let parse = |path: &str| FilePath::parse(path, &limits);
         let paths = match &command {
@@ -102,7 +102,7 @@ impl MemoryFiles {
     }
 
     /// Changes the files in one revision, with a function of their current content.
-    async fn edit(&self, mut edit: impl FnMut(&Files<'_>) -> Edit + Send + 'static) -> Result<Said> {
+    async fn edit(&self, mut edit: impl FnMut(&Files<'_>) -> Edit + Send + 'static) -> Result<FileResult> {
         let said = Arc::new(Mutex::new(Ok(String::new())));
         let latest = said.clone();
         let change = move |scope: &ScopeState, now: Timestamp| {
@@ -115,7 +115,7 @@ impl MemoryFiles {
         };
         match self.memory.change(change).await {
             Ok(_) => Ok(said.lock().clone()),
-            Err(Error::Refused(refusal)) => Ok(Err(what_to_do(&refusal))),
+            Err(Error::Refused(refusal)) => Ok(Err(explain(&refusal))),
             Err(error) => Err(error),
         }
     }
@@ -165,7 +165,7 @@ impl<'a> Files<'a> {
         ))
     }
 
-    fn view(&self, path: &FilePath, range: Option<[i64; 2]>) -> Said {
+    fn view(&self, path: &FilePath, range: Option<[i64; 2]>) -> FileResult {
         if let Some(entry) = self.file(path) {
             let text = entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into());
             return text::view(path.shown(), &text, range).map(|shown| with_warning(shown, entry));
@@ -282,7 +282,7 @@ fn editable<'a>(path: &FilePath, entry: &'a Entry) -> std::result::Result<Cow<'a
 fn key_of(key: &str, limits: &Limits) -> std::result::Result<Key, String> {
     Key::new(key, limits).map_err(|refusal| match refusal {
         Refusal::Limit { used, allowed, .. } => path::too_long(&format!("{ROOT}/{key}"), used, allowed),
-        other => what_to_do(&other),
+        other => explain(&other),
     })
 }
 
@@ -298,7 +298,7 @@ fn set(
 }
 
 /// Explains a refusal in terms of files.
-fn what_to_do(refusal: &Refusal) -> String {
+fn explain(refusal: &Refusal) -> String {
     let Refusal::Limit { limit, used, allowed } = refusal else {
         return format!("Error: {refusal}. Nothing was changed.");
     };
