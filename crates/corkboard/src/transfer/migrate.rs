@@ -97,7 +97,7 @@ pub struct MigrationProblem {
 /// [`Migrated::behind`] lists the spaces that are still ahead in the source.
 ///
 /// These parts of a space are compared, up to the target's head:
-/// - the head and the birth head: revision and commit ID;
+/// - the head, and the head at which the current life began: revision and commit ID;
 /// - every revision that both hold: commit ID, time to the millisecond, body. The target must hold everything that the
 ///   source holds. It may hold more, because the source has trimmed its log since; there is no original of that to
 ///   compare with;

@@ -1,10 +1,11 @@
 //! Copies whole logs: from one store to another, to a file, and back.
 //!
-//! A store keeps bytes by space and revision, so copying does not need to know their meaning. A copy of a space has its
-//! birth head, its snapshot, every held record with its revision, commit ID and time, its next due time, and its
-//! summary. It does not have tombstones of deleted spaces, which no store lists: in the copy, such a space begins at
-//! revision 1. Spaces of kinds that this version does not know are not copied. An export contains access tokens, as
-//! hashes; [`import`] and [`migrate`] omit them unless the options [include](Tokens::Include) them.
+//! A store keeps bytes by space and revision, so copying does not need to know their meaning. A copy of a space has the
+//! head at which its current life began, its snapshot, every held record with its revision, commit ID and time, its
+//! next due time, and its summary. It does not have tombstones of deleted spaces, which no store lists: in the copy,
+//! such a space begins at revision 1. Spaces of kinds that this version does not know are not copied. An export
+//! contains access tokens, as hashes; [`import`] and [`migrate`] omit them unless the options
+//! [include](Tokens::Include) them.
 //!
 //! [`migrate`] copies from store to store and compares both. [`export`] and [`import`] use JSON lines, described in the
 //! module `format`. All of them work a page at a time, while others write to the source. They can be stopped at any
