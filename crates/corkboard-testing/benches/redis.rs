@@ -1,4 +1,4 @@
-//! `cargo bench --bench redis`: one small table of ratios for the Redis store, each against a limit measured in the same run
+//! `cargo bench --bench redis`: a table of ratios for the Redis store, each against a baseline measured in the same run
 //! on the same server, in interleaved pairs.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
@@ -24,7 +24,7 @@ const ROUNDS: usize = 9;
 const READS: usize = 500;
 const WAKES: usize = 1000;
 
-/// The least that a compare-and-append is: one look, one entry, one new head.
+/// The minimal compare-and-append: one check, one entry, one new head.
 const YARDSTICK: &str = "#!lua
 if redis.call('HGET', KEYS[1], 'rev') == 'another' then return 0 end
 redis.call('XADD', KEYS[2], '*', 'c', ARGV[1], 't', ARGV[2], 'b', ARGV[3])
@@ -75,7 +75,7 @@ async fn open(server: &TestServer) -> (Corkboard, Arc<RedisStore>) {
 async fn writes(server: TestServer, fsync: &str) {
     let (corkboard, store) = open(&server).await;
     let commands = (CALLERS * PER_CALLER) as f64;
-    // Once, so that everything is loaded, and to see how large a revision is.
+    // Run once to load everything and to learn the size of a revision.
     callers(&corkboard).await;
     let space = store.list(corkboard_core::SpaceKind::Agent, None, 1).await.unwrap().remove(0);
     let page = store.read_after(&space.space, Cursor { rev: 0, commit: None }, 1).await.unwrap();
@@ -108,7 +108,7 @@ async fn callers(corkboard: &Corkboard) -> Duration {
     started.elapsed()
 }
 
-/// Requests per second, as `redis-benchmark` says.
+/// Requests per second according to `redis-benchmark`.
 fn benchmark(server: &TestServer, body: usize, summary: usize) -> f64 {
     let port = server.port().to_string();
     let loaded = Command::new("redis-cli").args(["-p", &port, "SCRIPT", "LOAD", YARDSTICK]).output().unwrap();
@@ -131,7 +131,7 @@ async fn reads(server: TestServer) {
     memory.set("key", &small()).await.unwrap();
     let mut bare = tokio::net::TcpStream::connect(("127.0.0.1", server.port())).await.unwrap();
     bare.set_nodelay(true).unwrap();
-    // The same question, and nothing around it.
+    // The same command without anything around it.
     let question = b"*4\r\n$5\r\nHMGET\r\n$19\r\ncork:{agent/a}:head\r\n$3\r\nrev\r\n$6\r\ncommit\r\n";
     let mut answer = [0; b"*2\r\n$1\r\n1\r\n$16\r\n0123456789abcdef\r\n".len()];
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -164,7 +164,7 @@ async fn wakes(server: TestServer) {
     let space = store.list(corkboard_core::SpaceKind::Agent, None, 1).await.unwrap().remove(0).space;
     let mut changes = store.changes(&space);
     changes.wait_for(|rev| *rev > 0).await.unwrap();
-    // The first look may have woken it; from now on it is subscribed.
+    // The first check may have woken it. From now on it is subscribed.
     tokio::time::sleep(Duration::from_millis(100)).await;
     let (mut answered, mut woken) = (Vec::new(), Vec::new());
     for index in 0..WAKES {
@@ -198,7 +198,7 @@ fn row(what: &str, against: &str, result: &str, aim: &str) {
 }
 
 fn median<T: Copy + PartialOrd>(mut values: Vec<T>) -> T {
-    values.sort_by(|one, other| one.partial_cmp(other).expect("comparable"));
+    values.sort_by(|one, other| one.partial_cmp(other).expect("measurements should be comparable"));
     values[values.len() / 2]
 }
 

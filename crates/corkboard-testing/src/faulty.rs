@@ -1,4 +1,4 @@
-//! A store that fails on purpose: errors, delays, answers that are lost. It counts what is read, too.
+//! A store that fails on purpose: errors, delays, lost answers. It also counts reads.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use corkboard::store::{
     StoreError, StoreFuture, StoreInfo, Trim,
 };
 
-/// How often what goes wrong, in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
+/// Fault rates in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
 #[derive(Debug, Clone)]
 pub struct FaultPlan {
     pub seed: u64,
     /// A call fails before it does anything.
     pub refuse: u8,
-    /// An append is done, and its answer lost.
+    /// An append is done, but its answer is lost.
     pub cut_after: u8,
-    /// An append is not done, and its answer lost.
+    /// An append is not done, and its answer is lost.
     pub cut_before: u8,
-    /// An append's answer is lost, and it is done later.
+    /// An append's answer is lost, and the append is done later.
     pub land_later: u8,
-    /// A call takes a while.
+    /// A call is delayed.
     pub delay: u8,
 }
 
@@ -37,33 +37,33 @@ impl FaultPlan {
         Self { seed: 0, refuse: 0, cut_after: 0, cut_before: 0, land_later: 0, delay: 0 }
     }
 
-    /// Everything goes wrong now and then.
+    /// Every kind of fault happens sometimes.
     pub fn everything(seed: u64) -> Self {
         Self { seed, refuse: 5, cut_after: 10, cut_before: 10, land_later: 10, delay: 20 }
     }
 }
 
-/// What can happen to one append or import.
+/// A fault of one append or import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Pass,
     /// It fails before it does anything.
     Refuse,
-    /// It is done, and its answer lost.
+    /// It is done, but its answer is lost.
     CutAfter,
-    /// It is not done, and its answer lost.
+    /// It is not done, and its answer is lost.
     CutBefore,
     /// Its answer is lost, and it is done later.
     LandLater,
 }
 
-/// Whether calls wait.
+/// Whether calls are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
     Off,
-    /// The one after so many more does.
+    /// The call after this many more is held.
     After(u64),
-    /// One does, and whatever comes after it.
+    /// A call is held, and so is every later one.
     On,
 }
 
@@ -71,22 +71,22 @@ pub struct FaultyStore {
     inner: Arc<dyn Store>,
     plan: Mutex<FaultPlan>,
     dice: Mutex<fastrand::Rng>,
-    /// What the next appends and imports meet, before the dice decide again.
+    /// The faults of the next appends and imports, before random faults resume.
     script: Mutex<VecDeque<Fault>>,
-    /// So many reads of logs fail from now on.
+    /// Number of log reads that still fail.
     refused_reads: Mutex<u64>,
-    /// How many more calls get through, if not all.
+    /// Number of calls that still pass; None for all.
     calls_left: Mutex<Option<u64>>,
     hold: watch::Sender<Hold>,
     /// Whether every write fails, as on a full disk.
     full: AtomicBool,
-    /// How often each space was read.
+    /// Number of reads of each space.
     reads: Mutex<HashMap<SpaceId, u64>>,
-    /// Appends that are still to land.
+    /// Appends that are still to be done.
     late: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
 }
 
-/// An append that is begun, and what it will meet.
+/// A started append and its fault.
 struct FaultyAppending {
     inner: Box<dyn Appending>,
     fault: Result<Option<Fault>, StoreError>,
@@ -103,7 +103,7 @@ impl FaultyStore {
         Self { inner, plan, dice, script, refused_reads, calls_left, hold, full, reads, late }
     }
 
-    /// How often a space's head, state or log was read.
+    /// Number of reads of a space's head, state or log.
     pub fn reads(&self, space: &SpaceId) -> u64 {
         self.reads.lock().get(space).copied().unwrap_or_default()
     }
@@ -112,7 +112,7 @@ impl FaultyStore {
         *self.reads.lock().entry(space.clone()).or_default() += 1;
     }
 
-    /// Waits until everything has landed that is still on its way.
+    /// Waits until all late appends are done.
     pub async fn settle(&self) {
         let late = std::mem::take(&mut *self.late.lock());
         for append in late {
@@ -120,17 +120,17 @@ impl FaultyStore {
         }
     }
 
-    /// What the next appends and imports meet, one after the other.
+    /// Sets the faults of the next appends and imports, in order.
     pub fn next_appends(&self, faults: impl IntoIterator<Item = Fault>) {
         self.script.lock().extend(faults);
     }
 
-    /// The next so many reads of logs fail, as if the store were away for a moment.
+    /// Makes the next `count` reads of logs fail, as if the store were briefly unavailable.
     pub fn refuse_reads(&self, count: u64) {
         *self.refused_reads.lock() = count;
     }
 
-    /// How many reads of logs are still to fail.
+    /// Number of log reads that still fail.
     pub fn reads_to_refuse(&self) -> u64 {
         *self.refused_reads.lock()
     }
@@ -144,7 +144,7 @@ impl FaultyStore {
         Err(StoreError::Unavailable("injected: the log cannot be read".into()))
     }
 
-    /// Whether there is no space for any write from now on. What is stored can be read.
+    /// If true, every write fails from now on for lack of space. Reads still work.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::SeqCst);
     }
@@ -156,28 +156,29 @@ impl FaultyStore {
         }
     }
 
-    /// Lets so many calls through; then every call fails, as if the process had ended there.
+    /// Lets this many calls pass. Then every call fails, as if the process had ended there.
     pub fn end_after(&self, calls: u64) {
         *self.calls_left.lock() = Some(calls);
     }
 
-    /// Lets so many calls through; the next one waits until it is let go, as if the process had been stopped there.
+    /// Lets this many calls pass. The next one waits until [`let_go`](Self::let_go), as if the process had been stopped
+    /// there.
     pub fn hold_after(&self, calls: u64) {
         self.hold.send_replace(Hold::After(calls));
     }
 
     /// Waits until a call is held.
     pub async fn held(&self) {
-        // The sender is here, so that waiting does not fail.
+        // `self` keeps the sender, so waiting cannot fail.
         let _ = self.hold.subscribe().wait_for(|hold| *hold == Hold::On).await;
     }
 
-    /// Lets go what is held, and holds nothing more.
+    /// Releases held calls and holds no more.
     pub fn let_go(&self) {
         self.hold.send_replace(Hold::Off);
     }
 
-    /// Leaves the next appends to the plan again.
+    /// Removes the scripted faults, so that random faults resume.
     pub fn clear_script(&self) {
         self.script.lock().clear();
     }
@@ -192,7 +193,7 @@ impl FaultyStore {
         percent > 0 && self.dice.lock().u8(0..100) < percent
     }
 
-    /// What the next append meets: as scripted, or as the dice decide.
+    /// The fault of the next append, from the script or random.
     async fn next_fault(&self) -> Result<Option<Fault>, StoreError> {
         self.check_space()?;
         self.wait_if_held().await;
@@ -205,7 +206,7 @@ impl FaultyStore {
         Ok(self.lost_answer())
     }
 
-    /// The same for an append that is begun. Nothing delays it, for others wait while it is open.
+    /// Like `next_fault`, for a started append. It never delays, because others wait while the append is open.
     fn next_fault_at_once(&self) -> Result<Option<Fault>, StoreError> {
         self.check_space()?;
         self.spend_call()?;
@@ -227,7 +228,7 @@ impl FaultyStore {
         }
     }
 
-    /// Does a write as its fault wants it.
+    /// Performs a write with its fault.
     async fn meet<F>(&self, write: impl FnOnce(Arc<dyn Store>) -> F) -> Result<Appended, StoreError>
     where
         F: Future<Output = Result<Appended, StoreError>> + Send + 'static,
@@ -337,7 +338,7 @@ impl Store for FaultyStore {
     }
 
     fn begin_append(&self, space: &SpaceId, expected: Head) -> Option<Box<dyn Appending>> {
-        // What is to be held is sent whole: there it can be.
+        // Calls that may be held are sent as a whole, because only there can they be held.
         if *self.hold.borrow() != Hold::Off {
             return None;
         }
@@ -367,7 +368,7 @@ impl Store for FaultyStore {
             self.pass().await?;
             self.refuse_read()?;
             let page = self.inner.read_after(space, cursor, limit).await;
-            // What was read may be old by the time it arrives.
+            // The data may be outdated when it arrives.
             self.dawdle().await;
             page
         })

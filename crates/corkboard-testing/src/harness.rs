@@ -14,7 +14,7 @@ use corkboard::store::{
 };
 use corkboard::{Corkboard, Options};
 
-/// A fresh place for one test's data, which can be opened several times.
+/// A fresh place for one test's data that can be opened several times.
 pub struct Harness {
     kind: Kind,
     worker: Option<PathBuf>,
@@ -30,34 +30,34 @@ enum Kind {
 }
 
 impl Harness {
-    /// `memory:`, shared by all who open it.
+    /// `memory:`, shared by everyone who opens it.
     pub fn memory() -> Self {
         Self { kind: Kind::Memory(Arc::new(MemoryStore::shared())), worker: None }
     }
 
-    /// `file:` in a temporary folder, opened once for all in this process. `worker` is the program `conformance-worker`.
+    /// `file:` in a temporary folder, opened once for this whole process. `worker` is the program `conformance-worker`.
     pub fn file(worker: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary folder should be created");
         Self { kind: Kind::File { folder, opened: tokio::sync::Mutex::default() }, worker: Some(worker.into()) }
     }
 
     /// `sqlite:` in a temporary folder. `worker` is the program `conformance-worker`.
     pub fn sqlite(worker: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary folder should be created");
         Self { kind: Kind::Sqlite(folder), worker: Some(worker.into()) }
     }
 
-    /// `postgres:` in a schema of its own on the server that tests share. `worker` is the program `conformance-worker`.
+    /// `postgres:` in a new schema on the shared test server. `worker` is the program `conformance-worker`.
     pub fn postgres(worker: &str) -> Self {
         Self { kind: Kind::Postgres(PostgresSchema::on_shared_server()), worker: Some(worker.into()) }
     }
 
-    /// The same behind a PgBouncer that pools transactions.
+    /// Like [`postgres`](Self::postgres), behind a PgBouncer that pools transactions.
     pub fn pgbouncer(worker: &str) -> Self {
         Self { kind: Kind::Postgres(PostgresSchema::behind_pgbouncer()), worker: Some(worker.into()) }
     }
 
-    /// `redis:` on the server that tests share, below a prefix of its own. `worker` is the program `conformance-worker`.
+    /// `redis:` on the shared test server, with a unique prefix. `worker` is the program `conformance-worker`.
     pub fn redis(worker: &str) -> Self {
         Self { kind: Kind::Redis(RedisPrefix::new()), worker: Some(worker.into()) }
     }
@@ -68,7 +68,7 @@ impl Harness {
         Self { kind: Kind::Faulty(Box::new(inner)), worker }
     }
 
-    /// Opens the store: as another process would, where the store is for several.
+    /// Opens the store. If the store can be shared, like another process would.
     pub async fn open(&self) -> Arc<dyn Store> {
         match &self.kind {
             Kind::Memory(store) => store.clone(),
@@ -80,20 +80,24 @@ impl Harness {
                     return store.clone();
                 }
                 let store = FileStore::open(folder.path().join("store"), Ownership::Shared).await;
-                opened.insert(Arc::new(store.expect("the store opens"))).clone()
+                opened.insert(Arc::new(store.expect("the store should open"))).clone()
             }
             Kind::Sqlite(folder) => {
                 let path = folder.path().join("corkboard.db");
                 let timeout = Options::default().busy_timeout;
-                Arc::new(SqliteStore::open(path, Ownership::Shared, timeout).await.expect("the store opens"))
+                Arc::new(SqliteStore::open(path, Ownership::Shared, timeout).await.expect("the store should open"))
             }
             Kind::Postgres(schema) => {
                 let timeout = Options::default().busy_timeout;
-                Arc::new(PostgresStore::open(&ServerUrl::new(&schema.url()), timeout).await.expect("the store opens"))
+                Arc::new(
+                    PostgresStore::open(&ServerUrl::new(&schema.url()), timeout).await.expect("the store should open"),
+                )
             }
             Kind::Redis(prefix) => {
                 let timeout = Options::default().busy_timeout;
-                Arc::new(RedisStore::open(&ServerUrl::new(&prefix.url()), timeout).await.expect("the store opens"))
+                Arc::new(
+                    RedisStore::open(&ServerUrl::new(&prefix.url()), timeout).await.expect("the store should open"),
+                )
             }
             Kind::Faulty(inner) => {
                 let inner = Box::pin(inner.open()).await;
@@ -112,7 +116,7 @@ impl Harness {
 
     pub fn url(&self) -> String {
         match &self.kind {
-            Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
+            Kind::Memory(_) => panic!("memory: lives in one process, so process cases do not apply to it"),
             Kind::File { folder, .. } => format!("file:{}", folder.path().join("store").display()),
             Kind::Sqlite(folder) => format!("sqlite:{}", folder.path().join("corkboard.db").display()),
             Kind::Postgres(schema) => schema.url(),
@@ -121,7 +125,7 @@ impl Harness {
         }
     }
 
-    /// Starts a process that works on the store. See `worker.rs` and `board_worker.rs` for what it can do.
+    /// Starts a process that works on the store. See `conformance-worker.rs` and `board-worker.rs` for its commands.
     pub fn spawn(&self, arguments: &[&str]) -> Worker {
         let program = self.worker.as_ref().expect("process cases need a worker program");
         let mut child = Command::new(program)
@@ -131,13 +135,13 @@ impl Harness {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .expect("the worker starts");
-        let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+            .expect("the worker should start");
+        let lines = BufReader::new(child.stdout.take().expect("stdout should be piped")).lines();
         Worker { child, lines }
     }
 }
 
-/// A schema of a PostgreSQL database, which is dropped at the end.
+/// A schema of a PostgreSQL database, dropped at the end.
 pub struct PostgresSchema {
     server: String,
     name: String,
@@ -153,7 +157,7 @@ impl PostgresSchema {
         Self { server, name: format!("test_{}", unique().simple()), _bouncer: None }
     }
 
-    /// A new name on the server that tests share, behind a PgBouncer that pools transactions.
+    /// A new schema on the shared test server, behind a PgBouncer that pools transactions.
     pub fn behind_pgbouncer() -> Self {
         let schema = Self::on_shared_server();
         let bouncer = PgBouncer::start(schema.port());
@@ -163,11 +167,11 @@ impl PostgresSchema {
     }
 
     pub fn port(&self) -> u16 {
-        let (place, _) = self.server.rsplit_once('/').expect("a database's name");
-        place.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port")
+        let (place, _) = self.server.rsplit_once('/').expect("the URL should contain a database name");
+        place.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("the URL should contain a port")
     }
 
-    /// The server's URL for those who speak SQL.
+    /// The server's URL for direct SQL.
     pub fn server(&self) -> &str {
         &self.server
     }
@@ -195,37 +199,37 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The next line that it prints: an acknowledged write, or a revision seen.
+    /// Its next output line: an acknowledged write, or a revision.
     pub async fn line(&mut self) -> Option<String> {
-        self.lines.next_line().await.expect("the worker's output can be read")
+        self.lines.next_line().await.expect("the worker's output should be readable")
     }
 
-    /// Waits for its end, which must be a good one. Returns the lines not read yet.
+    /// Waits for it to end successfully. Returns the lines not read yet.
     pub async fn finish(mut self) -> Vec<String> {
         let rest = self.rest().await;
-        let status = self.child.wait().await.expect("the worker can be waited for");
+        let status = self.child.wait().await.expect("waiting for the worker should work");
         assert!(status.success(), "the worker ended with {status}: {rest:?}");
         rest
     }
 
     /// Kills it with SIGKILL. Returns the lines not read yet.
     pub async fn kill(mut self) -> Vec<String> {
-        self.child.start_kill().expect("the worker can be killed");
+        self.child.start_kill().expect("killing the worker should work");
         let rest = self.rest().await;
         let _ = self.child.wait().await;
         rest
     }
 
     pub async fn tell(&mut self, line: &str) {
-        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
-        stdin.write_all(format!("{line}\n").as_bytes()).await.expect("the worker reads");
+        let stdin = self.child.stdin.as_mut().expect("stdin should be piped");
+        stdin.write_all(format!("{line}\n").as_bytes()).await.expect("the worker should read its stdin");
     }
 
-    /// Sends it a signal: `STOP`, `CONT`.
+    /// Sends it a signal, `STOP` or `CONT`.
     pub fn signal(&self, name: &str) {
-        let pid = self.child.id().expect("the worker runs").to_string();
-        let kill = std::process::Command::new("kill").args(["-s", name, &pid]).status().expect("kill can be run");
-        assert!(kill.success(), "the worker could not be sent {name}");
+        let pid = self.child.id().expect("the worker should be running").to_string();
+        let kill = std::process::Command::new("kill").args(["-s", name, &pid]).status().expect("kill should run");
+        assert!(kill.success(), "{name} could not be sent to the worker");
     }
 
     async fn rest(&mut self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Ids for commits that tests append to a store by hand.
+//! IDs for commits that tests append to a store directly.
 
 use corkboard_core::CommitId;
 

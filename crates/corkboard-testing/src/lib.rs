@@ -1,4 +1,4 @@
-//! For those who write or test stores: the suites that every store passes, and a store that injects faults.
+//! For developers of stores and their tests: the suites that every store passes, and a store that injects faults.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,7 +6,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a failed expectation is a failed test, and seeds are printed"
+    reason = "a failed expectation fails the test, and seeds are printed"
 )]
 
 mod chance;

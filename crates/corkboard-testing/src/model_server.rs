@@ -1,4 +1,4 @@
-//! A server on loopback that speaks HTTP/1.1 and answers each request with the next line of its script.
+//! An HTTP/1.1 server on loopback that answers each request with the next reply of its script.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 #[derive(Debug, Clone)]
 pub struct Reply {
     bytes: Vec<u8>,
@@ -19,17 +19,17 @@ pub struct Reply {
 #[derive(Debug, Clone)]
 enum Then {
     Close,
-    /// Says nothing more, and keeps the connection.
+    /// Sends nothing more and keeps the connection open.
     Hang,
-    /// Says the same again and again.
+    /// Repeats these bytes.
     Repeat(Vec<u8>),
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub line: String,
-    /// Names in lower case.
+    /// Names are in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Value,
     pub at: Instant,
@@ -40,7 +40,7 @@ impl Seen {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// What the last message says.
+    /// The text of the last message.
     pub fn last_message(&self) -> &str {
         self.body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap()
     }
@@ -53,7 +53,7 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
-    /// Answers with the script; when it is at its end, with its last line.
+    /// Starts a server that answers with the script, and repeats its last reply at the end.
     pub async fn start(script: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -129,7 +129,7 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     Some(Seen { line, headers, body, at: Instant::now() })
 }
 
-/// An answer with a status and a body.
+/// An answer with this status and body.
 pub fn status(line: &str, headers: &[&str], body: &str) -> Reply {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
@@ -137,21 +137,21 @@ pub fn status(line: &str, headers: &[&str], body: &str) -> Reply {
     Reply { bytes: bytes.into_bytes(), then: Then::Close }
 }
 
-/// A good answer whose body is shorter than it says.
+/// A successful answer whose body is shorter than announced.
 pub fn short(body: &Value) -> Reply {
     let Reply { mut bytes, then } = whole(body);
     bytes.truncate(bytes.len() - 5);
     Reply { bytes, then }
 }
 
-/// A good answer whose body is JSON.
+/// A successful answer with a JSON body.
 pub fn whole(body: &Value) -> Reply {
     status("200 OK", &["Content-Type: application/json"], &body.to_string())
 }
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nConnection: close\r\n";
 
-/// A stream of events, each in a chunk of its own.
+/// A stream of events, each in a separate chunk.
 pub fn stream(events: &[String]) -> Reply {
     let chunks: String = events.iter().map(|event| chunk(event)).collect();
     Reply {
@@ -164,33 +164,33 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// The first events of a stream, and then the connection ends in the middle of it.
+/// The first events of a stream whose connection ends in the middle.
 pub fn cut(events: &[String]) -> Reply {
     let chunks: String = events.iter().map(|event| chunk(event)).collect();
     Reply { bytes: format!("{STREAM}Transfer-Encoding: chunked\r\n\r\n{chunks}").into_bytes(), then: Then::Close }
 }
 
-/// The first events of a stream that ends as if that were all.
+/// The first events of a stream that ends as if it were complete.
 pub fn ended(events: &[String]) -> Reply {
     Reply { bytes: format!("{STREAM}\r\n{}", events.concat()).into_bytes(), then: Then::Close }
 }
 
-/// The first events of a stream, and then nothing for ever.
+/// The first events of a stream that then stalls forever.
 pub fn stuck(events: &[String]) -> Reply {
     Reply { then: Then::Hang, ..ended(events) }
 }
 
-/// Nothing at all, and the connection stays.
+/// No answer, and the connection stays open.
 pub fn silent() -> Reply {
     Reply { bytes: Vec::new(), then: Then::Hang }
 }
 
-/// A stream whose event comes again and again.
+/// A stream that repeats one event forever.
 pub fn endless(event: &str) -> Reply {
     Reply { bytes: format!("{STREAM}\r\n").into_bytes(), then: Then::Repeat(event.repeat(100).into_bytes()) }
 }
 
-/// A text as chat completions stream it.
+/// A text as a stream of the chat completions API.
 pub fn chat_events(text: &str) -> Vec<String> {
     let data = |value: Value| format!("data: {value}\n\n");
     let mut events = vec![data(json!({"choices": [{"delta": {"role": "assistant", "content": ""}}]}))];
@@ -201,7 +201,7 @@ pub fn chat_events(text: &str) -> Vec<String> {
     events
 }
 
-/// The same as messages stream it.
+/// A text as a stream of the messages API.
 pub fn message_events(text: &str) -> Vec<String> {
     let event = |name: &str, mut value: Value| {
         value["type"] = json!(name);
@@ -221,14 +221,14 @@ pub fn message_events(text: &str) -> Vec<String> {
     events
 }
 
-/// A text in small parts, so that lines and words are cut anywhere.
+/// A text in small parts, so that lines and words are split anywhere.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = characters.chunks(7).map(|piece| piece.iter().collect()).collect();
     pieces.into_iter()
 }
 
-/// A good stream of chat completions.
+/// A complete stream of the chat completions API.
 pub fn says(text: &str) -> Reply {
     stream(&chat_events(text))
 }

@@ -1,11 +1,11 @@
-//! A PgBouncer that pools transactions: every transaction may come to another connection of the server.
+//! A PgBouncer that pools transactions: every transaction may use another server connection.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::servers::{folder, free_port, unprivileged};
 
-/// A throw-away PgBouncer in front of a PostgreSQL on loopback.
+/// A temporary PgBouncer in front of a PostgreSQL server on loopback.
 pub struct PgBouncer {
     child: Child,
     port: u16,
@@ -13,12 +13,12 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// Starts it in front of a port. It has three connections to the server for all clients.
+    /// Starts it in front of a port, with three server connections for all clients.
     pub fn start(server: u16) -> Self {
         let folder = folder();
         let port = free_port();
         let users = folder.path().join("users.txt");
-        std::fs::write(&users, "\"cork\" \"\"\n").expect("the users are written");
+        std::fs::write(&users, "\"cork\" \"\"\n").expect("the users file should be written");
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
              unix_socket_dir =\npool_mode = transaction\ndefault_pool_size = 3\nmax_client_conn = 500\n\
@@ -26,17 +26,17 @@ impl PgBouncer {
             users.display()
         );
         let file = folder.path().join("pgbouncer.ini");
-        std::fs::write(&file, settings).expect("the settings are written");
-        let log = std::fs::File::create(folder.path().join("pgbouncer.log")).expect("a log file");
-        // Debian keeps it out of the path of those who are not root.
+        std::fs::write(&file, settings).expect("the settings file should be written");
+        let log = std::fs::File::create(folder.path().join("pgbouncer.log")).expect("a log file should be created");
+        // Debian installs it outside the path of ordinary users.
         let program = ["/usr/sbin/pgbouncer", "pgbouncer"].into_iter().find(|path| std::path::Path::new(path).exists());
         let child = unprivileged(program.unwrap_or("pgbouncer").as_ref())
             .arg(&file)
             .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a log file"))
+            .stdout(log.try_clone().expect("the log file should be cloned"))
             .stderr(log)
             .spawn()
-            .expect("pgbouncer starts: is it installed?");
+            .expect("pgbouncer should start: is it installed?");
         let bouncer = Self { child, port, folder };
         bouncer.wait();
         bouncer

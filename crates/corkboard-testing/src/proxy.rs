@@ -1,4 +1,4 @@
-//! A TCP proxy on loopback that misbehaves on demand: it cuts, delays and refuses connections.
+//! A TCP proxy on loopback that cuts, delays and refuses connections on demand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Forwards what comes to a free port to another port. It works in the runtime it was started in, until it is dropped.
+/// Forwards a free port to another port. It works in the runtime in which it was started, until it is dropped.
 pub struct Proxy {
     port: u16,
     shared: Arc<Shared>,
     accepting: JoinHandle<()>,
 }
 
-/// Which way bytes go.
+/// The direction of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     ToServer,
@@ -27,15 +27,15 @@ pub enum Direction {
 
 struct Shared {
     target: u16,
-    /// Counts the cuts: a connection lives for as long as it does not move.
+    /// Counts the cuts. A connection lives until this changes.
     cuts: watch::Sender<u64>,
     manners: watch::Sender<Manners>,
-    /// How many more bytes pass before everything is cut, to the server and to the clients.
+    /// Bytes that still pass before everything is cut, to the server and to the clients.
     left: Mutex<[Option<u64>; 2]>,
     open: AtomicUsize,
 }
 
-/// How connections are treated.
+/// How the proxy treats connections.
 #[derive(Debug, Clone, Copy, Default)]
 struct Manners {
     refuses: bool,
@@ -44,8 +44,8 @@ struct Manners {
 
 impl Proxy {
     pub async fn start(target: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port should be free");
+        let port = listener.local_addr().expect("the listener should have an address").port();
         let shared = Arc::new(Shared {
             target,
             cuts: watch::channel(0).0,
@@ -61,7 +61,7 @@ impl Proxy {
         self.port
     }
 
-    /// How many connections are open through it.
+    /// Number of connections open through the proxy.
     pub fn connections(&self) -> usize {
         self.shared.open.load(Ordering::SeqCst)
     }
@@ -71,22 +71,23 @@ impl Proxy {
         self.shared.cut();
     }
 
-    /// Cuts all connections when so many more bytes went that way, over all of them. New ones are served then.
+    /// Cuts all connections after this many more bytes in that direction, over all connections. New ones are served
+    /// then.
     pub fn cut_after(&self, direction: Direction, bytes: u64) {
         self.shared.left.lock()[direction as usize] = Some(bytes);
     }
 
-    /// Whether a cut that was ordered by [`cut_after`](Self::cut_after) is still to come.
+    /// Whether a cut requested by [`cut_after`](Self::cut_after) is still pending.
     pub fn cut_is_pending(&self) -> bool {
         self.shared.left.lock().iter().any(Option::is_some)
     }
 
-    /// Holds what goes that way for so long. What is held now waits for as long as the new delay says.
+    /// Delays bytes in that direction. Bytes that are held now follow the new delay.
     pub fn delay(&self, direction: Direction, delay: Duration) {
         self.shared.manners.send_modify(|manners| manners.delays[direction as usize] = delay);
     }
 
-    /// Turns new connections away. Those that are open stay.
+    /// Refuses new connections. Open ones stay.
     pub fn refuse(&self) {
         self.shared.manners.send_modify(|manners| manners.refuses = true);
     }
@@ -118,7 +119,7 @@ impl Shared {
         (passing, used_up)
     }
 
-    /// Waits as long as that direction is delayed.
+    /// Waits for the delay of that direction.
     async fn dawdle(&self, direction: Direction) {
         let arrived = tokio::time::Instant::now();
         let mut manners = self.manners.subscribe();
@@ -142,7 +143,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         if shared.manners.borrow().refuses {
             continue;
         }
-        // Before the task starts: a cut that is ordered from now on is this connection's, too.
+        // Before the task starts, so that a later cut applies to this connection, too.
         let cuts = shared.cuts.subscribe();
         tokio::spawn(carry(client, cuts, shared.clone()));
     }
@@ -165,7 +166,7 @@ async fn carry(client: TcpStream, mut cuts: watch::Receiver<u64>, shared: Arc<Sh
     shared.open.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Forwards until one side ends, and tells the other.
+/// Forwards until one side ends, and then ends the other side.
 async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, direction: Direction, shared: &Shared) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
@@ -186,7 +187,7 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, direction: Direct
 mod tests {
     use super::*;
 
-    /// A server that sends back what it gets.
+    /// A server that echoes its input.
     async fn echo() -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_forwards_until_it_is_told_to_cut() {
+    async fn it_forwards_until_a_cut() {
         let proxy = Proxy::start(echo().await).await;
         let (mut one, mut two) = (connect(&proxy).await, connect(&proxy).await);
         assert_eq!(exchange(&mut one, b"hello").await.unwrap(), b"hello");
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_cuts_after_as_many_bytes_as_were_told() {
+    async fn it_cuts_after_the_requested_number_of_bytes() {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let proxy = Proxy::start(echo().await).await;
             let mut stream = connect(&proxy).await;
@@ -236,7 +237,7 @@ mod tests {
             stream.write_all(b"five!").await.unwrap();
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest).await;
-            // On the way there the cut may overtake what was coming back.
+            // In the direction to the server, the cut may overtake the echo.
             assert!(b"fi".starts_with(&rest), "{rest:?}");
             assert!(direction == Direction::ToServer || rest == b"fi");
             assert!(!proxy.cut_is_pending());
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_held_goes_on_when_the_delay_is_lifted() {
+    async fn held_bytes_continue_when_the_delay_ends() {
         let proxy = Proxy::start(echo().await).await;
         let mut stream = connect(&proxy).await;
         proxy.delay(Direction::ToClient, Duration::from_secs(3600));

@@ -1,4 +1,4 @@
-//! Throw-away servers on loopback: a folder and a port of their own, gone when they are dropped.
+//! Temporary servers on loopback, each with a separate folder and port, removed when dropped.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The PostgreSQL server that tests share: each makes a schema of its own there. Set by `test-servers`.
+/// The shared PostgreSQL test server, on which each test creates a schema. Set by `test-servers`.
 pub const POSTGRES_URL: &str = "CORK_TEST_POSTGRES";
-/// The Redis server that tests share: each has a key prefix of its own there. Set by `test-servers`.
+/// The shared Redis test server, on which each test has a key prefix. Set by `test-servers`.
 pub const REDIS_URL: &str = "CORK_TEST_REDIS";
 
-/// The shared server's URL. Missing, it is a failure: no test is skipped.
+/// The shared server's URL. If it is missing, the test fails; no test is skipped.
 pub fn shared(variable: &str) -> String {
     std::env::var(variable)
         .unwrap_or_else(|_| panic!("{variable} is not set: run the tests with `make test`, or under `test-servers`"))
 }
 
-/// A part of the Redis that tests share. What is in it goes when it is dropped.
+/// A key prefix on the shared Redis test server. Dropping it deletes its keys.
 pub struct RedisPrefix {
     server: String,
     prefix: String,
 }
 
 impl RedisPrefix {
-    /// A prefix that nobody else has.
-    #[expect(clippy::new_without_default, reason = "every one is another")]
+    /// A unique prefix.
+    #[expect(clippy::new_without_default, reason = "every call gives another prefix")]
     pub fn new() -> Self {
         Self { server: shared(REDIS_URL), prefix: format!("test-{}", unique().simple()) }
     }
@@ -48,15 +48,15 @@ impl Drop for RedisPrefix {
             }
             Ok(())
         };
-        // The server may be gone already, and with it what was there.
+        // The server and its data may be gone already.
         let _ = remove();
     }
 }
 
-/// How long a server may take to start. A busy machine is slow.
+/// Maximum time for a server to start; a busy machine is slow.
 const START: Duration = Duration::from_secs(60);
 
-/// A server of a test's own, which it may kill.
+/// A server for one test, which can kill it.
 pub struct TestServer {
     kind: Kind,
     folder: tempfile::TempDir,
@@ -72,7 +72,8 @@ enum Kind {
 }
 
 impl TestServer {
-    /// A new PostgreSQL cluster that syncs what it commits. It runs as an unprivileged user: PostgreSQL refuses root.
+    /// A new PostgreSQL cluster that syncs its commits. It runs as an unprivileged user, because PostgreSQL refuses
+    /// root.
     pub fn postgres() -> Self {
         Self::postgres_with(&[])
     }
@@ -85,7 +86,7 @@ impl TestServer {
             .args(["--username=cork", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"])
             .arg(folder.path().join("data"))
             .output()
-            .expect("initdb runs");
+            .expect("initdb should run");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
         let arguments = settings.iter().flat_map(|setting| ["-c".into(), (*setting).into()]).collect();
         let mut server = Self { kind: Kind::Postgres, folder, port: free_port(), child: None, arguments };
@@ -117,7 +118,7 @@ impl TestServer {
         self.url_at(self.port)
     }
 
-    /// The URL of the same server behind another port: a proxy's.
+    /// The URL of the same server through another port, for example a proxy's.
     pub fn url_at(&self, port: u16) -> String {
         match self.kind {
             Kind::Postgres => format!("postgres://cork@127.0.0.1:{port}/postgres"),
@@ -125,12 +126,12 @@ impl TestServer {
         }
     }
 
-    /// Makes PostgreSQL write what it holds in memory to its files.
+    /// Makes PostgreSQL write its memory to its files.
     pub fn checkpoint(&self) {
         self.execute("CHECKPOINT");
     }
 
-    /// Makes PostgreSQL write all tables anew, as an operator would at a quiet time.
+    /// Makes PostgreSQL rewrite all tables, as an operator would at a quiet time.
     pub fn vacuum_full(&self) {
         self.execute("VACUUM (FULL)");
     }
@@ -138,30 +139,31 @@ impl TestServer {
     fn execute(&self, statement: &str) {
         let mut psql = Command::new("psql");
         let done = psql.args(["--no-psqlrc", "--quiet", "--command", statement, &self.url()]).output();
-        let done = done.expect("psql runs");
+        let done = done.expect("psql should run");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// Kills it with SIGKILL, children included, as a crash would.
+    /// Kills it and its children with SIGKILL, as a crash would.
     pub fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // PostgreSQL's children end when they find their parent gone; until then its shared memory is in use.
+        // PostgreSQL's children end when they notice that their parent is gone. Until then its shared memory is in use.
         let _ = child.kill();
         let _ = child.wait();
     }
 
-    /// Starts it again on the same data and port.
+    /// Restarts it on the same data and port.
     pub fn start(&mut self) {
         self.kill();
         let deadline = Instant::now() + START;
         while Instant::now() < deadline {
             let before = self.log().len();
-            let mut child = self.command().spawn().expect("the server starts");
+            let mut child = self.command().spawn().expect("the server should start");
             if self.is_up(&mut child, before, deadline) {
                 self.child = Some(child);
                 return;
             }
-            // A killed one's children may still hold its shared memory, or another took the port: it ended at once. Once more.
+            // It ended at once: children of a killed server may still hold its shared memory, or another server took
+            // the port. Try again.
             let _ = child.kill();
             let _ = child.wait();
             std::thread::sleep(Duration::from_millis(50));
@@ -170,7 +172,11 @@ impl TestServer {
     }
 
     fn command(&self) -> Command {
-        let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("a log file");
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_file())
+            .expect("a log file should be opened");
         let mut command = match self.kind {
             Kind::Postgres => {
                 let mut command = unprivileged(&postgres_program("postgres"));
@@ -187,7 +193,7 @@ impl TestServer {
             }
         };
         command.args(&self.arguments).stdin(Stdio::null());
-        command.stdout(log.try_clone().expect("a log file")).stderr(log);
+        command.stdout(log.try_clone().expect("the log file should be cloned")).stderr(log);
         command
     }
 
@@ -199,11 +205,11 @@ impl TestServer {
         std::fs::read(self.log_file()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
     }
 
-    /// Waits until it says, in what it logs from `before` on, that it is ready; false if it ended. To ask at its port would
-    /// not do: if another test's server has the port, that one answers.
+    /// Waits until the log, from `before` on, says that the server is ready; false if it ended. Connecting to the port
+    /// would not prove it, because another test's server could have that port.
     fn is_up(&self, child: &mut Child, before: usize, deadline: Instant) -> bool {
         while Instant::now() < deadline {
-            if child.try_wait().expect("the server can be waited for").is_some() {
+            if child.try_wait().expect("waiting for the server should work").is_some() {
                 return false;
             }
             if self.log()[before..].to_lowercase().contains("ready to accept connections") {
@@ -218,7 +224,7 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // Politely: PostgreSQL waits for its children then, and leaves nothing behind.
+            // SIGINT: PostgreSQL then waits for its children and leaves nothing behind.
             let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
             let deadline = Instant::now() + Duration::from_secs(10);
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
@@ -229,36 +235,38 @@ impl Drop for TestServer {
     }
 }
 
-/// A temporary folder that the unprivileged user can use as well.
+/// A temporary folder that the unprivileged user can use, too.
 pub(super) fn folder() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("cork-server-").tempdir().expect("a temporary folder");
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("permissions can be set");
+    let folder =
+        tempfile::Builder::new().prefix("cork-server-").tempdir().expect("a temporary folder should be created");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("permissions should be set");
     folder
 }
 
-/// Something that no other process has. A generator that is seeded with the time is not enough: of processes that start
-/// together, a few in a thousand get the same numbers.
+/// A value that no other process has. A generator seeded with the time is not enough: of processes that start together,
+/// a few in a thousand get the same numbers.
 pub(super) fn unique() -> uuid::Uuid {
     uuid::Uuid::new_v4()
 }
 
-/// A port that is free now, and that no other process of the tests takes while this one runs: a server that was killed
-/// finds its own free again. It is none of those that the system hands out, whose new owner might never answer.
+/// A free port that no other test process takes while this one runs, so a killed server gets its port again. It is
+/// outside the range of ports that the system assigns, whose new owner might never answer.
 pub fn free_port() -> u16 {
     let reserved = std::env::temp_dir().join("cork-test-ports");
-    std::fs::create_dir_all(&reserved).expect("a folder for reserved ports");
+    std::fs::create_dir_all(&reserved).expect("the folder for reserved ports should be created");
     loop {
         let port = 10_000 + (unique().as_u128() % 22_768) as u16;
-        let file = std::fs::File::create(reserved.join(port.to_string())).expect("a file for a reserved port");
+        let file = std::fs::File::create(reserved.join(port.to_string()))
+            .expect("the file for a reserved port should be created");
         if file.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            // The lock ends with the process.
+            // The lock lasts until the process ends.
             std::mem::forget(file);
             return port;
         }
     }
 }
 
-/// Debian keeps PostgreSQL's programs out of the path.
+/// Debian installs PostgreSQL's programs outside the path.
 fn postgres_program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<_> = versions.map(|version| version.path().join("bin").join(name)).collect();
@@ -267,7 +275,7 @@ fn postgres_program(name: &str) -> PathBuf {
     found.pop().unwrap_or_else(|| name.into())
 }
 
-/// A command that, if we are root, runs as `postgres` or `nobody`.
+/// A command that runs as `postgres` or `nobody` if we are root.
 pub(super) fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new(program);
     let user_of = |line: &str| {

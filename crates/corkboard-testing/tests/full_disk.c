@@ -1,4 +1,4 @@
-/* Preloaded: while there is a file named by FULL, half of the first write to a file lands, and then the disk is full. */
+/* Preloaded: while a file named by FULL exists, half of the first write is stored, and then the disk is full. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

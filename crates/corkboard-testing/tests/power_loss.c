@@ -1,13 +1,14 @@
 /*
- * Preloaded into a process that writes to files under CRASH_FOLDER: ends it at its CRASH_AT-th step. A step is a write, an
- * fsync, or a change to a folder; the write at which it ends lands by half.
+ * Preloaded into a process that writes to files under CRASH_FOLDER: ends the process at its CRASH_AT-th step. A step is a
+ * write, an fsync, or a change to a folder. If the last step is a write, half of it is stored.
  *
- * With CRASH_SAVE, a folder on the same disk, the power goes too: everything is undone that was not fsynced, be it bytes
- * of a file (by an fsync of the file) or names in a folder (by an fsync of the folder). That is the most that a disk may
- * forget. Nothing is really fsynced, which makes it quick.
+ * With CRASH_SAVE, a folder on the same disk, the power fails, too: everything that was not fsynced is undone. For bytes of
+ * a file, that means an fsync of the file; for names in a folder, an fsync of the folder. This is the most that a disk may
+ * lose. Nothing is really fsynced, which makes the test fast.
  *
- * With CRASH_LEFT, a file, the power stays when the process ends, and goes when the next one does: what was not fsynced is
- * written there, and a process with a CRASH_AT of 0, which gets to its end, takes it for its own before it begins.
+ * With CRASH_LEFT, a file, the power stays on when the process ends, and fails when the next process ends. The list of
+ * changes that were not fsynced is written to that file. The next process has a CRASH_AT of 0, so it runs to its end. It
+ * first takes over that list as its own.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -199,7 +200,7 @@ int open64(const char *path, int flags, ...) {
     return file;
 }
 
-/* So that copying goes through write. */
+/* Force copying to use write. */
 ssize_t copy_file_range(int from, off64_t *a, int to, off64_t *b, size_t size, unsigned flags) {
     (void) from, (void) a, (void) to, (void) b, (void) size, (void) flags;
     errno = ENOSYS;

@@ -1,4 +1,4 @@
-//! A client that costs little: connections on which the same is asked again and again.
+//! A cheap client that repeats one request on many connections.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,17 +8,17 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::process::TOKEN;
 
-/// A request as it goes over the wire.
+/// The bytes of a request.
 #[derive(Clone)]
 pub(crate) struct Request(Vec<u8>);
 
 impl Request {
-    /// By whoever may do everything.
+    /// With the admin token.
     pub(crate) fn new(method: &str, path: &str, body: &str) -> Self {
         Self::by(TOKEN, method, path, body)
     }
 
-    /// By whoever has this token.
+    /// With this token.
     pub(crate) fn by(token: &str, method: &str, path: &str, body: &str) -> Self {
         let length = body.len();
         let text = format!(
@@ -29,8 +29,8 @@ impl Request {
     }
 }
 
-/// Requests in a second, by so many connections. One thread asks on all of them: a thread for each would spend more time on
-/// being woken than the server does on answering.
+/// Requests per second over this many connections. One thread serves all of them: with a thread each, waking the
+/// threads would cost more than the server's answers.
 pub(crate) fn rate(address: &str, connections: usize, length: Duration, request: impl Fn(usize) -> Request) -> f64 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let started = Instant::now();
@@ -42,7 +42,7 @@ pub(crate) fn rate(address: &str, connections: usize, length: Duration, request:
     answered as f64 / started.elapsed().as_secs_f64()
 }
 
-/// Asks the same on one connection until then: how often it was answered.
+/// Repeats a request on one connection until `end` and returns the number of answers.
 async fn ask_until(address: String, Request(bytes): Request, end: Instant) -> u64 {
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     stream.set_nodelay(true).unwrap();
@@ -51,7 +51,7 @@ async fn ask_until(address: String, Request(bytes): Request, end: Instant) -> u6
         stream.write_all(&bytes).await.unwrap();
         answer.clear();
         while !is_whole(&answer) {
-            assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0, "the server hung up");
+            assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0, "the server closed the connection");
         }
         assert!(answer.starts_with(b"HTTP/1.1 20"), "{}", String::from_utf8_lossy(&answer));
         answered += 1;
@@ -59,7 +59,7 @@ async fn ask_until(address: String, Request(bytes): Request, end: Instant) -> u6
     answered
 }
 
-/// Whether an answer has come with all of its body.
+/// Whether the answer has arrived with its whole body.
 fn is_whole(answer: &[u8]) -> bool {
     const LENGTH: &[u8] = b"\r\ncontent-length: ";
     let Some(head) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { return false };
@@ -69,12 +69,12 @@ fn is_whole(answer: &[u8]) -> bool {
     answer.len() >= head + 4 + length
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) fn once(address: &str, request: &Request) -> (u16, String) {
     Connection::new(address).ask(request)
 }
 
-/// A stream of events that has begun, if the server has such a route.
+/// An open event stream, if the server has such a route.
 pub(crate) fn subscribed(address: &str, path: &str) -> Option<TcpStream> {
     let mut connection = Connection::new(address);
     let Request(bytes) = Request::new("GET", path, "");

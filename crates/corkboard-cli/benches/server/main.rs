@@ -1,7 +1,8 @@
-//! `cork serve` as a process: what HTTP costs, how fast it starts, how much memory it takes.
+//! `cork serve` as a process: the cost of HTTP, the time to start, and memory.
 //!
-//! Rates are compared in interleaved rounds of one run, and the medians of the ratios are told. `server NAME …` measures only
-//! the parts named (read, write, start, memory). `server bare` is the bare route that reads are compared with.
+//! Rates are compared in interleaved rounds of one run, and the medians of the ratios are shown. `server NAME …`
+//! measures only the named parts (read, write, start, memory). `server bare` runs the bare route that reads are
+//! compared with.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(
@@ -21,12 +22,12 @@ use corkboard::Corkboard;
 use load::{Request, rate};
 use process::Process;
 
-/// How long each side is asked in a round.
+/// How long each side is measured in a round.
 const ROUND: Duration = Duration::from_millis(500);
 const ROUNDS: usize = 21;
 /// Connections that read.
 const READERS: usize = 16;
-/// Connections that write, as the aim has it.
+/// Connections that write; the target is set for this number.
 const WRITERS: usize = 64;
 const ENTRY: &str = "/v1/agents/ada/entries/color";
 
@@ -82,7 +83,7 @@ fn read() {
     );
 }
 
-/// The bare route is what no server of this framework can pass, whatever it does with what it is sent.
+/// The bare route is an upper bound for every server of this framework.
 fn write() {
     let (served, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Process::cork(served.path(), &[]);
@@ -107,7 +108,7 @@ fn write() {
     runtime.block_on(corkboard.close()).unwrap();
 }
 
-/// Durable writes in a second by as many callers.
+/// Durable writes per second of this many callers.
 async fn library_rate(corkboard: &Corkboard) -> f64 {
     let started = Instant::now();
     let callers = (0..WRITERS).map(|caller| {
@@ -140,7 +141,7 @@ fn start() {
     row("start to ready, 10,000 boards", "–", &milliseconds(&mut times), "report");
 }
 
-/// Milliseconds from the start of the process to its saying that it is ready.
+/// Milliseconds from starting the process until it reports that it is ready.
 fn started(folder: &std::path::Path) -> f64 {
     let began = Instant::now();
     let server = Process::cork(folder, &[]);
@@ -183,11 +184,11 @@ fn memory() {
     }
 }
 
-/// Rounds of both sides in turn: what each of them reached.
+/// Measures both sides in interleaved rounds and returns the rates of each round.
 fn interleaved(mut measure: impl FnMut(usize) -> f64) -> Vec<[f64; 2]> {
-    // The first is for warming up.
+    // The first round warms up.
     let rounds = (0..=ROUNDS).map(|round| {
-        // Who begins changes, so that nobody always follows the other.
+        // Alternate which side goes first, so that neither always follows the other.
         let (first, second) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
         let mut reached = [0.0; 2];
         reached[first] = measure(first);

@@ -1,17 +1,17 @@
-//! The servers that are measured, each a process of its own.
+//! The measured servers, each in a separate process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// The binary that is measured.
+/// The measured binary.
 pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
-/// The token that may do everything.
+/// The admin token.
 pub(crate) const TOKEN: &str = "of-the-benchmark";
-/// What the bare route answers.
+/// Environment variable with the answer of the bare route.
 const ANSWER: &str = "CORK_BENCH_ANSWER";
-/// How many there are of the processor's units of time in a second.
+/// Units of processor time per second (`USER_HZ`).
 const TICKS: u64 = 100;
 
 /// A server that runs until it is dropped.
@@ -21,7 +21,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// `cork serve` on a store in a folder, with no limit on how often one may ask.
+    /// `cork serve` on a store in a folder, without rate limits.
     pub(crate) fn cork(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(CORK);
         let store = format!("sqlite:{}", folder.join("cork.db").display());
@@ -33,7 +33,7 @@ impl Process {
         Self::start(command)
     }
 
-    /// A bare route of the same framework, with this answer.
+    /// A bare route of the same framework with this answer.
     pub(crate) fn bare(answer: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg("bare").env(ANSWER, answer);
@@ -49,14 +49,14 @@ impl Process {
         Self { address, child }
     }
 
-    /// What of its memory is resident, in megabytes.
+    /// Resident memory in megabytes.
     pub(crate) fn resident(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0 / 1e6
     }
 
-    /// The time of the processor that it has used.
+    /// Processor time used so far.
     pub(crate) fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
@@ -72,7 +72,7 @@ impl Drop for Process {
     }
 }
 
-/// Answers the same JSON to everybody, for ever.
+/// Answers every request with the same JSON, forever.
 pub(crate) fn bare() {
     let value: serde_json::Value = serde_json::from_str(&std::env::var(ANSWER).unwrap()).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -80,7 +80,7 @@ pub(crate) fn bare() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         println!("http://{}", listener.local_addr().unwrap());
         std::io::stdout().flush().unwrap();
-        // The JSON is written anew for each, as ours is.
+        // The JSON is serialized for each request, as in Corkboard.
         let answer = move || std::future::ready(axum::Json(value.clone()));
         let kept_not = answer.clone();
         let route = axum::routing::get(answer).put(move |axum::Json(_): axum::Json<serde_json::Value>| kept_not());

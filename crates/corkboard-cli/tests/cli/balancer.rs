@@ -1,5 +1,5 @@
-//! Something stands between `cork` and its server, passes on what it gets, and answers in words of its own. Every command here
-//! goes through it to a server that the test itself has started.
+//! A balancer between `cork` and its server that sometimes replaces the server's answers with its own. Every command
+//! here goes through it to a server that the test starts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,30 +9,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::served::Served;
 use crate::support::{CORK, Ran, Sandbox, run};
 
-/// What such things say when they have waited long enough.
+/// The answer of a balancer after its timeout.
 const GATEWAY_TIMEOUT: &str = "HTTP/1.1 504 Gateway Timeout\r\ncontent-type: text/html\r\ncontent-length: 24\r\n\
                                connection: close\r\n\r\n<h1>Gateway Timeout</h1>";
-/// An answer of which half is missing.
+/// An answer with half of its body missing.
 const HALF_AN_ANSWER: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\nconnection: close\r\n\r\n{\"reply\":";
 
-/// What becomes of a request that writes, once the server has answered it.
+/// What happens to a write once the server has answered it.
 #[derive(Clone, Copy)]
 enum Way {
     Through,
     Instead(&'static str),
-    /// The same, and nobody is answered any more.
+    /// Like `Instead`, and no later request is answered.
     InsteadAndGone(&'static str),
 }
 
 struct Balancer {
     url: String,
-    /// How many requests that write it has passed on.
+    /// Number of writes passed on.
     passed: Arc<AtomicUsize>,
 }
 
 impl Balancer {
-    /// Stands before a server. The first request that writes goes that way, all others go through.
+    /// Starts in front of a server. The first write is treated as `first` says; everything else passes through.
     fn start(served: &Served, first: Way) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -69,7 +69,7 @@ impl Balancer {
     }
 }
 
-/// Whether a request writes, and its bytes, of a connection that ends with it.
+/// Reads a request from a connection that ends with it. Returns whether it writes, and its bytes.
 fn read_request(client: &TcpStream) -> Option<(bool, Vec<u8>)> {
     let mut reader = BufReader::new(client);
     let (mut head, mut length) = (String::new(), 0);
@@ -87,7 +87,7 @@ fn read_request(client: &TcpStream) -> Option<(bool, Vec<u8>)> {
 
 const APPEND: [&str; 5] = ["memory", "append", "log", "once", "--line"];
 
-/// What is in the log, asked of the server itself.
+/// The log, read directly from the server.
 fn log(sandbox: &Sandbox, served: &Served) -> String {
     let mut command = sandbox.command(CORK);
     command.env("CORK_URL", &served.url).env("CORK_TOKEN", &served.secret).args(["memory", "get", "log"]);
@@ -95,7 +95,7 @@ fn log(sandbox: &Sandbox, served: &Served) -> String {
 }
 
 #[test]
-fn a_write_whose_answer_makes_no_sense_is_not_sent_again_and_may_have_happened() {
+fn a_write_with_an_invalid_answer_is_not_sent_again_and_has_an_unknown_outcome() {
     for said in [GATEWAY_TIMEOUT, HALF_AN_ANSWER] {
         let sandbox = Sandbox::local();
         let served = Served::start(&sandbox.store(), "127.0.0.1:0");
@@ -109,7 +109,7 @@ fn a_write_whose_answer_makes_no_sense_is_not_sent_again_and_may_have_happened()
 }
 
 #[test]
-fn a_write_with_a_name_is_sent_until_its_answer_makes_sense_and_happens_once() {
+fn a_write_with_a_key_is_retried_until_its_answer_is_valid_and_happens_once() {
     for said in [GATEWAY_TIMEOUT, HALF_AN_ANSWER] {
         let sandbox = Sandbox::local();
         let served = Served::start(&sandbox.store(), "127.0.0.1:0");
@@ -121,9 +121,9 @@ fn a_write_with_a_name_is_sent_until_its_answer_makes_sense_and_happens_once() {
     }
 }
 
-/// The last attempt did not get there; the first one did.
+/// The last attempt did not reach the server, but the first one did.
 #[test]
-fn what_may_have_happened_is_not_denied_because_a_later_attempt_failed() {
+fn an_unknown_outcome_stays_unknown_after_a_later_attempt_fails() {
     let sandbox = Sandbox::local();
     let served = Served::start(&sandbox.store(), "127.0.0.1:0");
     let balancer = Balancer::start(&served, Way::InsteadAndGone(GATEWAY_TIMEOUT));

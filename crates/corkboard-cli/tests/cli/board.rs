@@ -1,10 +1,10 @@
-//! `cork board`: made, shown, recorded on, drawn, ended, forked, deleted.
+//! `cork board`: create, show, record, draw, end, fork, delete.
 
 use serde_json::{Value, json};
 
 use crate::support::{Ran, Sandbox, run};
 
-/// A sandbox with a board, which every command works on.
+/// A sandbox with a board that every command uses.
 pub(crate) struct Desk {
     pub(crate) sandbox: Sandbox,
     pub(crate) board: String,
@@ -43,7 +43,7 @@ impl Desk {
 }
 
 #[test]
-fn a_board_is_made_listed_and_shown() {
+fn a_board_is_created_listed_and_shown() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["board", "list"]), "there are no boards yet; `cork board create NAME` makes one");
     assert_eq!(sandbox.items(&["board", "list"]), json!([]));
@@ -59,7 +59,7 @@ fn a_board_is_made_listed_and_shown() {
     for said in ["Add login", "Users sign in", "no JWT", "no tasks", "by tester"] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    // By the environment, too; an argument counts more.
+    // The environment selects the board, too, but an argument takes precedence.
     let mut command = sandbox.command(crate::support::CORK);
     command.args(["board", "show", "--json"]).env("CORK_BOARD", id);
     let shown: Value = serde_json::from_str(&run(command, b"").stdout).unwrap();
@@ -71,7 +71,7 @@ fn a_board_is_made_listed_and_shown() {
 }
 
 #[test]
-fn which_board_must_be_said() {
+fn the_board_must_be_named() {
     let sandbox = Sandbox::new();
     let error = sandbox.fails(&["task", "list"], 2, "which board?");
     assert_eq!(error["code"], "no_board_named");
@@ -79,11 +79,11 @@ fn which_board_must_be_said() {
     let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "board not found");
     assert_eq!(error["code"], "no_board");
     sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "board not found: nowhere");
-    assert_eq!(sandbox.items(&["board", "list"]), json!([]), "nothing was made by that");
+    assert_eq!(sandbox.items(&["board", "list"]), json!([]), "no board should be created");
 }
 
 #[test]
-fn the_same_request_makes_one_board() {
+fn a_repeated_request_creates_one_board() {
     let sandbox = Sandbox::new();
     let create = ["board", "create", "Once", "--idempotency-key", "k"];
     let id = sandbox.ok(&create);
@@ -96,7 +96,7 @@ fn the_same_request_makes_one_board() {
 }
 
 #[test]
-fn a_board_is_edited_if_nobody_was_first() {
+fn a_board_is_edited_unless_it_changed() {
     let desk = Desk::new("Plan");
     assert_eq!(desk.json(&["board", "edit", "--goal", "better", "--if-version", "1"])["version"], 2);
     let error = desk.fails(&["board", "edit", "--name", "N", "--if-version", "1"], 4, "at version 2, not 1");
@@ -111,7 +111,7 @@ fn a_board_is_edited_if_nobody_was_first() {
 }
 
 #[test]
-fn what_comes_up_is_recorded_and_shown() {
+fn records_are_written_and_shown() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Write the schema"]);
     let decide = [
@@ -166,7 +166,7 @@ fn what_comes_up_is_recorded_and_shown() {
     for said in ["superseded by D-2", "scrypt", "no column", "schema.sql", "19 bytes", "DECISIONS"] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    assert_eq!(text.matches("schema.sql").count(), 1, "the newest version alone: {text}");
+    assert_eq!(text.matches("schema.sql").count(), 1, "only the newest version should be shown: {text}");
 }
 
 #[test]
@@ -204,7 +204,10 @@ flowchart TD
     ] {
         assert!(graph.contains(line), "{line}: {graph}");
     }
-    assert!(!desk.ok(&["board", "graph", "--at", "2"]).contains("T-2"), "as it was");
+    assert!(
+        !desk.ok(&["board", "graph", "--at", "2"]).contains("T-2"),
+        "`--at` should show the board at that revision"
+    );
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn a_board_ends_once_and_says_how() {
     let complete =
         ["--board", &desk.board, "board", "complete", "--unfinished", "cancel", "--reason", "enough", "--json"];
     let ended = desk.sandbox.cork(&complete);
-    assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "not all of it was done");
+    assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "not all tasks were completed");
     let ended: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(
         ended,
@@ -236,11 +239,11 @@ fn a_board_ends_once_and_says_how() {
     let other = Desk::new("Other");
     other.ok(&["task", "add", "One"]);
     let cancelled = format!("{} is cancelled: failed (0 tasks completed, 1 cancelled)", other.board);
-    assert_eq!(other.ok(&["board", "cancel"]), cancelled, "that is what was asked for");
+    assert_eq!(other.ok(&["board", "cancel"]), cancelled, "a repeat should give the same answer");
 }
 
 #[test]
-fn a_board_that_was_not_done_is_completed_with_an_exit_code_for_scripts() {
+fn completing_an_unfinished_board_sets_the_exit_code() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
     desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
@@ -281,9 +284,9 @@ fn the_past_is_shown_compared_and_forked() {
     assert_eq!(desk.ok(&once), desk.ok(&once));
 }
 
-/// A hint names no option that the command does not have.
+/// The hint names only options that the command has.
 #[test]
-fn a_revision_that_is_not_there_yet_is_said_to_be_so() {
+fn a_future_revision_is_reported() {
     let desk = Desk::new("Plan");
     desk.ok(&["memory", "set", "a", "1"]);
     for arguments in [
@@ -299,7 +302,7 @@ fn a_revision_that_is_not_there_yet_is_said_to_be_so() {
 }
 
 #[test]
-fn an_artifact_that_is_no_file_here_has_no_checksum_and_that_is_said() {
+fn an_artifact_without_a_local_file_has_no_checksum_and_a_warning() {
     let desk = Desk::new("Plan");
     std::fs::create_dir(desk.sandbox.path().join("src")).unwrap();
     std::fs::write(desk.sandbox.path().join("there"), "x").unwrap();
@@ -318,7 +321,7 @@ fn an_artifact_that_is_no_file_here_has_no_checksum_and_that_is_said() {
 }
 
 #[test]
-fn artifacts_are_listed_and_verbs_are_no_paths() {
+fn artifacts_are_listed_and_verbs_are_not_paths() {
     let desk = Desk::new("Plan");
     let nothing = "nothing was recorded yet; `cork board artifact PATH` does";
     assert_eq!(desk.ok(&["board", "artifact", "list"]), nothing);
@@ -335,14 +338,14 @@ fn artifacts_are_listed_and_verbs_are_no_paths() {
         assert_eq!(error["code"], "not_a_path");
         assert!(error["hint"].as_str().unwrap().contains(&format!("./{verb}")), "{error}");
     }
-    // A file that is there is meant.
+    // An existing file takes precedence.
     std::fs::write(desk.sandbox.path().join("show"), "x").unwrap();
     assert_eq!(desk.ok(&["board", "artifact", "show"]), "A-4");
     assert_eq!(desk.json(&["board", "artifact", "./rm"])["id"], "A-5");
 }
 
 #[test]
-fn a_board_is_deleted_when_that_is_meant() {
+fn a_board_is_deleted_after_confirmation() {
     let desk = Desk::new("Secret plan");
     desk.sandbox.fails(&["board", "delete", &desk.board], 2, "add --yes");
     desk.sandbox.fails(&["board", "delete", "nowhere", "--yes"], 3, "board not found");
@@ -365,7 +368,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let create = ["board", "create", "Add a route", "--core", "rules", "--core", "not-there", "--id", "b"];
     let made = sandbox.cork(&[&create[..], &["--pattern", "best"]].concat());
     let alone = (0, "b\n", "");
-    assert_eq!((made.code, made.stdout.as_str(), made.stderr.as_str()), alone, "the id, to be used as it is");
+    assert_eq!((made.code, made.stdout.as_str(), made.stderr.as_str()), alone, "stdout should contain only the ID");
     let shown = sandbox.ok(&["--board", "b", "board", "show"]);
     for said in ["drawn     rules:E-1\n", "pattern   rules:E-2\n", "Write it", "Describe it"] {
         assert!(shown.contains(said), "{said}: {shown}");
@@ -377,7 +380,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
         "passed_over": []
     });
     assert_eq!(sandbox.json(&named), answer);
-    assert_eq!(sandbox.json(&named), answer, "the same again is the same board");
+    assert_eq!(sandbox.json(&named), answer, "a repeat should return the same board");
     for (core, said) in
         [(&["--core", "nowhere"][..], "no task pattern of its cores fits"), (&[], "it draws on no core")]
     {
@@ -388,7 +391,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     assert_eq!((&none["pattern"], &none["tasks"]), (&json!(null), &json!([])));
 
     sandbox.ok(&["core", "add", "rules", "1. a\n2. b (after 1)", "--tag", "task-pattern"]);
-    // As an older program may have left it.
+    // As an older program could have left it.
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), 'b (after 1)', 'b (after 7)') AS BLOB)";
     sandbox.tamper(sql);
     let fails = |pattern: &str, code, said| {
@@ -424,7 +427,7 @@ fn a_log_reference_shows_its_revisions() {
     let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent"] == "dev").unwrap();
     let reference = of_dev["log_ref"].as_str().unwrap();
     assert_eq!(reference, format!("board/{}#4..7@dev", desk.board));
-    // What dev wrote, and the review that completed the task; not what somebody else found out.
+    // The revisions of dev's work and of the review that completed the task, but not another worker's discovery.
     let lines = desk.ok(&["board", "log", reference]);
     let revisions: Vec<_> = lines.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(revisions, ["4", "6", "7"], "{lines}");
@@ -455,7 +458,7 @@ fn a_file_outside_the_folder_says_that_it_has_no_checksum() {
     assert_eq!((ran.code, ran.stderr, ran.stdout.trim_end()), (0, said, "A-1"));
     let answer = desk.json(&["board", "artifact", path]);
     assert_eq!(answer, json!({"id": "A-2", "version": 2, "checksum": null, "no_checksum": "outside_folder"}));
-    // The file in the folder is one artifact, by whichever path.
+    // A file in the folder is one artifact, by any spelling of its path.
     std::fs::write(desk.sandbox.path().join("a"), "abc").unwrap();
     let absolute = desk.sandbox.path().join("a");
     for (version, path) in (1..).zip(["a", "./a", "x/../a", absolute.to_str().unwrap()]) {

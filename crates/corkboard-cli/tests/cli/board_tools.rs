@@ -1,10 +1,10 @@
-//! A board by `cork tools call`, and in `cork context`.
+//! A board used through `cork tools call`, and in `cork context`.
 
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-/// Makes a board by a tool call of its orchestrator, and returns its id.
+/// Creates a board by a tool call of its orchestrator and returns its ID.
 fn a_board(sandbox: &Sandbox) -> String {
     let input = r#"{"name": "Auth", "goal": "Add JWT", "constraints": ["No breaking changes"]}"#;
     let made = sandbox.json(&["--agent", "boss", "tools", "call", "create_board", input]);
@@ -60,7 +60,7 @@ fn an_orchestrator_and_two_workers_do_a_whole_board_in_one_process() {
     ] {
         assert!(context.contains(part), "{context}");
     }
-    // The file was there to be looked at.
+    // The file exists, so its checksum is recorded.
     let shown = sandbox.json(&["--board", &board, "board", "show"]);
     let artifact = &shown["artifacts"][0];
     assert_eq!((&artifact["path"], &artifact["size"]), (&json!("schema.sql"), &json!(14)), "{shown}");
@@ -68,7 +68,7 @@ fn an_orchestrator_and_two_workers_do_a_whole_board_in_one_process() {
 }
 
 #[test]
-fn every_call_may_be_a_process_of_its_own() {
+fn every_call_can_be_a_separate_process() {
     let sandbox = Sandbox::new();
     let board = a_board(&sandbox);
     let tool = |agent: &str, name: &str, input: &str| {

@@ -28,10 +28,10 @@ impl Watcher {
     }
 
     fn line(&self) -> String {
-        self.lines.recv_timeout(DEADLINE).expect("a line")
+        self.lines.recv_timeout(DEADLINE).expect("the watcher should print a line")
     }
 
-    /// All that is left; the process has ended by itself.
+    /// The remaining lines. The process must end by itself.
     fn rest(self) -> Vec<String> {
         let ran = finish(self.child);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -45,7 +45,7 @@ fn other_processes_are_seen_until_the_board_ends() {
     let watcher = Watcher::start(&desk, &["--from-rev", "0"]);
     assert!(watcher.line().ends_with("tester  made the board Plan"));
     desk.ok(&["task", "add", "One"]);
-    // Each is told before the next is done.
+    // Each change is printed before the next one is made.
     assert!(watcher.line().ends_with("tester  added T-1 One"));
     desk.ok(&["--principal", "ada", "task", "claim"]);
     assert!(watcher.line().ends_with("ada  began T-1"));
@@ -54,9 +54,9 @@ fn other_processes_are_seen_until_the_board_ends() {
     assert!(line.starts_with("     4  20") && line.ends_with("ada  completed T-1: all\\u{1b}[31m of it"), "{line}");
     desk.ok(&["board", "complete"]);
     assert!(watcher.line().ends_with("the board is completed: success"));
-    assert_eq!(watcher.rest(), [] as [&str; 0], "and it ends by itself");
+    assert_eq!(watcher.rest(), [] as [&str; 0], "the watcher should end with the board");
 
-    // Whoever comes too late is told how it ended.
+    // A watcher that starts after the end prints the outcome.
     assert_eq!(Watcher::start(&desk, &[]).rest(), ["the board is completed: success"]);
     let again = Watcher::start(&desk, &["--from-rev", "3"]).rest();
     assert_eq!(again.len(), 2, "{again:?}");
@@ -82,19 +82,19 @@ fn programs_get_an_object_for_each_revision() {
 }
 
 #[test]
-fn who_wants_more_than_the_end_goes_on() {
+fn a_watcher_can_continue_after_the_end() {
     let desk = Desk::new("Plan");
     desk.ok(&["board", "cancel"]);
     let mut watcher = Watcher::start(&desk, &["--forever", "--from-rev", "0"]);
     assert!(watcher.line().contains("made the board"));
     assert!(watcher.line().contains("is cancelled"));
-    assert!(watcher.child.try_wait().unwrap().is_none(), "it waits for more");
+    assert!(watcher.child.try_wait().unwrap().is_none(), "the watcher should wait for more");
     watcher.child.kill().unwrap();
     watcher.child.wait().unwrap();
 }
 
 #[test]
-fn every_kind_of_event_has_words() {
+fn every_kind_of_event_is_described() {
     let desk = Desk::new("Plan");
     for title in ["One", "Two", "Three"] {
         desk.ok(&["task", "add", title, "--needs-review"]);
@@ -170,7 +170,7 @@ fn every_kind_of_event_has_words() {
     assert!(told.contains(&format!("made the board of {} at revision", desk.board)), "{told}");
 }
 
-/// What a terminal of that size was sent by the live view, and what became of it.
+/// What the live view writes to a terminal of that size, and how it ends.
 fn on_a_terminal(desk: &Desk, (columns, rows): (u16, u16), steps: &Value) -> Value {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal.py");
     let mut command = desk.sandbox.command("python3");
@@ -181,7 +181,7 @@ fn on_a_terminal(desk: &Desk, (columns, rows): (u16, u16), steps: &Value) -> Val
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-/// The screen is left, the cursor is back, the terminal reads lines again.
+/// The alternate screen is left, the cursor is visible, and the terminal is back in line mode.
 fn assert_restored(seen: &Value) {
     let written = seen["written"].as_str().unwrap();
     let (entered, left) = (written.rfind("\u{1b}[?1049h").unwrap(), written.rfind("\u{1b}[?1049l").unwrap());
@@ -216,7 +216,7 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
     );
     assert_restored(&seen);
     assert!(seen["written"].as_str().unwrap().trim_end().ends_with("0 of 2 tasks done, 1 in progress, 1 waiting"));
-    // The board is no worse for it.
+    // The board is unaffected.
     desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
     // Ctrl-C, SIGTERM, the end of the board.
     let cancel = json!(["run", [CORK, "board", "cancel", desk.board]]);
@@ -229,7 +229,7 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
 }
 
 #[test]
-fn keys_are_heard_while_the_terminal_changes_its_size() {
+fn keys_are_read_while_the_terminal_changes_its_size() {
     let desk = Desk::new("Plan");
     let mut steps = vec![json!(["expect", "Last events"])];
     for round in 0..25 {

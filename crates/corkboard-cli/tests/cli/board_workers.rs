@@ -1,4 +1,5 @@
-//! An orchestrator and four workers, all of them shell loops around `cork`, work a graph; some are killed on the way.
+//! An orchestrator and four workers, all of them shell loops around `cork`, work on a graph. Some are killed on the
+//! way.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -14,11 +15,11 @@ use crate::support::{CORK, DEADLINE};
 
 const WORKERS: usize = 4;
 const TASKS: usize = 200;
-/// Whoever is not heard of for so long has lost the task.
+/// Lease duration. A worker without a heartbeat for this long loses its task.
 const LEASE_SECONDS: &str = "2";
 
-/// Claims, works, completes, until the board has ended (exit code 4). A slow task takes for ever at the first attempt, a
-/// flaky one fails.
+/// Claims and completes tasks until the board has ended (exit code 4). A slow task never finishes at the first attempt,
+/// a flaky one fails.
 const WORKER: &str = r#"
 while :; do
   claim=$("$CORK" --principal "$NAME" --role worker task claim --wait-s 30 --lease-s "$LEASE" --json 2>/dev/null)
@@ -40,8 +41,8 @@ while :; do
 done
 "#;
 
-/// Decides what is asked, approves what is submitted, and ends the board when its last task is done. It knows nothing but
-/// what the board tells, so it can be started anew at any time.
+/// Makes choices, approves decisions and submitted tasks, and ends the board when its last task is done. All its state
+/// is on the board, so it can be restarted at any time.
 const ORCHESTRATOR: &str = r#"
 approve() {
   for task in $("$CORK" task list --view needs_review --ids); do
@@ -57,8 +58,8 @@ approve
 done
 "#;
 
-/// Layers of ten; every task waits for two or three of the layer before, the last for all that nobody waits for. Every
-/// tenth needs a review. Two tasks of the third layer begin the branches of a choice.
+/// Layers of ten tasks. Every task waits for two or three of the previous layer, the last one for all that no other
+/// task waits for. Every tenth task needs a review. Two tasks of the third layer start the branches of a choice.
 fn plan() -> String {
     let mut lines = Vec::new();
     let mut awaited = HashSet::new();
@@ -88,7 +89,7 @@ fn plan() -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A shell in a process group of its own.
+/// A shell in a separate process group.
 struct Loop {
     name: &'static str,
     child: Child,
@@ -103,7 +104,7 @@ impl Loop {
         Self { name, child }
     }
 
-    /// Kills the shell and what it runs, without a word.
+    /// Kills the shell and its children, silently.
     fn kill(&mut self) {
         let group = format!("-{}", self.child.id());
         // It may have ended by itself.
@@ -118,7 +119,7 @@ impl Drop for Loop {
     }
 }
 
-/// Every revision of the board, as another process tells it.
+/// Every revision of the board, as `cork board watch` prints it.
 struct Revisions {
     child: Child,
     lines: Receiver<String>,
@@ -137,7 +138,7 @@ impl Revisions {
         Self { child, lines }
     }
 
-    /// The next one; none when the board has ended.
+    /// The next revision; None when the board has ended.
     fn next(&mut self) -> Option<Value> {
         match self.lines.recv_timeout(DEADLINE) {
             Ok(line) => Some(serde_json::from_str(&line).unwrap()),
@@ -145,7 +146,7 @@ impl Revisions {
                 assert!(self.child.wait().unwrap().success());
                 None
             }
-            Err(RecvTimeoutError::Timeout) => panic!("nothing happens on the board any more"),
+            Err(RecvTimeoutError::Timeout) => panic!("nothing happened on the board for {DEADLINE:?}"),
         }
     }
 }
@@ -167,7 +168,7 @@ fn task(body: &Value) -> String {
 }
 
 #[test]
-fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
+fn workers_and_their_orchestrator_are_killed_and_the_board_ends_correctly() {
     const NAMES: [&str; WORKERS] = ["ada", "bob", "cid", "dan"];
     let mut random = corkboard_testing::dice();
     let desk = Desk::new("Two hundred tasks");
@@ -184,14 +185,14 @@ fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
         });
         let by = revision["actor"]["principal"].as_str().unwrap().to_owned();
         log.push(revision);
-        // Whoever sits on a slow task dies on it; others at random.
+        // The worker with a slow task is killed; otherwise a random one.
         let victim = match slow {
             true => workers.iter().position(|worker| worker.name == by),
             false if random.u8(..) < 8 => Some(random.usize(..WORKERS)),
             false => None,
         };
         if let Some(victim) = victim {
-            // At any moment of what it does.
+            // At a random moment of its work.
             std::thread::sleep(Duration::from_micros(random.u64(..20_000)));
             workers[victim].kill();
             workers[victim] = Loop::start(&desk, workers[victim].name);
@@ -202,7 +203,7 @@ fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
             lead = Loop::start(&desk, "lead");
         }
     }
-    // Whoever still waits hears that the board has ended.
+    // Waiting workers learn that the board has ended.
     for worker in &mut workers {
         assert!(worker.child.wait().unwrap().success());
     }
@@ -210,12 +211,12 @@ fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
     check(&desk, &log);
 }
 
-/// What must hold, whoever died when.
+/// Invariants that hold for any sequence of kills.
 fn check(desk: &Desk, log: &[Value]) {
     let shown = desk.json(&["board", "show"]);
     assert_eq!((&shown["status"], &shown["outcome"]), (&json!("completed"), &json!("success")));
     let tasks = shown["tasks"].as_array().unwrap();
-    assert_eq!(tasks.len(), TASKS, "the plan was added once");
+    assert_eq!(tasks.len(), TASKS, "the plan should be added once");
     let depends_on: HashMap<&str, Vec<&str>> = tasks
         .iter()
         .map(|task| {
@@ -230,9 +231,9 @@ fn check(desk: &Desk, log: &[Value]) {
             if let Some(started) = body(event, "task_started") {
                 let id = task(started);
                 for on in &depends_on[&*id] {
-                    assert!(done.contains_key(*on), "{id} began before {on} was finished");
+                    assert!(done.contains_key(*on), "{id} started before {on} was finished");
                 }
-                assert!(holders.insert(id, by.to_owned()).is_none(), "two at once: {started}");
+                assert!(holders.insert(id, by.to_owned()).is_none(), "two holders at once: {started}");
             }
             for name in ["lease_expired", "task_failed", "task_released"] {
                 if let Some(lost) = body(event, name) {
@@ -243,7 +244,7 @@ fn check(desk: &Desk, log: &[Value]) {
             for name in ["task_completed", "task_submitted"] {
                 if let Some(finished) = body(event, name) {
                     let id = task(finished);
-                    assert_eq!(holders.remove(&id).as_deref(), Some(by), "only its holder finishes {id}");
+                    assert_eq!(holders.remove(&id).as_deref(), Some(by), "only its holder should finish {id}");
                     assert!(done.insert(id, by.to_owned()).is_none(), "{finished} twice");
                 }
             }
@@ -254,5 +255,5 @@ fn check(desk: &Desk, log: &[Value]) {
         }
     }
     assert_eq!(done.len(), TASKS);
-    assert!(expired >= 4, "what the dead held came back: {expired}");
+    assert!(expired >= 4, "tasks of killed workers should expire: {expired}");
 }

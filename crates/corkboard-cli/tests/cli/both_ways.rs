@@ -1,8 +1,8 @@
-//! One script, run on a store and through a server: every command says the same, and ends the same, both ways.
+//! One script, run on a store and through a server: every command prints the same and ends with the same code.
 
 use crate::support::{Ran, Sandbox, run};
 
-/// Runs each line of a script in both ways, for people and for programs, and compares what is said.
+/// Runs each line of a script both ways, as text and as JSON, and compares the output.
 fn check(script: &str) {
     for form in ["", " --json"] {
         let ways = [Sandbox::local(), Sandbox::remote()];
@@ -13,7 +13,7 @@ fn check(script: &str) {
     }
 }
 
-/// `cork` stands for the command, in the form that is asked for. What is no one's choice is masked.
+/// In the script, `cork` is the command with the given output form. Random parts of the output are masked.
 fn in_shell(sandbox: &Sandbox, line: &str, form: &str) -> (i32, String, String) {
     let mut command = sandbox.command("bash");
     command.args(["-c", &format!("cork() {{ \"$CORK\" \"$@\"{form}; }}\n{line}")]);
@@ -21,7 +21,7 @@ fn in_shell(sandbox: &Sandbox, line: &str, form: &str) -> (i32, String, String) 
     (code, masked(&stdout), masked(&stderr))
 }
 
-/// Without the size of a log: through a server, each revision also says who spoke for the author.
+/// Without the size of a log, because a server's log also contains who acted for the author.
 fn without_log_size(line: &str) -> String {
     if line.starts_with("log ") {
         return "log *".into();
@@ -30,8 +30,7 @@ fn without_log_size(line: &str) -> String {
     log.map_or_else(|| line.to_owned(), |(before, after)| format!("{before}\"log\":*{after}"))
 }
 
-/// The text with a sign for every time and every random id. Columns are as wide as what is in them, so that white space is
-/// one space.
+/// Replaces every time and every random ID. Column widths depend on content, so white space becomes one space.
 fn masked(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line = without_log_size(line);
@@ -40,7 +39,7 @@ fn masked(text: &str) -> String {
             if is_id(core) || is_time(core) { word.replace(core, "*") } else { masked_within(word) }
         });
         let line = words.collect::<Vec<_>>().join(" ");
-        // How long ago something was depends on how busy the machine is.
+        // Ages depend on how busy the machine is.
         let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         let is_age = |words: &&[&str]| matches!(words, [count, _, "ago"] if is_count(count));
         let words: Vec<&str> = line.split(' ').collect();
@@ -50,7 +49,7 @@ fn masked(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// JSON has no white space: what stands between quotation marks is looked at by itself.
+/// JSON has no white space, so mask each part between quotation marks.
 fn masked_within(word: &str) -> String {
     let parts = word.split('"').map(|part| if is_id(part) || is_time(part) { "*" } else { part });
     parts.collect::<Vec<_>>().join("\"")

@@ -1,11 +1,12 @@
-//! The library through a server: a program hears of what it wrote as it does on a store, once, and of nobody else's.
+//! The library through a server: as on a store, a program gets an event for each of its writes, once, and none for
+//! others' writes.
 
 use corkboard::{Corkboard, MemoryEvent, Options};
 
 use crate::served::{Served, block_on};
 use crate::support::Sandbox;
 
-/// What is heard of some writes, the second of two that are one included.
+/// The events of some writes, including a batch of two changes.
 async fn heard(corkboard: &Corkboard) -> Vec<(&'static str, String, Option<String>)> {
     let mut events = corkboard.subscribe();
     let memory = corkboard.agent("ada").unwrap().working();
@@ -33,7 +34,7 @@ async fn heard(corkboard: &Corkboard) -> Vec<(&'static str, String, Option<Strin
 }
 
 #[test]
-fn whoever_writes_through_a_server_hears_of_it() {
+fn a_writer_through_a_server_gets_its_events() {
     let sandbox = Sandbox::local();
     let served = Served::start(&sandbox.store(), "127.0.0.1:0");
     block_on(async {
@@ -41,7 +42,7 @@ fn whoever_writes_through_a_server_hears_of_it() {
         let other = served.connect(&served.secret).await;
         let mut others = other.subscribe();
         let there = heard(&corkboard).await;
-        assert!(others.try_recv().is_err(), "what another program does is to be watched");
+        assert!(others.try_recv().is_err(), "other programs' changes should arrive only through a watch");
         let here = heard(&Corkboard::open_with("memory:", Options::default()).await.unwrap()).await;
         assert_eq!(there, here);
         assert_eq!(here.len(), 6, "{here:?}");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-/// Revisions 1 to 30 of the default agent.
+/// Writes revisions 1 to 30 of the default agent.
 fn thirty_writes(sandbox: &Sandbox) {
     for number in 1..=30 {
         sandbox.ok(&["memory", "set", "key", &number.to_string()]);
@@ -16,14 +16,14 @@ fn log(sandbox: &Sandbox) -> Value {
 }
 
 #[test]
-fn history_is_trimmed_and_what_is_remembered_stays() {
+fn history_is_trimmed_and_the_memory_stays() {
     let sandbox = Sandbox::new();
     thirty_writes(&sandbox);
     let before = log(&sandbox);
     assert_eq!((&before["oldest"], &before["revisions"], &before["estimated"]), (&json!(1), &json!(30), &json!(false)));
     let activity = sandbox.json(&["activity"]);
     let compact = ["compact", "--before-rev", "21", "--space", "agent/default"];
-    // A dry run tells the same as the real one, and changes nothing.
+    // A dry run reports the same as the real run and changes nothing.
     let plan = sandbox.json(&[&compact[..], &["--dry-run"]].concat());
     assert_eq!((&plan["dry_run"], &plan["revisions"]), (&json!(true), &json!(20)), "{plan}");
     assert_eq!(log(&sandbox), before);
@@ -36,13 +36,13 @@ fn history_is_trimmed_and_what_is_remembered_stays() {
     assert_eq!((&after["oldest"], &after["revisions"]), (&json!(21), &json!(10)), "{after}");
     let freed = before["bytes"].as_u64().unwrap() - after["bytes"].as_u64().unwrap();
     assert_eq!(done["bytes"], freed, "{done}");
-    // What was remembered is there; what was trimmed is not.
+    // The memory is there, the trimmed history is not.
     assert_eq!(sandbox.ok(&["memory", "get", "key"]), "30");
     assert_eq!(sandbox.json(&["activity"]), activity);
     let error = sandbox.fails(&["memory", "watch", "--from-rev", "5"], 3, "revisions before 21");
     assert_eq!(error["code"], "compacted", "{error}");
     assert_eq!(sandbox.ok(&["compact", "--before-rev", "21"]), "nothing to trim");
-    // The newest revision stays in any case.
+    // The newest revision always stays.
     assert_eq!(sandbox.json(&["compact", "--before-rev", "1000"])["revisions"], 9);
     assert_eq!(log(&sandbox)["oldest"], 30);
     sandbox.ok(&["memory", "set", "key", "31"]);
@@ -50,7 +50,7 @@ fn history_is_trimmed_and_what_is_remembered_stays() {
 }
 
 #[test]
-fn a_space_that_the_settings_disable_does_not_keep_the_others() {
+fn a_disabled_space_does_not_block_the_others() {
     let sandbox = Sandbox::local();
     thirty_writes(&sandbox);
     let board = sandbox.ok(&["board", "create", "plan"]);
@@ -66,7 +66,7 @@ fn a_space_that_the_settings_disable_does_not_keep_the_others() {
 
 #[test]
 fn history_is_trimmed_by_age() {
-    // On a store, where one clock is compared with itself: a client only estimates its server's.
+    // On a store, where one clock is compared with itself. A client only estimates its server's clock.
     let sandbox = Sandbox::local();
     thirty_writes(&sandbox);
     sandbox.ok(&["--agent", "other", "memory", "set", "key", "value"]);
@@ -80,7 +80,7 @@ fn history_is_trimmed_by_age() {
 
 #[test]
 fn a_folder_of_logs_is_trimmed_too() {
-    // On a store of files: a server has SQLite here.
+    // On a store of files. The sandbox's server uses SQLite.
     let sandbox = Sandbox::local();
     let on_files = |arguments: &[&str]| {
         [&["--store", "file:logs"], arguments].concat().iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -98,7 +98,7 @@ fn a_folder_of_logs_is_trimmed_too() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     let sandbox = Sandbox::new();
     for (arguments, said) in [
         (&["compact"][..], "--older-than"),

@@ -1,4 +1,4 @@
-//! Settings: who says what, and who is heard. A sandbox's server would be a setting by itself.
+//! Settings: sources and precedence. All sandboxes are local, because a server's URL is a setting, too.
 
 use std::path::Path;
 
@@ -75,10 +75,10 @@ fn the_users_file_is_found_and_every_command_honours_it() {
     let ran = with(&sandbox, &[], &["memory", "set", "a", "1"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = with(&sandbox, &[], &["memory", "set", "b", "2"]);
-    assert_eq!(ran.code, 5, "the limit is the file's: {ran:?}");
+    assert_eq!(ran.code, 5, "the file's limit should apply: {ran:?}");
     assert!(sandbox.path().join("of-the-file.db").exists());
     let ran = with(&sandbox, &[("CORK_AGENT", "")], &["--store", "sqlite:of-the-file.db", "memory", "get", "a"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "1\n"), "set to nothing is not set: {ran:?}");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "1\n"), "an empty value should count as unset: {ran:?}");
     write(&sandbox, "elsewhere/corkboard/config.toml", "agent = \"bob\"\n");
     let elsewhere = sandbox.path().join("elsewhere");
     let folder = [("XDG_CONFIG_HOME", elsewhere.to_str().unwrap())];
@@ -89,7 +89,7 @@ fn the_users_file_is_found_and_every_command_honours_it() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
+fn an_invalid_setting_is_reported_with_its_place_and_the_allowed_values() {
     let sandbox = Sandbox::local();
     for (text, place, allowed) in [
         ("store = \"memory:\"\nlissten = \"x\"", "c.toml:2: there is no setting \"lissten\"", "did you mean listen?"),
@@ -134,9 +134,9 @@ fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
     assert!(ran.code == 2 && ran.stderr.contains("--setting: there is no setting \"nothing\""), "{ran:?}");
 }
 
-/// A variable with a slip in its name would be passed over in silence.
+/// A mistyped variable must not be ignored silently.
 #[test]
-fn variables_that_nobody_knows_are_refused() {
+fn unknown_variables_are_refused() {
     let sandbox = Sandbox::local();
     for (variable, hint) in [
         ("CORK_HOST", "did you mean CORK_HOSTS?"),
@@ -155,7 +155,11 @@ fn variables_that_nobody_knows_are_refused() {
             assert!(ran.stderr.starts_with(&named) && ran.stderr.contains(hint), "{ran:?}");
             assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
         }
-        assert_eq!(with(&sandbox, &[(variable, "")], &["config", "show"]).code, 0, "set to nothing is not set");
+        assert_eq!(
+            with(&sandbox, &[(variable, "")], &["config", "show"]).code,
+            0,
+            "an empty value should count as unset"
+        );
     }
     let for_others = [
         ("CORK_TEST_REMOTE", "1"),
@@ -178,7 +182,7 @@ fn variables_that_nobody_knows_are_refused() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
 }
 
-/// Every variable that the documentation, the tests or the tools of this repository speak of is known.
+/// Every variable in the documentation, the tests or the tools of this repository is known.
 #[test]
 fn the_variables_of_the_documentation_are_known() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -190,7 +194,7 @@ fn the_variables_of_the_documentation_are_known() {
     for text in texts {
         let text = std::fs::read_to_string(text).unwrap();
         let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-        // An ending underscore stands for whatever follows.
+        // A name with a trailing underscore is a prefix.
         let names = words.filter(|word| word.starts_with("CORK_") && !word.ends_with('_'));
         found.extend(names.map(ToOwned::to_owned));
     }
@@ -201,9 +205,9 @@ fn the_variables_of_the_documentation_are_known() {
     }
 }
 
-/// `--url "$UNSET"` must not lead to a store that nobody named.
+/// `--url "$UNSET"` must not fall back to a default store.
 #[test]
-fn a_server_that_is_named_by_nothing_is_refused() {
+fn an_empty_server_url_is_refused() {
     let sandbox = Sandbox::local();
     for empty in ["", " "] {
         let ran = with(&sandbox, &[], &["--url", empty, "memory", "list"]);
@@ -212,15 +216,19 @@ fn a_server_that_is_named_by_nothing_is_refused() {
     }
     let ran = with(&sandbox, &[], &["--setting", "url=", "memory", "list"]);
     assert!(ran.code == 2 && ran.stderr.contains("url cannot be that"), "{ran:?}");
-    assert_eq!(with(&sandbox, &[("CORK_URL", "")], &["memory", "list"]).code, 0, "set to nothing is not set");
+    assert_eq!(
+        with(&sandbox, &[("CORK_URL", "")], &["memory", "list"]).code,
+        0,
+        "an empty value should count as unset"
+    );
     let ran = with(&sandbox, &[], &["--url", "http://127.0.0.1:9", "serve", "--listen", "127.0.0.1:0"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
     assert!(ran.stderr.contains("serves a store") && ran.stderr.contains("--store"), "{ran:?}");
 }
 
-/// `--agent "$UNSET" memory clear --yes` must not clear a memory that nobody named.
+/// `--agent "$UNSET" memory clear --yes` must not clear the default agent.
 #[test]
-fn what_is_named_by_nothing_is_refused() {
+fn empty_names_are_refused() {
     let sandbox = Sandbox::local();
     with(&sandbox, &[], &["memory", "set", "k", "v"]);
     for (flag, said) in [("--agent", "names no agent"), ("--board", "names no board"), ("--store", "names no store")] {
@@ -234,23 +242,23 @@ fn what_is_named_by_nothing_is_refused() {
     assert_eq!(ran.code, 2, "{ran:?}");
     for variable in ["CORK_AGENT", "CORK_BOARD", "CORK_STORE"] {
         let ran = with(&sandbox, &[(variable, "")], &["memory", "get", "k"]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (0, "v\n"), "{variable} set to nothing is not set: {ran:?}");
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "v\n"), "an empty {variable} should count as unset: {ran:?}");
     }
 }
 
-/// Whoever names a store on the command line means it, whatever server a file speaks of.
+/// A store on the command line takes precedence over a server in a file.
 #[test]
-fn a_store_that_is_named_nearer_counts_more_than_a_server() {
+fn a_store_with_higher_precedence_overrides_a_server() {
     let sandbox = Sandbox::local();
     write(&sandbox, "c.toml", "url = \"http://127.0.0.1:1\"\n");
     let file = ["--config", "c.toml"];
     let ran = with(&sandbox, &[], &[&file[..], &["memory", "list"]].concat());
-    assert_eq!(ran.code, 7, "there is no such server: {ran:?}");
+    assert_eq!(ran.code, 7, "the server should be used, which does not exist: {ran:?}");
     let ran = with(&sandbox, &[], &[&file[..], &["--store", "sqlite:x.db", "memory", "set", "a", "1"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let variables = [("CORK_STORE", "sqlite:x.db"), ("CORK_URL", "http://127.0.0.1:1")];
     let ran = with(&sandbox, &variables, &["memory", "list"]);
-    assert_eq!(ran.code, 7, "of two that are named alike, it is the server: {ran:?}");
+    assert_eq!(ran.code, 7, "with equal precedence, the server should be used: {ran:?}");
 }
 
 #[test]
@@ -278,7 +286,7 @@ fn row(setting: &Value) -> String {
 }
 
 #[test]
-fn the_documentation_has_every_setting_as_it_is() {
+fn the_documentation_lists_every_setting_correctly() {
     let sandbox = Sandbox::local();
     let document = sandbox.json(&["config", "show"]);
     let settings = document["settings"].as_array().unwrap();

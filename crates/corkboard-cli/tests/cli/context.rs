@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::Sandbox;
 
 #[test]
-fn a_prompt_from_what_is_remembered() {
+fn a_prompt_from_the_memory() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["context"]), "");
     assert_eq!(sandbox.ok(&["context", "--sections"]), "0 of 8000 tokens");
@@ -32,7 +32,7 @@ fn a_prompt_from_what_is_remembered() {
   half done
 </scratchpad>";
     assert_eq!(sections.trim_end(), expected);
-    // The same content, the same bytes, in another process.
+    // The same content gives the same bytes in another process.
     assert_eq!(sandbox.ok(&["context"]), text);
 
     let window = sandbox.json(&["context", "--budget", "500"]);
@@ -62,7 +62,7 @@ fn sections_say_what_is_left_out() {
 }
 
 #[test]
-fn a_budget_that_is_none() {
+fn invalid_budgets() {
     let sandbox = Sandbox::new();
     let error = sandbox.fails(&["context", "--budget", "10"], 2, "too small");
     assert_eq!(error["code"], "context_budget");

@@ -1,4 +1,4 @@
-//! Conversations through servers, and what a server's settings allow its clients.
+//! Conversations through servers, and how a server's settings limit its clients.
 
 use corkboard_testing::Harness;
 use serde_json::json;
@@ -21,10 +21,13 @@ fn a_conversation_through_a_server_belongs_to_the_server() {
     sandbox.ok(&["memory", "set", "plan", "of the agent"]);
     call("memory_write", &write("name", "Ada"));
     call("memory_write", &note("prefers dark mode"));
-    // Another process finds it, and only there.
+    // Another process finds the conversation, and only there.
     let all = call("memory_read", "{}");
     assert!(all.contains("Ada") && all.contains("prefers dark mode"), "{all}");
-    assert!(!call("memory_read", r#"{"key": "plan"}"#).contains("of the agent"), "it never falls back");
+    assert!(
+        !call("memory_read", r#"{"key": "plan"}"#).contains("of the agent"),
+        "a conversation should never fall back to the agent"
+    );
     let window = sandbox.ok(&["context", "--conversation", "monday"]);
     assert!(window.contains("<conversation>") && window.contains("Ada"), "{window}");
     for others in
@@ -33,7 +36,7 @@ fn a_conversation_through_a_server_belongs_to_the_server() {
         let read = sandbox.ok(&[&["tools", "call", "memory_read", "{}"], &others[..]].concat());
         assert_eq!(read, "The scratchpad is empty.", "{others:?}");
     }
-    // The library's handles are the server's, too.
+    // The library's handles use the server's conversations, too.
     block_on(async {
         let served = sandbox.served.as_ref().unwrap();
         let corkboard = served.connect(&served.secret).await;
@@ -53,7 +56,7 @@ fn a_conversation_through_a_server_belongs_to_the_server() {
     assert_eq!(call("memory_read", r#"{"key": "name"}"#), "Ada Lovelace");
     call("memory_write", r#"{"action": "clear"}"#);
     assert_eq!(call("memory_read", "{}"), "The scratchpad is empty.");
-    // What is forgotten is forgotten there, and conversations end with their agent.
+    // Forgetting covers conversations, and they end with their agent.
     call("memory_write", &write("name", "Ada"));
     call("memory_write", &write("secret", "xyzzy"));
     sandbox.ok(&["memory", "forget", "secret", "--hard", "--yes"]);
@@ -112,10 +115,10 @@ fn a_servers_tier_binds_every_client() {
     }
     let compact = ["context", "--strategy", "compact"];
     assert_eq!(sandbox.fails(&compact, 6, "tier")["code"], "license_restriction");
-    // A client's own setting gives it no more.
+    // A client's setting cannot raise the tier.
     let claimed = [&["--setting", "tier=teams"], &compact[..]].concat();
     assert_eq!(sandbox.fails(&claimed, 6, "tier")["code"], "license_restriction");
-    // Working memory is whole in every tier, and a client may ask for less than the server has.
+    // Working memory is complete in every tier, and a client can ask for a lower tier than the server's.
     sandbox.ok(&["memory", "set", "plan", "draft"]);
     sandbox.ok(&["context"]);
     sandbox.ok(&["memory", "forget", "--everything", "--hard", "--yes"]);
@@ -154,7 +157,7 @@ fn working_memory_can_be_disabled() {
         let jot = write("a", "1");
         assert_eq!(fails(&["tools", "call", "memory_write", &jot, "--conversation", "c"])["code"], "feature_disabled");
     }
-    // Boards and shared cores still work, and what cannot be read can be deleted.
+    // Boards and shared cores still work. A memory that cannot be read can still be deleted.
     there.ok(&["board", "create", "release"]);
     there.ok(&["core", "add", "house-rules", "Ship small"]);
     here.ok(&["memory", "set", "plan", "draft"]);

@@ -1,11 +1,11 @@
-//! `cork core`: knowledge added, found, changed, forgotten, restored.
+//! `cork core`: add, search, edit, forget and restore knowledge.
 
 use serde_json::json;
 
 use crate::support::Sandbox;
 
 #[test]
-fn a_core_is_made_by_its_first_entry_and_listed() {
+fn a_core_is_created_by_its_first_entry_and_listed() {
     let sandbox = Sandbox::new();
     let none = "there are no memory cores yet; `cork core add CORE TEXT` makes one";
     assert_eq!(sandbox.ok(&["core", "list"]), none);
@@ -17,10 +17,10 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
         let hint = "`cork core list` shows the cores there are, `cork core add rules TEXT` makes this one";
         assert_eq!(error["hint"], hint);
     }
-    // An agent's own is there from the beginning, and empty.
+    // An agent's private core always exists, and is empty at first.
     assert_eq!(sandbox.ok(&["core", "show", "agent:ada"]), "there is nothing in the core agent:ada");
     assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": []}));
-    assert_eq!(sandbox.items(&["core", "list"]), json!([]), "nothing was made by looking");
+    assert_eq!(sandbox.items(&["core", "list"]), json!([]), "reading should create no core");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
     let more = ["--importance", "0.75", "--kind", "insight", "--from-board", "b-1", "--item", "D-3", "--author", "ada"];
     assert_eq!(sandbox.ok(&[&full[..], &more[..]].concat()), "E-1");
@@ -84,7 +84,7 @@ fn an_entry_is_found_forgotten_and_restored() {
     let search = ["core", "search", "rules", "when do we deploy?"];
     let hits = sandbox.json(&search);
     assert_eq!((&hits["hits"][0]["id"], &hits["hits"][0]["trust"]), (&json!("E-1"), &json!("outside")));
-    assert!(sandbox.ok(&search).contains("outside"), "whoever reads it is told how far it may be trusted");
+    assert!(sandbox.ok(&search).contains("outside"), "hits should show their trust");
     assert_eq!(sandbox.ok(&["core", "forget", "rules", "E-1", "--reason", "now on Fridays"]), "E-1 is forgotten");
     assert_eq!(sandbox.ok(&search), "nothing was found");
     let shown = sandbox.ok(&["core", "show", "rules", "E-1"]);
@@ -107,7 +107,7 @@ fn an_entry_is_found_forgotten_and_restored() {
 }
 
 #[test]
-fn an_entry_is_edited_if_nobody_was_first() {
+fn an_entry_is_edited_unless_it_changed() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["core", "add", "rules", "one", "--tag", "a"]);
     sandbox.ok(&["core", "add", "rules", "two"]);
@@ -123,7 +123,7 @@ fn an_entry_is_edited_if_nobody_was_first() {
     assert_eq!((&error["code"], &error["other"]), (&json!("same_text"), &json!("E-2")));
     let error = sandbox.fails(&[&edit[..], &["--kind", "event", "--if-rev", "1"]].concat(), 4, "at revision 3");
     assert_eq!(error["code"], "rev_conflict");
-    assert_eq!(sandbox.cork(&edit).code, 2, "an edit without a change");
+    assert_eq!(sandbox.cork(&edit).code, 2, "an edit needs a change");
     let shown = sandbox.json(&["core", "show", "rules", "E-1"]);
     assert_eq!((&shown["content"], &shown["tags"]), (&json!("uno"), &json!([])));
     assert_eq!(shown["provenance"][0]["edited_by"], json!(["tester"]));
@@ -132,7 +132,7 @@ fn an_entry_is_edited_if_nobody_was_first() {
 }
 
 #[test]
-fn an_agents_long_term_memory_is_a_core_of_its_own() {
+fn an_agents_long_term_memory_is_a_private_core() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["core", "add", "agent:alice", "Ada prefers tea"]);
     sandbox.ok(&["core", "add", "agent:bob", "Ada prefers coffee"]);
@@ -147,7 +147,7 @@ fn an_agents_long_term_memory_is_a_core_of_its_own() {
 }
 
 #[test]
-fn the_same_request_adds_one_entry() {
+fn a_repeated_request_adds_one_entry() {
     let sandbox = Sandbox::new();
     let add = ["core", "add", "rules", "one", "--idempotency-key", "k"];
     assert_eq!(sandbox.ok(&add), "E-1");
@@ -156,13 +156,13 @@ fn the_same_request_adds_one_entry() {
     assert_eq!(sandbox.json(&["core", "show", "rules", "--forgotten"])["items"].as_array().unwrap().len(), 1);
 }
 
-/// Arguments in somebody's name and role, before the command's own.
+/// Arguments that set a name and a role before the command.
 fn as_one<'a>(name: &'a str, role: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
     [&["--principal", name, "--role", role], arguments].concat()
 }
 
 #[test]
-fn a_worker_adds_to_its_own_core_and_to_no_other() {
+fn a_worker_adds_only_to_its_private_core() {
     let sandbox = Sandbox::new();
     let add = ["core", "add", "rules", "Deploy on Tuesdays"];
     let told =
@@ -179,10 +179,10 @@ fn a_worker_adds_to_its_own_core_and_to_no_other() {
         assert_eq!(error["code"], "role_denied");
     }
     let read = sandbox.json(&as_one("bob", "worker", &["core", "show", "agent:ada"]));
-    assert_eq!(read["items"][0]["version"], 2, "to read is open to all, and nothing was written");
+    assert_eq!(read["items"][0]["version"], 2, "everybody may read, and a refusal writes nothing");
     sandbox.ok(&as_one("hugo", "human", &["core", "forget", "agent:ada", "E-1"]));
-    assert_eq!(sandbox.items(&["core", "list"]).as_array().unwrap().len(), 1, "nothing was made by being refused");
-    // What is deleted with the agent is deleted by the agent itself or by people.
+    assert_eq!(sandbox.items(&["core", "list"]).as_array().unwrap().len(), 1, "a refusal should create no core");
+    // Only the agent itself and people delete its core together with the agent.
     let forget = ["--agent", "ada", "memory", "forget", "--everything", "--hard", "--yes"];
     sandbox.fails(
         &as_one("bob", "worker", &forget),
@@ -193,7 +193,7 @@ fn a_worker_adds_to_its_own_core_and_to_no_other() {
 }
 
 #[test]
-fn who_vouched_is_shown_until_it_no_longer_holds() {
+fn the_voucher_is_shown_while_the_trust_holds() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["core", "add", "rules", "Ten requests a second", "--trust", "outside", "--author", "api-docs"]);
     let show = ["core", "show", "rules", "E-1"];
@@ -225,7 +225,7 @@ fn who_vouched_is_shown_until_it_no_longer_holds() {
 }
 
 #[test]
-fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over() {
+fn a_task_pattern_is_validated_and_an_unreadable_one_is_skipped() {
     let mut sandbox = Sandbox::new();
     let broken = ["core", "add", "ways", "Release it\n1. Build\n3. Tell", "--tag", "task-pattern"];
     let error = sandbox.fails(&broken, 2, "line 3: expected number 2, found 3");
@@ -237,7 +237,7 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
     );
     assert_eq!(sandbox.ok(&["core", "add", "ways", "How to release\n1. Go", "--tag", "task-pattern"]), "E-2");
     sandbox.fails(&["core", "edit", "ways", "E-1", "--content", "no steps"], 2, "invalid task pattern");
-    // As an older program may have left it.
+    // As an older program could have left it.
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), '2. Tell', '3. Tell') AS BLOB)";
     sandbox.tamper(sql);
     let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
@@ -249,7 +249,7 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
 }
 
 #[test]
-fn a_core_is_exported_and_deleted_after_consent() {
+fn a_core_is_exported_and_deleted_after_confirmation() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["core", "add", "rules", "Tea, not coffee"]);
     sandbox.fails(&["core", "delete", "rules"], 2, "would delete core rules with its history");

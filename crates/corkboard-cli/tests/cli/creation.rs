@@ -1,4 +1,4 @@
-//! Which commands create a store, and what they say if there is none.
+//! Which commands create a store, and what the others print if none exists.
 
 use crate::support::{Ran, Sandbox, run};
 
@@ -24,7 +24,7 @@ const READING: [&[&str]; 16] = [
 
 #[test]
 fn a_mistyped_store_is_not_created_by_reading() {
-    // A store alone: a server has created its store.
+    // Only with local stores, because a server has already created its store.
     let sandbox = Sandbox::without_store();
     for (store, name) in [("sqlite:typo.db", "typo.db"), ("file:typo", "typo")] {
         let path = sandbox.path().join(name);
@@ -35,14 +35,14 @@ fn a_mistyped_store_is_not_created_by_reading() {
             assert!(error["hint"].as_str().unwrap().contains("cork memory set"), "{error}");
             assert!(!path.exists(), "{command:?}");
         }
-        // To list the tools, no store is needed.
+        // Listing the tools needs no store.
         assert!(sandbox.ok(&["--store", store, "tools", "list"]).contains("memory_read"));
         assert!(!path.exists());
     }
     assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 0);
 }
 
-/// SQLite keeps its log beside the file that a link leads to. What Corkboard keeps beside it must be there, too.
+/// SQLite keeps its log next to the file that a link leads to. Corkboard's files must be there, too.
 #[test]
 #[cfg(unix)]
 fn a_link_to_a_store_is_the_store() {
@@ -99,7 +99,7 @@ fn the_default_store_is_empty_until_the_first_write_creates_it_with_its_folder()
     assert!(ran.stderr.contains(&format!("the first command that writes creates {}", path.display())), "{ran:?}");
     let ran = cork(&["memory", "list", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
-    // There is nothing to wait for, and nothing to examine.
+    // There is nothing to wait for and nothing to check.
     for command in [&["memory", "watch"][..], &["doctor"]] {
         assert_eq!(cork(command).code, 3, "{command:?}");
     }

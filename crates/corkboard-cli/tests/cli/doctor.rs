@@ -11,8 +11,8 @@ use crate::serving::{ADMIN, Serving};
 use crate::support::{CORK, Ran, Sandbox, run};
 
 #[test]
-fn good_health() {
-    // A server is asked other things: see below.
+fn a_healthy_store() {
+    // Locally. The checks of a server are tested below.
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["board", "create", "Plan"]);
@@ -33,12 +33,12 @@ fn good_health() {
     assert_eq!(report["ok"], true);
     assert_eq!(report["store"]["kind"], "sqlite");
     let agents = sandbox.json(&["stats", "--all"])["agents"].take();
-    assert_eq!(agents.as_array().unwrap().len(), 1, "the scratch agents are gone: {agents}");
+    assert_eq!(agents.as_array().unwrap().len(), 1, "the scratch agents should be gone: {agents}");
 }
 
-/// Issue 17, item 13: a process whose clock was a year ahead wrote to the store. The real `cork` goes on there.
+/// A process with its clock a year ahead wrote to the store. The real `cork` must continue there.
 #[test]
-fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
+fn a_store_written_a_year_ahead_still_works_and_doctor_warns() {
     let sandbox = Sandbox::local();
     let year = Duration::from_secs(365 * 24 * 3600);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -55,7 +55,7 @@ fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
         sandbox.ok(&[&["--board", &corkboard, "--principal", agent, "task", "claim"], arguments].concat())
     };
     claim("ada", &["--lease-s", "1"]);
-    // It would take a year if the board's clock stood still.
+    // If the board's clock stood still, this would take a year.
     let claimed = claim("grace", &["--wait-s", "30"]);
     assert!(claimed.contains("T-1"), "{claimed}");
 
@@ -69,7 +69,7 @@ fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
     assert!(time["detail"].as_str().unwrap().contains(&corkboard), "{time}");
 }
 
-/// A store that loses something by its settings says so, and is in good health all the same.
+/// Settings that can lose data give a warning, but the store is healthy.
 #[test]
 fn warnings_are_shown() {
     let sandbox = Sandbox::new();
@@ -84,11 +84,11 @@ fn warnings_are_shown() {
         assert_eq!(text.lines().last(), Some("! everything is lost when the process ends"), "{text}");
     }
     assert_eq!(sandbox.json(&[&memory[..], &["stats"]].concat())["warnings"], warnings);
-    assert_eq!(sandbox.json(&["stats"])["warnings"], json!([]), "nothing is lost by the default settings");
+    assert_eq!(sandbox.json(&["stats"])["warnings"], json!([]), "the default settings should lose nothing");
 }
 
 #[test]
-fn a_damaged_board_is_named() {
+fn a_damaged_board_is_reported() {
     let mut sandbox = Sandbox::new();
     sandbox.ok(&["board", "create", "Whole"]);
     sandbox.ok(&["board", "create", "Broken", "--id", "broken"]);
@@ -97,11 +97,11 @@ fn a_damaged_board_is_named() {
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
     assert!(ran.stdout.contains("✗ board broken cannot be loaded: space board/broken is damaged: "), "{ran:?}");
-    assert!(sandbox.ok(&["board", "list"]).contains("Whole"), "the others are not affected");
+    assert!(sandbox.ok(&["board", "list"]).contains("Whole"), "other boards should not be affected");
 }
 
 #[test]
-fn a_damaged_agent_is_named_and_the_others_load() {
+fn a_damaged_agent_is_reported_and_others_load() {
     let mut sandbox = Sandbox::new();
     for agent in ["ada", "bob", "eve"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "a", "1"]);
@@ -123,7 +123,7 @@ fn a_damaged_agent_is_named_and_the_others_load() {
 }
 
 #[test]
-fn a_record_that_the_disk_changed_is_named_and_the_others_load() {
+fn a_record_changed_by_the_disk_is_reported_and_others_load() {
     let mut sandbox = Sandbox::new();
     for agent in ["ada", "bob"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "a", "\"word\""]);
@@ -142,13 +142,13 @@ fn a_record_that_the_disk_changed_is_named_and_the_others_load() {
 }
 
 #[test]
-fn a_write_ahead_log_that_the_disk_changed_is_named() {
-    // A server would have the store open.
+fn a_write_ahead_log_changed_by_the_disk_is_reported() {
+    // Locally, because a server would have the store open.
     let sandbox = Sandbox::local();
     let mut command = sandbox.command(CORK);
     command.args(["memory", "watch"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut holder = command.spawn().unwrap();
-    // It keeps SQLite from emptying the log.
+    // The open watcher keeps SQLite from emptying the log.
     let log = format!("{}-wal", sandbox.database().display());
     crate::support::eventually("the log", || std::path::Path::new(&log).exists());
     for value in ["1", "2", "3"] {
@@ -167,7 +167,7 @@ fn a_write_ahead_log_that_the_disk_changed_is_named() {
 }
 
 #[test]
-fn a_store_that_other_users_can_open_is_told() {
+fn a_store_that_other_users_can_open_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
@@ -196,13 +196,16 @@ fn a_gap_in_a_log_is_found() {
 
 #[test]
 fn a_store_that_does_not_open() {
-    // No server starts on it.
+    // Locally, because no server starts on it.
     let sandbox = Sandbox::local();
     std::fs::write(sandbox.database(), [b"SQLite format 3\0".as_slice(), &[b'x'; 4080]].concat()).unwrap();
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.starts_with("✗ the store is damaged: "), "{ran:?}");
-    assert_eq!(ran.stderr, "hint: check the disk; a backup of the file may help\n", "it was said once");
+    assert_eq!(
+        ran.stderr, "hint: check the disk; a backup of the file may help\n",
+        "the problem should be reported once"
+    );
     let ran = sandbox.cork(&["doctor", "--json"]);
     assert_eq!(ran.code, 1);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -210,8 +213,8 @@ fn a_store_that_does_not_open() {
 }
 
 #[test]
-fn a_server_in_good_health() {
-    // It has a server of its own.
+fn a_healthy_server() {
+    // Locally, because the test starts a separate server.
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     let server = Serving::start(&sandbox, &[]);
@@ -239,10 +242,10 @@ fn a_server_in_good_health() {
     assert_eq!(&checks[..7], ["server", "ready", "clock", "token", "read", "write", "integrity"]);
 }
 
-/// Nobody is told that a server is ill because their token does not open everything.
+/// A token with few permissions must not make a server look unhealthy.
 #[test]
-fn a_server_through_a_token_that_opens_little() {
-    // It has a server of its own.
+fn a_server_with_a_limited_token() {
+    // Locally, because the test starts a separate server.
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     let request =
@@ -262,17 +265,17 @@ fn a_server_through_a_token_that_opens_little() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_or_not_to_us() {
-    // It has a server of its own.
+fn a_server_that_does_not_answer_or_rejects_the_token() {
+    // Locally, because the test starts a separate server.
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, "wrong", &["doctor"]);
     assert_eq!(ran.code, 6, "{ran:?}");
     assert!(ran.stdout.contains("✓ it is ready") && ran.stdout.contains("✗ "), "{ran:?}");
     assert!(ran.stdout.contains("✗ this token is unknown, revoked or expired"), "{ran:?}");
-    assert!(ran.stderr.starts_with("hint: give a token in CORK_TOKEN"), "what was said is not said again: {ran:?}");
+    assert!(ran.stderr.starts_with("hint: give a token in CORK_TOKEN"), "the problem should not be repeated: {ran:?}");
     let ran = through(&sandbox, &server.url, "wrong", &["doctor", "--quick"]);
-    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 4), "it needs no token: {ran:?}");
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 4), "`--quick` should need no token: {ran:?}");
     let url = server.url.clone();
     server.signal("TERM");
     assert_eq!(server.ended().code, 0);

@@ -1,11 +1,11 @@
-//! Servers that encrypt: what is said when they cannot be talked to, and the certificate of the documentation.
+//! Servers with TLS: error messages for connection problems, and the certificate of the documentation.
 
 use std::path::Path;
 
 use crate::serving::{ADMIN, Serving};
 use crate::support::{CORK, Ran, Sandbox, run};
 
-/// Asks a server, and trusts the certificates of one file.
+/// Runs a command through a server and trusts the certificates of one file.
 fn through(sandbox: &Sandbox, url: &str, trusted: &str, arguments: &[&str]) -> Ran {
     let mut command = sandbox.command(CORK);
     command.env_remove("CORK_STORE").env("CORK_URL", url).env("CORK_TOKEN", ADMIN).env("SSL_CERT_FILE", trusted);
@@ -13,11 +13,11 @@ fn through(sandbox: &Sandbox, url: &str, trusted: &str, arguments: &[&str]) -> R
     run(command, b"")
 }
 
-/// Makes a certificate and its key by the documentation's own line, but for what is replaced in it.
+/// Creates a certificate and its key with the documentation's command, after some replacements.
 fn certificate(sandbox: &Sandbox, name: &str, replaced: &[(&str, &str)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/http.md");
     let text = std::fs::read_to_string(path).unwrap();
-    let from = text.find("openssl req -x509 -newkey").expect("docs/http.md has the line");
+    let from = text.find("openssl req -x509 -newkey").expect("docs/http.md should contain the command");
     let (cert, key) = (format!("{name}.pem"), format!("{name}-key.pem"));
     let mut line = text[from..].split("\ncork").next().unwrap().to_owned();
     for (old, new) in [("cert.pem", cert.as_str()), ("key.pem", &key)].iter().chain(replaced) {
@@ -36,7 +36,7 @@ fn serving(sandbox: &Sandbox, name: &str) -> Serving {
 }
 
 #[test]
-fn the_documentations_certificate_is_trusted_and_others_are_told_of() {
+fn the_documentations_certificate_is_trusted_and_others_are_rejected() {
     let sandbox = Sandbox::local();
     certificate(&sandbox, "good", &[]);
     certificate(&sandbox, "signing", &[("CA:FALSE", "CA:TRUE")]);
@@ -60,14 +60,14 @@ fn the_documentations_certificate_is_trusted_and_others_are_told_of() {
     }
 }
 
-/// As a browser does that finds the server by its name: from the link that is printed to the page, and on with the cookie.
+/// Like a browser that uses the server's name: follows the printed link to the page, then continues with the cookie.
 #[test]
-fn the_link_of_a_server_with_a_name_signs_in_whoever_trusts_its_certificate() {
+fn the_link_of_a_server_with_a_name_signs_in_clients_that_trust_its_certificate() {
     let sandbox = Sandbox::local();
     certificate(&sandbox, "named", &[("DNS:localhost,IP:127.0.0.1", "DNS:memory.example.org")]);
     let (cert, key) = (["--tls-cert", "named.pem"], ["--tls-key", "named-key.pem"]);
     let arguments = [&cert[..], &key, &["--host", "memory.example.org"]].concat();
-    // Without an admin's token, a link is printed.
+    // Without an admin token, the server prints a link.
     let server = Serving::with(&sandbox, &arguments, &[("CORK_TOKEN", "")]);
     let link = server.sign_in.clone().unwrap();
     assert!(link.starts_with("https://memory.example.org:"), "{link}");
@@ -88,7 +88,7 @@ fn the_link_of_a_server_with_a_name_signs_in_whoever_trusts_its_certificate() {
     assert!(me.stdout.starts_with("{\"principal\":\"admin\"") && me.stdout.contains("\n200 "), "{me:?}");
     let kept = std::fs::read_to_string(sandbox.path().join("cookies")).unwrap();
     assert!(kept.contains("#HttpOnly_memory.example.org") && kept.contains("\t__Host-"), "{kept}");
-    // Whoever does not trust the certificate is not signed in, and the link is good once.
+    // A client that does not trust the certificate is not signed in and does not use up the link.
     let mut untrusting = sandbox.command("curl");
     untrusting.args(["--silent", "--noproxy", "*", "--resolve", &found, url]);
     let untrusting = run(untrusting, b"");
@@ -98,9 +98,9 @@ fn the_link_of_a_server_with_a_name_signs_in_whoever_trusts_its_certificate() {
     assert!(again.stdout.contains("\n401 "), "{again:?}");
 }
 
-/// Nobody is told that the outcome is unknown who has only read.
+/// A command that only reads must not report an unknown outcome.
 #[test]
-fn the_wrong_scheme_is_told_of() {
+fn the_wrong_scheme_is_reported() {
     let sandbox = Sandbox::local();
     certificate(&sandbox, "good", &[]);
     let (encrypted, plain) = (serving(&sandbox, "good"), Serving::start(&sandbox, &[]));
@@ -118,11 +118,11 @@ fn the_wrong_scheme_is_told_of() {
 }
 
 #[test]
-fn a_server_that_hangs_up_leaves_no_reader_in_doubt() {
+fn a_read_from_a_server_that_hangs_up_has_no_unknown_outcome() {
     let sandbox = Sandbox::local();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // Takes everybody's request, and says nothing to it.
+    // Reads every request and closes the connection without an answer.
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let _ = std::io::Read::read(&mut stream.unwrap(), &mut [0; 1024]);
@@ -138,7 +138,7 @@ fn a_server_that_hangs_up_leaves_no_reader_in_doubt() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_named() {
+fn mismatched_certificate_files_are_reported() {
     let sandbox = Sandbox::local();
     certificate(&sandbox, "one", &[]);
     certificate(&sandbox, "two", &[]);

@@ -1,4 +1,4 @@
-//! Exit codes and errors that are not one command's own.
+//! Exit codes and errors that several commands share.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::support::{CORK, Ran, Sandbox, finish, run};
 
 #[test]
 fn usage_errors_are_2() {
-    // A server has the store open already.
+    // Locally, because a server already has the store open.
     let sandbox = Sandbox::without_store();
     for (arguments, said) in [
         (&["memory", "set", "key"][..], "<VALUE>"),
@@ -36,7 +36,7 @@ fn usage_errors_are_2() {
     let ran = run(command, b"");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.starts_with("{\"type\":\"urn:corkboard:problem:usage\","), "{ran:?}");
-    assert!(!sandbox.database().exists(), "a command that makes no sense opens no store");
+    assert!(!sandbox.database().exists(), "an invalid command should open no store");
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn a_wrong_store_is_2() {
     std::fs::write(sandbox.path().join("file"), "").unwrap();
     let error = sandbox.fails(&["--store", "sqlite:file/cork.db", "stats"], 2, "cannot create file");
     assert_eq!((&error["kind"], &error["retryable"]), (&json!("invalid"), &json!(false)));
-    assert!(error["hint"].as_str().unwrap().contains("allowed to write"), "the URL is right: {error}");
+    assert!(error["hint"].as_str().unwrap().contains("allowed to write"), "the hint should not blame the URL: {error}");
 }
 
 #[test]
-fn a_wrong_server_is_2_and_one_that_is_away_7() {
+fn an_invalid_server_is_2_and_an_unavailable_one_7() {
     let sandbox = Sandbox::local();
     for (url, said) in [
         ("127.0.0.1:7117", "a server URL begins with http:// or https://"),
@@ -116,10 +116,10 @@ fn a_wrong_server_is_2_and_one_that_is_away_7() {
     assert!(error["hint"].as_str().unwrap().contains("`cork serve`"), "{error}");
 }
 
-/// Whoever set several of them wants to know which one is meant.
+/// If several are configured, the message must say which one failed.
 #[cfg(feature = "redis")]
 #[test]
-fn a_redis_that_is_away_is_named() {
+fn an_unavailable_redis_is_named() {
     let sandbox = Sandbox::local();
     let error =
         sandbox.fails(&["--store", "redis://ada:s3cret@127.0.0.1:1/2", "stats"], 7, "redis://ada@127.0.0.1:1/2");
@@ -128,7 +128,7 @@ fn a_redis_that_is_away_is_named() {
 
 #[test]
 fn a_locked_store_is_7() {
-    // Whoever asks a server opens no store.
+    // Locally, because a client of a server opens no store.
     let sandbox = Sandbox::local();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let options = Options { save: SavePolicy::Interval(Duration::from_secs(3600)), ..Options::default() };
@@ -144,7 +144,7 @@ fn a_locked_store_is_7() {
 
 #[test]
 fn the_default_store_is_in_the_data_folder() {
-    // Whoever asks a server names no store.
+    // Locally, because a client of a server names no store.
     let sandbox = Sandbox::local();
     let run_with = |variables: &[(&str, Option<&str>)]| {
         let mut command = sandbox.command(CORK);
@@ -170,7 +170,7 @@ fn the_default_store_is_in_the_data_folder() {
 
 #[test]
 fn the_author_is_the_user() {
-    // Through a server, the author is whom the token names.
+    // Locally, because a server takes the author from the token.
     let sandbox = Sandbox::local();
     for (user, author) in [(Some("ada"), "ada"), (Some(" "), "local"), (None, "local")] {
         let mut command = sandbox.command(CORK);
@@ -189,7 +189,7 @@ fn the_author_is_the_user() {
 }
 
 #[test]
-fn a_reader_who_leaves_is_no_error() {
+fn a_closed_stdout_is_not_an_error() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", &"x".repeat(100_000)]);
     for arguments in [
@@ -205,7 +205,7 @@ fn a_reader_who_leaves_is_no_error() {
     }
 }
 
-/// Runs a command whose reader has left.
+/// Runs a command whose stdout is closed.
 fn read_by_nobody(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     let mut command = sandbox.cork_command(arguments);
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -214,9 +214,9 @@ fn read_by_nobody(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     finish(child)
 }
 
-/// `cork export | ssh elsewhere …`: half a backup is none, and a script has to hear of it.
+/// `cork export | ssh elsewhere …`: half a backup is worthless, so the script must get an error.
 #[test]
-fn a_reader_who_leaves_a_copy_before_its_end_is_an_error() {
+fn a_closed_stdout_during_an_export_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", &"x".repeat(100_000)]);
     for arguments in [
@@ -257,7 +257,7 @@ fn logs_go_to_stderr_when_asked_for() {
     let sandbox = Sandbox::new();
     let ran = sandbox.cork(&["-v", "memory", "set", "a", "1"]);
     assert_eq!(ran.stdout, "version 1\n");
-    // Who writes through a server has nothing to load; who reads does.
+    // Through a server, writing loads nothing, but reading does.
     let ran = sandbox.cork(&["-v", "memory", "get", "a"]);
     assert_eq!(ran.stdout, "1\n");
     assert!(ran.stderr.contains("Working memory initialized for agent default"), "{ran:?}");

@@ -1,12 +1,12 @@
-//! `examples/auth-system.sh`: an orchestrator, a developer, a reviewer and a person, each a process of their own, in the eight
-//! steps of the specification's example, and what comes of what they learned. `examples/interrupted-worker.sh`: a worker that
-//! is interrupted, sent back and killed, and does not lose its task.
+//! `examples/auth-system.sh`: an orchestrator, a developer, a reviewer and a person, each in a separate process, follow
+//! the eight steps of the specification's example and its learnings. `examples/interrupted-worker.sh`: a worker that is
+//! interrupted, sent back and killed does not lose its task.
 
 use serde_json::{Value, json};
 
 use crate::support::{Ran, Sandbox, run};
 
-/// Something that happened: in which revision, by whom, what, and the details of it.
+/// An event of the log: its revision, actor, type and details.
 struct Happened {
     rev: u64,
     by: String,
@@ -22,7 +22,7 @@ struct Played {
 }
 
 impl Played {
-    /// Plays an example, which is named like its board.
+    /// Runs an example, which has the name of its board.
     fn new(example: &str) -> Self {
         let sandbox = Sandbox::new();
         let script = format!("{}/../../examples/{example}.sh", env!("CARGO_MANIFEST_DIR"));
@@ -34,15 +34,15 @@ impl Played {
         Self { sandbox, ran, log }
     }
 
-    /// The first thing of that name after a revision. It must be there.
+    /// The first event of that type from this revision on. It must exist.
     fn after(&self, rev: u64, by: &str, what: &str, holds: impl Fn(&Value) -> bool) -> &Happened {
         let found = self.log.iter().find(|happened| {
             happened.rev >= rev && happened.by == by && happened.what == what && holds(&happened.body)
         });
-        found.unwrap_or_else(|| panic!("no {what} by {by} from revision {rev} on: {}", self.ran.stdout))
+        found.unwrap_or_else(|| panic!("no event {what} by {by} from revision {rev} on: {}", self.ran.stdout))
     }
 
-    /// What the script printed between two of its lines.
+    /// The output between two lines of the script.
     fn printed(&self, from: &str, to: &str) -> &str {
         let rest = self.ran.stdout.split_once(from).unwrap_or_else(|| panic!("{from}: {}", self.ran.stdout)).1;
         rest.split_once(to).unwrap_or_else(|| panic!("{to}: {rest}")).0
@@ -65,7 +65,7 @@ fn log(sandbox: &Sandbox, board: &str) -> Vec<Happened> {
 }
 
 #[test]
-fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learned_is_taken_back() {
+fn the_eight_steps_of_the_example_happen_in_order_and_the_learning_is_rolled_back() {
     let played = Played::new("auth-system");
 
     // 1. Orchestrator creates working memory, queries the cores, creates initial tasks based on a pattern.
@@ -76,7 +76,11 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     for (id, title) in [("T-1", "Design token schema"), ("T-2", "Implement token service"), ("T-3", "Write the tests")]
     {
         let added = played.after(created.rev, "conductor", "task_added", |task| task["id"] == id);
-        assert_eq!((added.rev, &added.body["task"]["title"]), (created.rev, &json!(title)), "in the same revision");
+        assert_eq!(
+            (added.rev, &added.body["task"]["title"]),
+            (created.rev, &json!(title)),
+            "the pattern's tasks should be in the same revision"
+        );
     }
 
     // 2. Orchestrator assigns "Design token schema" to the developer.
@@ -102,10 +106,10 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     assert_eq!(anew.body["decision"]["supersedes"], "D-1");
     assert_eq!(anew.body["decision"]["choice"], "A separate token table");
 
-    // 6. The developer creates the artifact, completes the task, and it is ready for review.
+    // 6. The developer creates the artifact and completes the task, which is then ready for review.
     let made = played.after(anew.rev + 1, "dev", "artifact_recorded", |_| true);
     assert_eq!(made.body["artifact"]["path"], "schema/tokens.sql");
-    assert_eq!(made.body["artifact"]["checksum"].as_str().unwrap().len(), 64, "the file was there");
+    assert_eq!(made.body["artifact"]["checksum"].as_str().unwrap().len(), 64, "the file's checksum should be recorded");
     let submitted = played.after(made.rev + 1, "dev", "task_submitted", |task| task["task"] == "T-1");
 
     // 7. Orchestrator sees completion, assigns the review.
@@ -122,12 +126,12 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     let ended = played.after(rev + 1, "conductor", "board_ended", |_| true);
     assert_eq!((&ended.body["status"], &ended.body["outcome"]), (&json!("completed"), &json!("success")));
 
-    // What was learned shows up in the next board's context, and is gone from it once it is taken back.
+    // The next board's context shows the learning until it is rolled back.
     let known = played.printed("Its context knows:", "took it back");
     assert!(known.contains("A separate token table") && known.contains("<cores>"), "{known}");
     let left = played.printed("The next board's context now knows:", "everything is in");
     assert!(!left.contains("A separate token table"), "{left}");
-    assert!(left.contains("in front of PostgreSQL"), "the rest is still known: {left}");
+    assert!(left.contains("in front of PostgreSQL"), "other entries should stay: {left}");
     let archived = played.sandbox.json(&["board", "show", "auth-system"]);
     assert_eq!(archived["status"], "archived");
 }
@@ -138,14 +142,14 @@ fn a_worker_that_is_interrupted_sent_back_and_killed_does_not_lose_its_task() {
     let of_task = |event: &Value| event["task"] == "T-1";
     let started = played.after(0, "dev", "task_started", of_task);
     assert_eq!(started.body["epoch"], 1);
-    // The refusal of complete_task delivers the nudge; nothing is submitted before it is acknowledged.
+    // The refusal of complete_task delivers the nudge. Nothing is submitted before it is acknowledged.
     let nudged = played.after(started.rev + 1, "grace", "nudge_sent", |event| event["nudge"]["priority"] == "urgent");
     let delivered = played.after(nudged.rev + 1, "dev", "nudge_delivered", |_| true);
     let followed = played.after(delivered.rev + 1, "dev", "nudge_acknowledged", |_| true);
     let submitted = played.after(0, "dev", "task_submitted", of_task);
     assert!(submitted.rev > followed.rev, "{}", played.ran.stdout);
     assert_eq!(submitted.body["result"]["summary"], "A separate token table");
-    // Sent back, it is claimed again by its holder; after the crash, by the same name with task and epoch.
+    // After rework, its holder claims it again. After the crash, the same name reclaims it with task and epoch.
     let reviewed =
         played.after(submitted.rev + 1, "grace", "task_reviewed", |event| event["verdict"] == "needs_rework");
     let reworked = played.after(reviewed.rev + 1, "dev", "task_resumed", |event| event["epoch"] == 2);
@@ -154,7 +158,7 @@ fn a_worker_that_is_interrupted_sent_back_and_killed_does_not_lose_its_task() {
     assert_eq!(done.body["result"]["summary"], "A separate token table, with an index");
     let ended = played.after(done.rev + 1, "grace", "board_ended", |_| true);
     assert_eq!(ended.body["outcome"], "success");
-    // Never was it anybody else's, nor anybody's anew.
+    // The worker never lost the task, and nobody else claimed it.
     for lost in ["lease_expired", "task_released", "task_failed"] {
         assert!(!played.log.iter().any(|happened| happened.what == lost), "{lost}: {}", played.ran.stdout);
     }

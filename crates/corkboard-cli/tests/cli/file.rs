@@ -1,4 +1,4 @@
-//! `--store file:PATH`, as people use it: a store that is named on the command line is opened.
+//! `--store file:PATH` on the command line, as people use it.
 
 use std::process::Stdio;
 
@@ -36,7 +36,7 @@ fn a_store_of_files_from_end_to_end() {
 }
 
 #[test]
-fn a_second_process_is_told_who_holds_it_and_damage_where_it_is() {
+fn a_second_process_learns_who_holds_the_store_and_where_damage_is() {
     let sandbox = Sandbox::local();
     let store = ["--store", "file:memory"];
     sandbox.ok(&[&store[..], &["memory", "set", "a", "1"]].concat());

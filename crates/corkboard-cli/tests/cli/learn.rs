@@ -1,10 +1,10 @@
-//! `cork learn`: found, promoted, refused, rolled back, as seen from the shell.
+//! `cork learn`: list, promote, reject and roll back learnings from the shell.
 
 use serde_json::{Value, json};
 
 use crate::board::Desk;
 
-/// A board with a decision of ada's, a discovery from outside that names a core, and an insight of lin's.
+/// A board with a decision by ada, a discovery from outside that names a core, and an insight by lin.
 fn a_desk() -> Desk {
     let desk = Desk::new("Add login");
     desk.ok(&["task", "add", "Design"]);
@@ -28,7 +28,7 @@ fn contents(desk: &Desk, core: &str) -> Vec<String> {
 }
 
 #[test]
-fn learnings_are_listed_the_best_first_and_what_came_from_outside_is_marked() {
+fn learnings_are_listed_best_first_and_marked_if_from_outside() {
     let desk = a_desk();
     let expected = "\
 LEARNING  SCORE  SOURCE    STATE  CORE   AUTHOR  TRUST
@@ -64,7 +64,7 @@ F-2       0.43   insight   open   -      lin     own
 }
 
 #[test]
-fn a_text_harms_no_terminal_and_a_long_one_is_cut() {
+fn texts_are_safe_for_terminals_and_long_ones_are_cut() {
     let desk = Desk::new("board");
     let lines: Vec<String> = (1..=9).map(|line| format!("line {line} \u{1b}[31m\u{202e}")).collect();
     desk.ok(&["board", "discover", &lines.join("\n"), "--trust", "outside", "--principal", "web"]);
@@ -77,7 +77,7 @@ fn a_text_harms_no_terminal_and_a_long_one_is_cut() {
 }
 
 #[test]
-fn a_board_that_taught_nothing_says_what_would_count() {
+fn a_board_without_learnings_says_what_counts() {
     let desk = Desk::new("board");
     for command in ["extract", "list"] {
         let said = desk.ok(&["learn", command]);
@@ -113,9 +113,9 @@ fn a_learning_is_promoted_into_a_core_once() {
     let error = desk.fails(&["learn", "promote", "D-1", "--core", "other"], 4, "D-1 is already in the core rules");
     assert_eq!((&error["code"], &error["core"]), (&json!("learning_promoted"), &json!("rules")));
     assert_eq!(error["hint"], "`cork learn rollback D-1` takes it out of there first");
-    // Nor is it silently left as it is when something else is asked for.
+    // A repeat that asks for other changes is refused, not ignored.
     desk.fails(&["learn", "promote", "D-1", "--importance", "0.1"], 4, "D-1 is already in the core rules");
-    // Where it should go is said; how far it may be trusted goes with it, unless a person vouches for it.
+    // The learning names its core. Its trust goes with it, unless a person vouches for it.
     assert_eq!(desk.ok(&["learn", "promote", "F-1"]), "F-1 is in rules: E-2");
     assert_eq!(desk.json(&["core", "show", "rules", "E-2"])["trust"], "outside");
     let vouched = ["learn", "promote", "F-2", "--core", "rules", "--content", "-", "--trust", "own"];
@@ -130,7 +130,7 @@ fn a_learning_is_promoted_into_a_core_once() {
 }
 
 #[test]
-fn what_was_refused_stays_refused() {
+fn a_rejected_learning_stays_rejected() {
     let desk = a_desk();
     assert_eq!(desk.ok(&["learn", "refuse", "F-1", "nobody knows who says so"]), "F-1 is refused");
     assert_eq!(desk.json(&["learn", "refuse", "F-1"]), json!({"learning": "F-1", "state": "refused"}));
@@ -147,7 +147,7 @@ fn what_was_refused_stays_refused() {
 }
 
 #[test]
-fn what_is_rolled_back_goes_and_what_others_said_stays() {
+fn a_roll_back_removes_entries_unless_others_contributed_them() {
     let desk = a_desk();
     desk.ok(&["learn", "promote", "D-1", "--core", "rules"]);
     desk.ok(&["learn", "promote", "F-2", "--core", "rules"]);
@@ -168,7 +168,7 @@ fn what_is_rolled_back_goes_and_what_others_said_stays() {
     assert_eq!(desk.ok(&["learn", "rollback", "D-1"]), "D-1 was out of rules already: E-1 is gone");
     let listed = desk.items(&["learn", "list"]);
     assert_eq!((&listed[0]["state"], &listed[0]["reason"]), (&json!("rolled_back"), &json!("too slow")));
-    // Deliberately, it may come back; all of a board go by one word.
+    // An explicit promotion can add it again. `--all` rolls back everything of a board.
     assert_eq!(desk.ok(&["learn", "promote", "D-1", "--core", "other"]), "D-1 is in other: E-1");
     desk.ok(&["learn", "promote", "F-1"]);
     let all = desk.ok(&["learn", "rollback", "--all"]);
@@ -183,7 +183,7 @@ fn what_is_rolled_back_goes_and_what_others_said_stays() {
 }
 
 #[test]
-fn everything_of_an_author_goes_by_one_command() {
+fn one_command_rolls_back_everything_of_an_author() {
     let desk = a_desk();
     let second = desk.sandbox.ok(&["board", "create", "Second"]);
     let decide =
@@ -191,7 +191,7 @@ fn everything_of_an_author_goes_by_one_command() {
     desk.sandbox.ok(&[&decide[..], &["--principal", "ada"]].concat());
     desk.sandbox.ok(&["--board", &second, "learn", "promote", "D-1", "--core", "ports"]);
     desk.ok(&["learn", "promote", "D-1", "--core", "rules", "--principal", "grace"]);
-    // Said by another, promoted or edited by ada.
+    // Written by others, but promoted or edited by ada.
     desk.ok(&["learn", "promote", "F-2", "--core", "rules", "--principal", "ada"]);
     desk.ok(&["core", "add", "ports", "443 is for the proxy", "--principal", "lin"]);
     desk.ok(&["core", "edit", "ports", "E-2", "--content", "443 is free", "--principal", "ada"]);
@@ -204,7 +204,7 @@ fn everything_of_an_author_goes_by_one_command() {
     assert_eq!((&error["code"], &error["hint"]), (&json!("not_confirmed"), &json!("if you mean it, add --yes")));
     let denied = [&back[..], &["--yes", "--principal", "bob", "--role", "worker"]].concat();
     desk.fails(&denied, 6, "bob is a worker and may not promote, refuse or roll back learnings");
-    assert_eq!(contents(&desk, "ports").len(), 2, "nothing was done yet");
+    assert_eq!(contents(&desk, "ports").len(), 2, "a preview should change nothing");
     let mut expected = vec![
         "agent:lin: 1 entry is gone".to_owned(),
         "ports: 1 entry is gone; 1 entry of another is forgotten, as ada changed the text (`cork core restore` brings back \
@@ -217,7 +217,7 @@ fn everything_of_an_author_goes_by_one_command() {
         vec![format!("board {}: D-1, F-2 are rolled back", desk.board), format!("board {second}: D-1 is rolled back")];
     boards.sort();
     expected.extend(boards);
-    // It needs no board.
+    // The command needs no board.
     assert_eq!(desk.sandbox.ok(&[&back[..], &["--yes"]].concat()), expected.join("\n"));
     assert_eq!(contents(&desk, "shared"), ["Tabs, not spaces", "Nothing of hers"]);
     assert!(contents(&desk, "rules").is_empty() && contents(&desk, "agent:lin").is_empty());
@@ -231,7 +231,7 @@ fn everything_of_an_author_goes_by_one_command() {
 }
 
 #[test]
-fn who_may_not_is_told_so_and_nothing_happens() {
+fn denied_commands_say_so_and_change_nothing() {
     let desk = a_desk();
     desk.ok(&["learn", "promote", "D-1", "--core", "rules"]);
     let before = desk.ok(&["learn", "list", "--all"]);
@@ -258,7 +258,7 @@ fn who_may_not_is_told_so_and_nothing_happens() {
 }
 
 #[test]
-fn what_a_board_taught_outlives_it_and_is_still_taken_back_by_one_command() {
+fn learnings_outlive_their_board_and_can_still_be_rolled_back() {
     let desk = a_desk();
     desk.ok(&["learn", "promote", "D-1", "--core", "rules"]);
     desk.ok(&["core", "add", "rules", "said by hand", "--principal", "lin"]);
@@ -277,19 +277,19 @@ fn what_a_board_taught_outlives_it_and_is_still_taken_back_by_one_command() {
 }
 
 #[test]
-fn a_board_that_has_ended_teaches_still() {
+fn an_ended_board_still_has_learnings() {
     let desk = a_desk();
     desk.ok(&["board", "cancel"]);
     desk.ok(&["learn", "list"]);
     let board = || desk.json(&["board", "show"]);
     let before = board()["rev"].as_u64().unwrap();
-    assert_eq!(board()["learnings_extracted"], Value::Null, "who only lists leaves no trace");
+    assert_eq!(board()["learnings_extracted"], Value::Null, "listing should write nothing");
     desk.ok(&["learn", "extract"]);
     desk.ok(&["learn", "extract"]);
     let after = board();
     assert_eq!((&after["learnings_extracted"]["candidates"], &after["rev"]), (&json!(3), &json!(before + 1)));
     assert_eq!(desk.ok(&["learn", "promote", "D-1", "--core", "rules"]), "D-1 is in rules: E-1");
-    // What was put away is read; what it taught is decided about still, and can be undone.
+    // An archived board can be read, and its learnings can still be decided on and rolled back.
     desk.ok(&["board", "archive"]);
     let listed = desk.items(&["learn", "list", "--role", "observer"]);
     assert_eq!(states(&listed), [("D-1", "promoted"), ("F-1", "open"), ("F-2", "open")]);
@@ -299,7 +299,7 @@ fn a_board_that_has_ended_teaches_still() {
     assert!(contents(&desk, "rules").is_empty());
 }
 
-/// What completed tasks have in common, and what went wrong before it went right.
+/// Common sequences of completed tasks, and failures that were fixed.
 #[test]
 fn patterns_are_learnings_too() {
     let desk = Desk::new("board");

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use crate::board::Desk;
 use crate::support::Sandbox;
 
-/// A board with that id that has ended.
+/// Creates a board with the given ID that has ended.
 fn ended(sandbox: &Sandbox, id: &str) {
     sandbox.ok(&["board", "create", &format!("Plan {id}"), "--id", id]);
     sandbox.ok(&["board", "complete", id]);
 }
 
-/// A board on which nothing has happened for so many days.
+/// Creates a board without changes for this many days.
 fn forsaken(sandbox: &Sandbox, id: &str, days: i64) -> Timestamp {
     let then = Timestamp::from_second(Timestamp::now().as_second() - days * 86_400).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -39,7 +39,7 @@ fn fates(sandbox: &Sandbox) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_board_is_put_away_kept_and_purged() {
+fn a_board_is_archived_kept_and_purged() {
     let desk = Desk::new("Plan");
     let id = desk.board.as_str();
     assert_eq!(desk.sandbox.ok(&["gc"]), "nothing to purge: 1 board is active");
@@ -63,7 +63,7 @@ fn a_board_is_put_away_kept_and_purged() {
     assert!(desk.ok(&["board", "archive"]).starts_with(&format!("{id} is archived, and kept until 20")));
     let shown = desk.json(&["board", "show"]);
     assert_eq!((&shown["status"], &shown["outcome"]), (&json!("archived"), &json!("success")));
-    assert_eq!(shown["retain_until"], archived["retain_until"], "what was said before holds");
+    assert_eq!(shown["retain_until"], archived["retain_until"], "the earlier duration should hold");
     assert_eq!(desk.fails(&["task", "add", "more"], 4, "the board is archived")["code"], "board_ended");
     let told = desk.sandbox.ok(&["gc"]);
     for said in [
@@ -102,7 +102,7 @@ fn a_board_is_put_away_kept_and_purged() {
 }
 
 #[test]
-fn a_board_goes_once_somebody_looked_for_what_it_taught() {
+fn a_board_is_purged_once_its_learnings_were_extracted() {
     let desk = Desk::new("Plan");
     let because = ["--rationale", "it is hard on memory"];
     desk.ok(&[&["--principal", "ada", "board", "decide", "Which hash?", "argon2id"], &because[..]].concat());
@@ -114,12 +114,12 @@ fn a_board_goes_once_somebody_looked_for_what_it_taught() {
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("extracted  1 learning by tester at "), "{shown}");
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), format!("purged {}\n1 board purged", desk.board));
-    // What it taught stays.
+    // Its promoted learnings stay.
     assert!(desk.sandbox.ok(&["core", "show", "house-rules"]).contains("argon2id"));
 }
 
 #[test]
-fn learnings_that_nobody_decided_on_are_told_and_keep_the_board() {
+fn undecided_learnings_are_reported_and_keep_the_board() {
     let desk = Desk::new("Plan");
     for question in ["Which hash?", "Which lock?"] {
         desk.ok(&["board", "decide", question, "that", "--rationale", "it is hard on memory"]);
@@ -142,7 +142,7 @@ fn learnings_that_nobody_decided_on_are_told_and_keep_the_board() {
 }
 
 #[test]
-fn only_what_can_go_goes() {
+fn only_expired_boards_are_purged() {
     let sandbox = Sandbox::new();
     for id in ["a", "b", "c", "d"] {
         ended(&sandbox, id);
@@ -172,7 +172,7 @@ fn only_what_can_go_goes() {
 }
 
 #[test]
-fn a_board_that_cannot_be_read_does_not_keep_the_others() {
+fn an_unreadable_board_does_not_block_the_others() {
     let mut sandbox = Sandbox::new();
     for id in ["a", "b", "c"] {
         ended(&sandbox, id);
@@ -188,7 +188,7 @@ fn a_board_that_cannot_be_read_does_not_keep_the_others() {
 }
 
 #[test]
-fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
+fn a_list_marks_idle_boards_and_hides_archived_ones() {
     let sandbox = Sandbox::new();
     ended(&sandbox, "over");
     sandbox.ok(&["board", "archive", "over"]);

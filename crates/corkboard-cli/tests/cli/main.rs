@@ -1,11 +1,11 @@
-//! The real binary, as people and scripts use it.
+//! Tests of the real binary, as people and scripts use it.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "in a test, helpers included, a panic is the way to fail"
+    reason = "tests and their helpers fail by panicking"
 )]
 
 mod balancer;

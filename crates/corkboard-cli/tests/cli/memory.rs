@@ -1,10 +1,10 @@
-//! Every verb of `cork memory` but `watch`.
+//! Every verb of `cork memory` except `watch`.
 
 use serde_json::{Value, json};
 
 use crate::support::{CORK, Sandbox, eventually, run};
 
-/// An entry as it was before it was read.
+/// An entry with its access count reset.
 fn unread(mut entry: Value) -> Value {
     entry["access_count"] = json!(0);
     entry["last_accessed_at"] = json!(null);
@@ -70,7 +70,7 @@ fn list_filters_clips_and_shows() {
     sandbox.ok(&["memory", "set", "name", "Ada \u{1b}[31m"]);
     let long = format!("project/{}", "key".repeat(50));
     sandbox.ok(&["memory", "set", &long, "x"]);
-    assert!(sandbox.ok(&["memory", "list"]).contains(&format!("{long}  x ")), "nothing reads a key that is cut");
+    assert!(sandbox.ok(&["memory", "list"]).contains(&format!("{long}  x ")), "keys should never be cut");
     sandbox.ok(&["memory", "remove", &long]);
     let mut narrow = sandbox.command(CORK);
     narrow.env("COLUMNS", "120").args(["memory", "list"]);
@@ -102,7 +102,7 @@ fn list_filters_clips_and_shows() {
 }
 
 #[test]
-fn remove_takes_away_what_is_there() {
+fn remove_deletes_an_entry() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     assert_eq!(sandbox.ok(&["memory", "remove", "a"]), "removed a");
@@ -113,7 +113,7 @@ fn remove_takes_away_what_is_there() {
 }
 
 #[test]
-fn a_stale_writer_is_told_what_is_there() {
+fn a_stale_writer_gets_the_current_value() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "counter", "41"]);
     sandbox.ok(&["--principal", "grace", "memory", "set", "counter", "42"]);
@@ -141,7 +141,7 @@ fn a_stale_writer_is_told_what_is_there() {
 }
 
 #[test]
-fn a_request_with_a_name_happens_once() {
+fn a_request_with_a_key_happens_once() {
     let sandbox = Sandbox::new();
     let append = |text| ["memory", "append", "log", text, "--line", "--idempotency-key", "job-17"];
     assert_eq!(sandbox.ok(&append("done")), "version 1");
@@ -173,7 +173,7 @@ fn an_entry_expires() {
 }
 
 #[test]
-fn what_is_forgotten_is_in_no_file() {
+fn forgotten_content_is_in_no_file() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "secret", "hunter2-horse"]);
     sandbox.ok(&["memory", "remove", "secret"]);
@@ -215,7 +215,7 @@ fn notes_are_added_listed_and_removed() {
 }
 
 #[test]
-fn clear_needs_a_yes() {
+fn clear_needs_confirmation() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["memory", "note", "add", "n"]);
@@ -235,7 +235,7 @@ fn clear_needs_a_yes() {
     assert_eq!(sandbox.items(&["scope", "list"]), json!([]));
 }
 
-/// A terminal, so that there is somebody to ask.
+/// On a terminal, the command asks.
 #[test]
 fn clear_asks_at_a_terminal() {
     let sandbox = Sandbox::new();
@@ -255,7 +255,7 @@ fn clear_asks_at_a_terminal() {
     sandbox.fails(&["memory", "get", "a"], 3, "no entry");
 }
 
-/// Runs a command on a terminal, types the answer, prints what the terminal shows, ends as the command does.
+/// Runs a command on a terminal, types the answer, prints the terminal's output and exits with the command's code.
 const TERMINAL: &str = "
 import os, pty, sys
 pid, terminal = pty.fork()
@@ -286,7 +286,7 @@ fn agents_do_not_see_each_other() {
 }
 
 #[test]
-fn every_write_can_be_named_and_bound_to_a_revision() {
+fn every_write_accepts_a_key_and_a_revision() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     for _ in 0..2 {
@@ -306,11 +306,11 @@ fn every_write_can_be_named_and_bound_to_a_revision() {
 }
 
 #[test]
-fn a_terminal_is_spared_what_would_drive_it() {
+fn control_characters_are_not_sent_to_a_terminal() {
     let sandbox = Sandbox::new();
     let text = "red \u{1b}[31malert\u{7}\n\tline two";
     sandbox.cork_with_stdin(&["memory", "set", "a", "--string", "-"], text.as_bytes());
-    assert_eq!(sandbox.ok(&["memory", "get", "a"]), text, "a pipe gets what was stored");
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), text, "a pipe should get the stored bytes");
     let mut python = sandbox.command("python3");
     python.args(["-c", TERMINAL, "", crate::support::CORK, "memory", "get", "a"]);
     let ran = crate::support::run(python, b"");
@@ -319,7 +319,7 @@ fn a_terminal_is_spared_what_would_drive_it() {
 }
 
 #[test]
-fn json_says_how_often_an_entry_was_read() {
+fn json_contains_the_access_count() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     let read = sandbox.json(&["memory", "get", "a"]);

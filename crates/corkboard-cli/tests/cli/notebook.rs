@@ -38,7 +38,7 @@ fn apply(sandbox: &Sandbox, text: &str, arguments: &[&str]) -> crate::support::R
 }
 
 #[test]
-fn a_notebook_is_applied_shown_and_taken_back() {
+fn a_notebook_is_applied_shown_and_restored() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["notebook", "show"]), "notebook main is empty");
     assert_eq!(sandbox.ok(&["notebook", "list"]), "default has no notebooks");
@@ -74,7 +74,7 @@ KL-1 restored: tabs count as two";
     assert_eq!(restored.lines().collect::<std::collections::BTreeSet<_>>(), back.lines().collect());
     let block = sandbox.ok(&["notebook", "show", "--block"]);
     assert_eq!(block, sandbox.ok(&["notebook", "show", "--block", "--at", "1"]));
-    // What is shown as a block can be applied: there it is the same.
+    // A block that `show` prints can be applied, and gives the same notebook.
     let copied = apply(&sandbox, &block, &["--name", "copy"]);
     assert_eq!(copied.code, 0, "{copied:?}");
     assert_eq!(sandbox.ok(&["notebook", "show", "--name", "copy", "--block"]), block);
@@ -87,7 +87,7 @@ KL-1 restored: tabs count as two";
 }
 
 #[test]
-fn problems_are_drawn_at_their_lines_and_nothing_is_applied() {
+fn problems_are_shown_at_their_lines_and_nothing_is_applied() {
     let sandbox = Sandbox::new();
     let text = "KEY_LEARNINGS:\n\tADD:\n\t\t- tabs count\nVERBATIM_CONTEXT:\n  ARCHIVE:\n    - KL-1 because old\n";
     let ran = apply(&sandbox, text, &[]);
@@ -111,7 +111,7 @@ line 6, column 7: expected an ID such as VC-1: an `ARCHIVE` bullet here must rea
 }
 
 #[test]
-fn unknown_ids_are_refused_or_left_out() {
+fn unknown_ids_are_refused_or_skipped() {
     let sandbox = Sandbox::new();
     assert_eq!(apply(&sandbox, FIRST, &[]).code, 0);
     let text = "KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because old\n    - KL-7 because old\n";
@@ -127,7 +127,7 @@ fn unknown_ids_are_refused_or_left_out() {
 }
 
 #[test]
-fn conditions_hold_and_a_named_request_happens_once() {
+fn conditions_hold_and_a_request_with_a_key_happens_once() {
     let sandbox = Sandbox::new();
     let ran = apply(&sandbox, FIRST, &["--if-version", "0", "--idempotency-key", "one", "--json"]);
     let again = apply(&sandbox, FIRST, &["--if-version", "0", "--idempotency-key", "one", "--json"]);
@@ -140,7 +140,7 @@ fn conditions_hold_and_a_named_request_happens_once() {
 }
 
 #[test]
-fn what_is_forgotten_is_in_no_file() {
+fn forgotten_content_is_in_no_file() {
     let sandbox = Sandbox::new();
     let secret = "hunter2-correct-horse";
     let text = FIRST.replace("tabs count as two", secret);

@@ -1,4 +1,4 @@
-//! `cork notebook prompt|update|review`, with a model's server on loopback.
+//! `cork notebook prompt|update|review`, with a model server on loopback.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const UNKNOWN: &str =
     "CURRENT_PROGRESS:\n  In Progress:\n    - Go on\nKEY_LEARNINGS:\n  ARCHIVE:\n    - KL-9 because old\n";
 const KEY: &str = "sk-secret-7";
 
-/// A server in a thread of its own, for as long as the test runs.
+/// A model server in a separate thread that lives as long as the test.
 struct Server {
     url: String,
     server: std::sync::Arc<ModelServer>,
@@ -37,7 +37,7 @@ impl Server {
         self.server.seen()
     }
 
-    /// `cork notebook …` with this server as its model.
+    /// Runs `cork notebook …` with this server as its model.
     fn cork(&self, sandbox: &Sandbox, arguments: &[&str]) -> Ran {
         let mut command = sandbox.command(CORK);
         command.arg("notebook").args(arguments);
@@ -71,7 +71,7 @@ fn the_prompt_is_printed() {
 }
 
 #[test]
-fn the_model_is_told_the_transcript_within_the_budget() {
+fn the_prompt_contains_the_transcript_within_the_budget() {
     let sandbox = Sandbox::new();
     let lines: String = (0..20_000).map(|at| format!("step {at} is done\n")).collect();
     std::fs::write(sandbox.path().join("session.log"), &lines).unwrap();
@@ -83,7 +83,7 @@ fn the_model_is_told_the_transcript_within_the_budget() {
     assert!(report["attempts"][0]["prompt_tokens"].as_u64().unwrap() <= 3000, "{report}");
     let told = server.seen()[0].body.to_string();
     assert!(told.contains("step 19999 is done") && !told.contains("step 0 is done"), "{told}");
-    // The same by stdin, to look at; and one that is short is there whole.
+    // The same through stdin. A short transcript is included whole.
     let ran = sandbox.cork_with_stdin(&["notebook", "prompt", "--transcript", "-"], b"user: </transcript> hi\n");
     assert_eq!(ran.code, 0, "{ran:?}");
     let (_, transcript) = ran.stdout.split_once("<transcript>\n").unwrap();
@@ -104,7 +104,7 @@ fn a_good_answer_is_applied() {
 }
 
 #[test]
-fn a_dry_run_is_kept_looked_at_and_applied_by_hand() {
+fn a_dry_run_is_saved_reviewed_and_applied_by_hand() {
     let sandbox = Sandbox::new();
     let server = Server::start(vec![says(GOOD)]);
     let ran = server.cork(&sandbox, &["update", "--dry-run", "--report", "update.json", "--json"]);
@@ -115,7 +115,7 @@ fn a_dry_run_is_kept_looked_at_and_applied_by_hand() {
     assert_eq!(kept, report);
     assert!(!kept.to_string().contains(KEY));
     assert_eq!(notebook(&sandbox)["version"], 0);
-    // Nothing is asked if there is no place for the answer.
+    // If the report cannot be written, the model is not asked.
     let again = server.cork(&sandbox, &["update", "--report", "update.json"]);
     assert!(again.code == 2 && again.stderr.contains("exists already"), "{again:?}");
     assert_eq!(server.seen().len(), 1);
@@ -129,7 +129,7 @@ fn a_dry_run_is_kept_looked_at_and_applied_by_hand() {
     sandbox.fails(&["notebook", "review", "update.json", "--apply", "--agent", "other"], 2, "another agent's notebook");
     assert!(sandbox.ok(&["notebook", "review", "update.json", "--apply"]).contains("Tabs count as two"));
     assert_eq!(notebook(&sandbox)["version"], 1);
-    // A second time, the notebook is no longer what the model was shown.
+    // The second time, the notebook differs from the one that the model saw.
     let error = sandbox.fails(&["notebook", "review", "update.json", "--apply"], 4, "");
     assert_eq!(error["kind"], "conflict");
     sandbox.ok(&["notebook", "review", "update.json", "--apply", "--anyway"]);
@@ -137,7 +137,7 @@ fn a_dry_run_is_kept_looked_at_and_applied_by_hand() {
 }
 
 #[test]
-fn a_hopeless_model_changes_nothing_and_its_answers_are_kept() {
+fn a_model_that_never_answers_correctly_changes_nothing_and_its_answers_are_kept() {
     let sandbox = Sandbox::new();
     let server = Server::start(vec![says(BAD)]);
     let ran = server.cork(&sandbox, &["update", "--report", "update.json"]);
@@ -173,7 +173,7 @@ fn a_model_that_fails_has_its_exit_code() {
 }
 
 #[test]
-fn settings_and_reports_that_make_no_sense_are_named() {
+fn invalid_settings_and_reports_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.fails(&["notebook", "update"], 2, "no model is chosen: set CORK_MODEL");
     sandbox.fails(&["notebook", "update", "--model", "m"], 2, "invalid model \"m\"");

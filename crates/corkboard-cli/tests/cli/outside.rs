@@ -1,11 +1,11 @@
-//! What came from outside says so wherever it is shown, and what nobody saw was not read.
+//! Text from outside is marked wherever it is shown, and a nudge that was not shown was not delivered.
 
 use serde_json::json;
 
 use crate::board::Desk;
 
 #[test]
-fn what_somebody_else_said_is_marked_wherever_it_is_shown() {
+fn text_from_outside_is_marked_wherever_it_is_shown() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Read"]);
     desk.ok(&["task", "add", "Judge", "--depends-on", "T-1"]);
@@ -44,13 +44,13 @@ fn what_somebody_else_said_is_marked_wherever_it_is_shown() {
         assert!(line.split("zq").next().unwrap().contains("[outside] "), "{line}");
     }
     assert_eq!(told.matches("[outside] ").count(), 4, "{told}");
-    // Who writes another one says so again, or it is their own.
+    // A new handoff is the agent's own text, unless it is marked again.
     desk.ok(&["--agent", "ada", "handoff", "write", "ours"]);
     assert_eq!(desk.json(&["--agent", "ada", "handoff"]), json!({"handoff": "ours"}));
 }
 
 #[test]
-fn a_nudge_whose_text_was_not_shown_did_not_reach_anybody() {
+fn a_nudge_whose_text_was_not_shown_is_not_delivered() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Read"]);
     desk.ok(&["nudge", "Mind the budget", "--to", "ada"]);
@@ -69,7 +69,7 @@ fn a_nudge_whose_text_was_not_shown_did_not_reach_anybody() {
 }
 
 #[test]
-fn whoever_sends_work_back_says_why() {
+fn sending_work_back_needs_a_reason() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Write", "--needs-review"]);
     desk.ok(&["--principal", "ada", "task", "claim"]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::board::Desk;
 
 #[test]
-fn a_nudge_reaches_its_target_and_that_is_shown() {
+fn a_nudge_reaches_its_target_and_its_delivery_is_shown() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
     assert_eq!(desk.ok(&["nudge", "list"]), format!("nobody said anything on board {}", desk.board));
@@ -16,7 +16,10 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     assert_eq!(desk.json(&["nudge", "Freeze at noon", "--expires-at", "1h"]), json!({"id": "N-2"}));
     desk.ok(&["nudge", "Add tasks", "--to", "orchestrator"]);
     let worker = |arguments: &[&str]| desk.ok(&[&["--principal", "ada", "--role", "worker"], arguments].concat());
-    assert!(!desk.ok(&["task", "context", "T-1", "--principal", "grace"]).contains("N-1"), "only its target is told");
+    assert!(
+        !desk.ok(&["task", "context", "T-1", "--principal", "grace"]).contains("N-1"),
+        "only its target should see the nudge"
+    );
     let context = worker(&["task", "context", "T-1"]);
     assert!(context.contains("- N-1 urgent, follow and acknowledge, sent by grace: Use\n    staging"), "{context}");
     let told = worker(&["nudge", "check"]);
@@ -48,9 +51,9 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     assert!(log.contains("N-1 was delivered to ada.") && log.contains("ada acknowledged N-1."), "{log}");
 }
 
-/// Whoever did something on the board is one of all, also when nothing of it is theirs any more.
+/// A nudge to all also reaches agents that have worked on the board but hold nothing now.
 #[test]
-fn what_is_said_to_all_reaches_those_who_have_worked_here() {
+fn a_nudge_to_all_reaches_past_contributors() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
     desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
@@ -83,7 +86,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     assert_eq!(delivered(0)[0]["agent"], "ada");
     assert_eq!((delivered(1), delivered(2), delivered(3)), (json!([]), json!([]), json!([])));
 
-    // What is said to all who work on the board, to the agent as one of them.
+    // Nudges to all on the board reach the agent, too.
     let context = desk.ok(&["context", "--agent", "ada", "--role", "worker", "--task", "T-1"]);
     assert!(context.contains("Use staging") && context.contains("Freeze at noon"), "{context}");
     assert_eq!(delivered(3)[0]["agent"], "ada");
@@ -93,9 +96,12 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!([])));
 
     desk.ok(&["nudge", "ack", "N-1", "--principal", "ada"]);
-    assert!(!desk.ok(&["context", "--agent", "ada"]).contains("Use staging"), "until it is acknowledged");
+    assert!(
+        !desk.ok(&["context", "--agent", "ada"]).contains("Use staging"),
+        "an acknowledged nudge should not be shown"
+    );
 
-    // Each delivery is in the name of who read.
+    // Each delivery is recorded under the name of its reader.
     desk.ok(&["board", "cancel"]);
     let log = desk.ok(&["board", "watch", "--from-rev", "0", "--json"]);
     let revisions = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -112,7 +118,7 @@ fn a_decision_waits_for_approval_and_its_task_with_it() {
     desk.ok(&["task", "add", "Delete the logs"]);
     let decide = ["board", "decide", "Delete them?", "yes", "--needs-approval", "--principal", "ada"];
     let ran = desk.with_stdin(&decide, "");
-    assert_eq!(ran.code, 2, "what waits is to be named: {ran:?}");
+    assert_eq!(ran.code, 2, "the decision must be named: {ran:?}");
     desk.ok(&[&decide[..], &["--affects-task", "T-1"]].concat());
     let error = desk.fails(&["task", "claim", "T-1", "--principal", "ada"], 4, "D-1 is not approved");
     assert_eq!(error["code"], "not_ready");
@@ -130,7 +136,7 @@ fn a_decision_waits_for_approval_and_its_task_with_it() {
     desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
     let approvals = desk.json(&["board", "show"])["approvals"].clone();
     assert_eq!((&approvals[0]["created_by"], &approvals[0]["comment"]), (&json!("grace"), &json!("keep them")));
-    // Whoever runs the board supersedes what another decided.
+    // An orchestrator supersedes another's decision.
     let supersede = ["board", "decide", "Delete them?", "no", "--supersedes", "D-1"];
     desk.fails(&[&supersede[..], &["--principal", "bob", "--role", "worker"]].concat(), 6, "D-1 was made by ada");
     assert_eq!(desk.ok(&[&supersede[..], &["--principal", "grace"]].concat()), "D-2");
@@ -138,7 +144,7 @@ fn a_decision_waits_for_approval_and_its_task_with_it() {
 }
 
 #[test]
-fn a_task_is_reviewed_by_the_short_way_too() {
+fn a_task_can_be_reviewed_by_the_short_command() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design", "--needs-review"]);
     desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
@@ -154,7 +160,7 @@ fn a_task_is_reviewed_by_the_short_way_too() {
 }
 
 #[test]
-fn a_paused_board_begins_nothing() {
+fn a_paused_board_starts_nothing() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
     desk.ok(&["task", "add", "Build"]);
@@ -177,7 +183,7 @@ fn a_paused_board_begins_nothing() {
 }
 
 #[test]
-fn what_waits_for_a_person_is_shown_whole_and_what_came_from_outside_is_marked() {
+fn pending_decisions_are_shown_whole_and_marked_if_from_outside() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Drop it"]);
     let because = "nobody has read it since the spring, it costs a gigabyte, and a backup of it is kept for a year";
@@ -206,20 +212,20 @@ fn what_waits_for_a_person_is_shown_whole_and_what_came_from_outside_is_marked()
         let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= columns.parse().unwrap(), "{widest}: {shown}");
     }
-    // Said by a stranger, every line that a person is to decide on is marked.
+    // In a decision from outside, every line that a person must judge is marked.
     let asks =
         ["board", "decide", "Pay?", "now", "--rationale", "one\ntwo", "--affects-task", "T-1", "--needs-approval"];
     desk.ok(&[&asks[..], &["--trust", "outside"]].concat());
     let shown = at("80");
     assert!(shown.contains("  [outside] Pay? now\n  [outside] because: one\n  [outside] two\n"), "{shown}");
-    // As it is told, it can be done.
+    // The printed commands work.
     desk.ok(&["approve", "D-1", "--principal", "grace"]);
     desk.ok(&["reject", "D-3", "--principal", "grace"]);
     assert!(!desk.ok(&["board", "show"]).contains("waits for approval"));
 }
 
 #[test]
-fn refusals_say_what_to_do_about_them() {
+fn refusals_say_what_to_do() {
     let desk = Desk::new("board");
     for title in ["Design", "Build"] {
         desk.ok(&["task", "add", title]);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::support::{CORK, DEADLINE, Sandbox, finish};
 
-/// Counts to ten with nothing but compare and set: read, add one, write if it is still what was read, else again.
+/// Counts to ten by compare and set: read, add one, write if unchanged, else retry.
 const COUNTER: &str = r#"
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     while :; do
@@ -41,11 +41,11 @@ fn ten_shells_count_to_a_hundred() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     }
     assert_eq!(sandbox.ok(&["memory", "get", "counter"]), "100");
-    assert_eq!(sandbox.json(&["memory", "get", "counter"])["version"], 100, "no write was in vain");
+    assert_eq!(sandbox.json(&["memory", "get", "counter"])["version"], 100, "every write should count");
 }
 
 #[test]
-fn what_was_acknowledged_survives_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     const WRITERS: u64 = 3;
     const KILLS: u32 = 15;
     const ACKNOWLEDGED: usize = 15;
@@ -65,13 +65,13 @@ fn what_was_acknowledged_survives_kill_9() {
                     if enough && killed.load(Ordering::SeqCst) >= KILLS {
                         break;
                     }
-                    assert!(started.elapsed() < DEADLINE, "too few were hit, or too many");
+                    assert!(started.elapsed() < DEADLINE, "too few or too many processes were killed");
                     let line = format!("{writer}-{number}");
                     let mut command = sandbox.command(CORK);
                     command.args(["memory", "append", "log", &line, "--line"]).stdout(Stdio::null());
                     let mut child = command.spawn().unwrap();
                     if random.bool() {
-                        // Not to wait for anything: to hit it at any moment of its life.
+                        // A random delay, to kill the process at any moment of its life.
                         std::thread::sleep(usual.mul_f64(random.f64() * 1.5));
                         child.kill().unwrap();
                     }
@@ -89,14 +89,14 @@ fn what_was_acknowledged_survives_kill_9() {
     log.lines().for_each(|line| *found.entry(line).or_default() += 1);
     let acknowledged = acknowledged.into_inner().unwrap();
     for line in &acknowledged {
-        assert_eq!(found.get(line.as_str()), Some(&1), "{line} was acknowledged");
+        assert_eq!(found.get(line.as_str()), Some(&1), "{line} was acknowledged but is missing");
     }
-    assert!(found.values().all(|times| *times == 1), "nothing is there twice: {found:?}");
+    assert!(found.values().all(|times| *times == 1), "no line should be there twice: {found:?}");
     sandbox.ok(&["doctor"]);
 }
 
 #[test]
-fn appends_of_many_processes_are_all_there() {
+fn appends_of_many_processes_are_all_kept() {
     let sandbox = Sandbox::new();
     let append = |number: i32| {
         let mut command = sandbox.command(CORK);

@@ -1,4 +1,4 @@
-//! What the documents say can be done, and where things are, is so.
+//! The documents' examples run, and their commands, paths and targets exist.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn shell_examples(text: &str) -> String {
     text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// Runs a script in an empty folder. It must succeed, and complain of nothing.
+/// Runs a script in an empty folder. It must succeed without errors or warnings.
 fn run_script(sandbox: &Sandbox, script: &str) -> Ran {
     let mut command = sandbox.command("bash");
     let path = format!("{}:{}", Path::new(CORK).parent().unwrap().display(), std::env::var("PATH").unwrap());
@@ -29,9 +29,9 @@ fn run_script(sandbox: &Sandbox, script: &str) -> Ran {
 }
 
 #[test]
-fn the_readmes_shell_examples_run_as_they_stand() {
+fn the_readmes_shell_examples_run() {
     let script = shell_examples(&document("README.md"));
-    assert!(script.contains("cork memory set"), "the README has shell examples");
+    assert!(script.contains("cork memory set"), "the README should have shell examples");
     let ran = run_script(&Sandbox::local(), &script);
     for said in ["prefers short answers", "Sessions in cookies, no JWT", "T-1 is completed"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
@@ -39,20 +39,20 @@ fn the_readmes_shell_examples_run_as_they_stand() {
 }
 
 #[test]
-fn the_guide_to_an_agents_memory_runs_as_it_stands() {
+fn the_guide_to_an_agents_memory_runs() {
     let ran = run_script(&Sandbox::local(), &shell_examples(&document("docs/guides/agent-memory.md")));
     assert!(ran.stdout.contains(r#"{"goal":"add login","steps":["schema","routes"]}"#), "{ran:?}");
     let (before, after) =
-        ran.stdout.split_once("\n4\n").unwrap_or_else(|| panic!("four shells count to four: {ran:?}"));
+        ran.stdout.split_once("\n4\n").unwrap_or_else(|| panic!("four shells should count to four: {ran:?}"));
     assert!(!before.is_empty());
-    // The first line says what the sections are; the first section is the handoff.
+    // The first line explains the sections, and the first section is the handoff.
     let prompt = after.split_once("<").map_or("", |(_, sections)| sections);
     assert!(prompt.starts_with("handoff>\n  Login routes half done; next: their tests\n</handoff>\n"), "{after}");
 }
 
-/// It moves whole logs, which works on a store only, not through a server.
+/// It moves whole logs, which works only on a store, not through a server.
 #[test]
-fn the_guide_to_backups_runs_as_it_stands() {
+fn the_guide_to_backups_runs() {
     let ran = run_script(&Sandbox::local(), &shell_examples(&document("docs/guides/backup.md")));
     for said in ["saved agent ada", "no damage was found"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
@@ -75,10 +75,10 @@ fn the_guide_to_boards_runs_in_an_empty_folder() {
 }
 
 #[test]
-fn the_guide_to_servers_runs_as_it_stands() {
+fn the_guide_to_servers_runs() {
     let port = corkboard_testing::servers::free_port().to_string();
     let example = shell_examples(&document("docs/guides/shared-memory.md")).replace("7117", &port);
-    // No server outlives a script that fails.
+    // Stops the server even if the script fails.
     let script = format!("trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n{example}");
     let ran = run_script(&Sandbox::local(), &script);
     for said in [r#""value":"Grace""#, "not_granted", "user_name  Grace"] {
@@ -87,7 +87,7 @@ fn the_guide_to_servers_runs_as_it_stands() {
 }
 
 #[test]
-fn the_shell_examples_of_the_reference_run_as_they_stand() {
+fn the_shell_examples_of_the_reference_run() {
     for (name, said) in [
         ("docs/cli.md", r#""goal":"add login""#),
         ("docs/errors.md", r#""code":"conflict""#),
@@ -99,7 +99,7 @@ fn the_shell_examples_of_the_reference_run_as_they_stand() {
 }
 
 #[test]
-fn the_shell_examples_of_boards_run_as_they_stand() {
+fn the_shell_examples_of_boards_run() {
     let sandbox = Sandbox::new();
     let ran = run_script(&sandbox, &shell_examples(&document("docs/boards.md")));
     for said in [
@@ -118,7 +118,7 @@ fn the_shell_examples_of_boards_run_as_they_stand() {
 }
 
 #[test]
-fn the_shell_examples_of_cores_run_as_they_stand() {
+fn the_shell_examples_of_cores_run() {
     let ran = run_script(&Sandbox::new(), &shell_examples(&document("docs/cores.md")));
     for said in
         ["E-1 (says so already)", "2 origins:", "E-1 is forgotten", "nothing was found", "E-1 is back", "agent:ada"]
@@ -127,7 +127,7 @@ fn the_shell_examples_of_cores_run_as_they_stand() {
     }
 }
 
-/// Names of commands in running text: what is a group must be followed by one of its commands.
+/// The names of commands in running text. A group must be followed by one of its commands.
 #[test]
 fn every_command_that_the_documents_name_exists() {
     let sandbox = Sandbox::new();
@@ -212,7 +212,7 @@ fn every_make_target_that_the_documents_name_exists() {
         for quoted in document(name).split('`').skip(1).step_by(2) {
             for target in quoted.strip_prefix("make ").unwrap_or_default().split_whitespace() {
                 let rule = format!("\n{target}:");
-                assert!(makefile.contains(&rule), "{name} names make {target}");
+                assert!(makefile.contains(&rule), "{name} names `make {target}`, which does not exist");
             }
         }
     }

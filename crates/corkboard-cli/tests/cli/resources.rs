@@ -34,12 +34,12 @@ const CONNECTIONS: usize = 40;
 /// The allocator returns freed memory at once, so that the peak shows what the server uses and not what it used before.
 const AT_ONCE: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "0");
 
-/// A route, and what it reads.
+/// A route, and the kind of request that it reads.
 #[derive(Debug, Clone)]
 struct Kind {
     method: String,
     path: String,
-    /// Nothing: it has no body.
+    /// Empty if the route reads no body.
     content_type: &'static str,
     has_token: bool,
 }
@@ -54,7 +54,7 @@ impl Kind {
         !self.content_type.is_empty() && self.has_token
     }
 
-    /// A body of about that size that makes as much sense as the route requires before it reads all of it.
+    /// A body of about this size that passes the checks which the route makes before it reads the whole body.
     fn body(&self, bytes: usize) -> Vec<u8> {
         let text = "x".repeat(bytes);
         match self.content_type {
@@ -152,11 +152,11 @@ struct Shape {
     /// What each connection writes.
     write: fn(&Kind, &Target) -> Vec<u8>,
     then: Then,
-    /// What routes that read a body may answer. Others may answer anything but an internal error.
+    /// The statuses that routes with a body may answer. Others may answer anything except an internal error.
     answers: &'static [u16],
     /// What the ordinary client does while the connections are kept.
     meanwhile: fn(&Target),
-    /// What the process may grow by.
+    /// How much the process may grow.
     most: usize,
 }
 
@@ -169,7 +169,7 @@ const USUAL: Shape = Shape {
     most: MOST,
 };
 
-/// Whatever a route says of a body that it read, or of one for which there was no room.
+/// Answers to a body that was read, or for which there was no room.
 const READ: &[u16] = &[200, 400, 413, 422, 429, 503];
 /// The request's head is refused.
 const HEAD: &[u16] = &[400, 414, 431];
@@ -179,7 +179,7 @@ macro_rules! shapes {
     ($($name:ident: $kinds:ident $shape:expr;)*) => {
         $(#[test] fn $name() { check(stringify!($name), &$shape, &$kinds(), &Target::start()); })*
 
-        /// The shapes that make sense for any route.
+        /// The shapes that apply to any route.
         fn for_any_route() -> Vec<(&'static str, Shape)> {
             let all = [$((stringify!($name), stringify!($kinds), $shape)),*];
             all.into_iter().filter(|(_, kinds, _)| *kinds == "kinds").map(|(name, _, shape)| (name, shape)).collect()
@@ -314,7 +314,7 @@ shapes! {
     };
     a_length_that_is_too_small: kinds Shape {
         write: |kind, target| [kind.head(target, "Content-Length: 10\r\n"), kind.body(MIB)].concat(),
-        // The rest of the body is read as the head of another request.
+        // The server reads the rest of the body as the head of another request.
         answers: &[400, 422, 431],
         ..USUAL
     };
@@ -337,7 +337,7 @@ shapes! {
         connections: 8,
         write: |kind, target| kind.request(target, &SEALED),
         answers: &[200, 503],
-        // One is opened at a time, which takes 64 MiB by itself.
+        // One snapshot at a time is opened, which alone needs 64 MiB.
         most: MOST + 64 * MIB,
         ..USUAL
     };
@@ -361,7 +361,7 @@ shapes! {
     };
 }
 
-/// A body without an announced length used to be read to its end, whatever its sender had left.
+/// A body without an announced length used to be read to its end, even over its sender's byte rate.
 #[test]
 fn chunked_bodies_are_refused_once_they_exceed_the_byte_rate() {
     let sandbox = Sandbox::local();
@@ -387,8 +387,8 @@ fn readers_of_the_same_state_share_its_bytes() {
 /// How many times the usual p99 of an ordinary request an attack may cost another client.
 const SLOWER: u32 = 200;
 
-/// Every route of the API under every shape that makes sense for any route, and what that costs another client. `make soak`
-/// runs all of it (`CORK_SOAK_ROUTES`); otherwise it is a small sample.
+/// Every route of the API under every shape that applies to any route, and the cost for another client. `make soak`
+/// runs all of it (`CORK_SOAK_ROUTES`); otherwise it runs a small sample.
 #[test]
 fn every_route_withstands_every_shape() {
     let is_soak = std::env::var_os("CORK_SOAK_ROUTES").is_some();
@@ -404,7 +404,7 @@ fn every_route_withstands_every_shape() {
             let other = scope.spawn(|| p99(&target, 20, &is_over));
             let answers =
                 &[200, 201, 202, 204, 303, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431, 503];
-            // Some of what all these routes are sent is stored, and then held in memory as state.
+            // Some of the requests are stored, and then held in memory as state.
             let attack = Attack(&is_over);
             check(name, &Shape { answers, most: 3 * MOST, ..shape }, &sample, &target);
             drop(attack);
@@ -417,7 +417,7 @@ fn every_route_withstands_every_shape() {
     }
 }
 
-/// An attack is over when this is dropped, also if it failed.
+/// Ends the attack when dropped, even after a failure.
 struct Attack<'a>(&'a AtomicBool);
 
 impl Drop for Attack<'_> {
@@ -426,7 +426,7 @@ impl Drop for Attack<'_> {
     }
 }
 
-/// The 99th percentile of how long the ordinary client waits, over so many requests or until the attack is over.
+/// The ordinary client's 99th percentile latency, over at least this many requests or until the attack is over.
 fn p99(target: &Target, least: usize, is_over: &AtomicBool) -> Duration {
     let mut took = Vec::new();
     while took.len() < least || !is_over.load(Ordering::SeqCst) {
@@ -465,7 +465,7 @@ struct Target {
     server: Serving,
     /// The attacker's token.
     secret: String,
-    #[allow(dead_code, reason = "its folder is removed when it is dropped")]
+    #[allow(dead_code, reason = "dropping it removes its folder")]
     sandbox: Sandbox,
 }
 
@@ -483,7 +483,7 @@ impl Target {
         let token = server.ask("POST", "/v1/tokens", &[], &token.to_string());
         assert_eq!(token.status, 201, "{token:?}");
         let secret = token.json()["secret"].as_str().unwrap().to_owned();
-        // As large an answer as one principal may hold.
+        // An answer as large as one principal may hold.
         for key in ["a", "b", "c"] {
             let value = json!({"value": "x".repeat(1000 * KIB)}).to_string();
             let put = server.ask("PUT", &format!("/v1/agents/big/entries/{key}"), &[], &value);
@@ -496,7 +496,7 @@ impl Target {
         target
     }
 
-    /// The most memory that the process ever took.
+    /// The process's peak memory so far.
     fn peak_memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.process())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -541,20 +541,20 @@ fn check(name: &str, shape: &Shape, kinds: &[Kind], target: &Target) {
         eventually(&format!("{what}: the release of all bytes"), || target.gauge("corkboard_http_buffered_bytes") == 0);
     }
     let peak = target.gauge("corkboard_http_buffered_bytes_peak");
-    assert!(peak <= BUDGET, "{name}: {peak} bytes were held");
+    assert!(peak <= BUDGET, "{name}: the server held {peak} bytes");
     target.serves_others(name);
 }
 
-/// Sends a request. Returns the connection if it is kept, and the status of every answer that was read.
+/// Sends a request. Returns the connection, if kept, and the statuses of all answers that were read.
 fn client(request: &[u8], then: Then, target: &Target) -> (Option<TcpStream>, Vec<u16>) {
     let stream = connect(target, then);
-    // A server that has heard enough closes the connection.
+    // A server that stops reading closes the connection.
     let write = |mut stream: &TcpStream| drop(stream.write_all(request));
     if let Then::Read = then {
         let mut answers = Vec::new();
         std::thread::scope(|scope| {
             scope.spawn(|| write(&stream));
-            // Both at once: a server may answer before it has read everything.
+            // Write and read at once, because a server can answer before it has read everything.
             read_answers(&stream, &mut answers);
             let _ = stream.shutdown(Shutdown::Both);
         });
@@ -565,14 +565,14 @@ fn client(request: &[u8], then: Then, target: &Target) -> (Option<TcpStream>, Ve
         Then::Read | Then::Leave => (None, vec![]),
         Then::Stall => (Some(stream), vec![]),
         Then::LeaveUnread => {
-            // The answer has begun, or the connection has ended.
+            // The answer has started, or the connection has ended.
             let _ = stream.peek(&mut [0]);
             (Some(stream), vec![])
         }
     }
 }
 
-/// Reads until the connection ends. A stream of events does not end by itself: its beginning is enough.
+/// Reads until the connection ends. An event stream does not end by itself, so its beginning is enough.
 fn read_answers(mut stream: &TcpStream, answers: &mut Vec<u8>) {
     const EVENTS: &[u8] = b"text/event-stream";
     let mut buffer = [0; 16 * KIB];
@@ -613,7 +613,7 @@ fn statuses(answers: &[u8]) -> Vec<u16> {
     begins.filter_map(|window| std::str::from_utf8(&window[BEGIN.len()..]).ok()?.parse().ok()).collect()
 }
 
-/// A snapshot in a document with what opens it.
+/// A snapshot in a document, with the secret that opens it.
 fn sealed(snapshot: &MemorySnapshot, seal: &Seal) -> Vec<u8> {
     let bytes = BASE64.encode(&snapshot.to_bytes(seal).unwrap());
     let passphrase = matches!(seal, Seal::Passphrase(_)).then_some(PASSPHRASE);
@@ -630,7 +630,7 @@ static EMPTY: LazyLock<MemorySnapshot> = LazyLock::new(|| {
     })
 });
 
-/// Four times the memory that a server spends.
+/// Needs four times the memory that a server allows.
 static SEALED_AT_GREAT_COST: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let cost = PassphraseCost { memory_kib: PassphraseCost::MOST.memory_kib, passes: 1, lanes: 1 };
     sealed(&EMPTY, &Seal::Passphrase(Passphrase::new(PASSPHRASE).cost(cost)))

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::Sandbox;
 
 #[test]
-fn a_scope_falls_back_and_keeps_its_own() {
+fn a_scope_falls_back_and_keeps_its_own_entries() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "name", "Ada"]);
     let id = sandbox.ok(&["scope", "create", "task-1"]);
@@ -71,7 +71,7 @@ fn merge_copies_to_the_parent() {
 }
 
 #[test]
-fn dispose_takes_all_below_with_it() {
+fn dispose_includes_descendants() {
     let sandbox = Sandbox::new();
     let id = sandbox.ok(&["scope", "create", "task"]);
     let child = sandbox.ok(&["scope", "create", "attempt", "--parent", "task"]);
@@ -84,7 +84,7 @@ fn dispose_takes_all_below_with_it() {
 }
 
 #[test]
-fn an_id_may_be_cut_short_while_it_is_unambiguous() {
+fn an_id_may_be_abbreviated_if_unambiguous() {
     let sandbox = Sandbox::new();
     let one = sandbox.ok(&["scope", "create", "one"]);
     assert_eq!(sandbox.json(&["scope", "show", &one[..4]])["id"], one.as_str());
@@ -93,7 +93,7 @@ fn an_id_may_be_cut_short_while_it_is_unambiguous() {
     sandbox.fails(&["scope", "show", "ffff-ffff"], 3, "`cork scope list`");
     let two = sandbox.ok(&["scope", "create", "two"]);
     let common = one.chars().zip(two.chars()).take_while(|(a, b)| a == b).count();
-    assert!(common >= 4, "ids that begin with the time have a beginning in common");
+    assert!(common >= 4, "IDs that start with the time should share a prefix");
     let error = sandbox.fails(&["memory", "list", "--scope", &one[..4]], 2, "may be any of these scopes");
     assert_eq!(error["code"], "ambiguous_scope");
     for candidate in [&one, &two] {

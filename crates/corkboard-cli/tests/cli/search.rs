@@ -40,7 +40,7 @@ fn search_ranks_entries_and_notes() {
 }
 
 #[test]
-fn a_query_must_say_something() {
+fn a_query_must_not_be_blank() {
     let sandbox = Sandbox::new();
     for blank in ["", "  ", "\n\t"] {
         assert_eq!(sandbox.fails(&["memory", "search", blank], 2, "query must not be blank")["code"], "blank");

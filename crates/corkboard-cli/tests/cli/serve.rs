@@ -1,4 +1,4 @@
-//! `cork serve` as a process: how it starts, what it says, how it ends. Every test has servers of its own.
+//! `cork serve` as a process: its start, output and end. Every test starts separate servers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -27,9 +27,9 @@ fn the_start_is_one_line_and_sigterm_ends_it_well() {
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "color"]), "green");
 }
 
-/// What scripts read is in the first line, whatever follows.
+/// The first line is for scripts. The following lines are for people.
 #[test]
-fn people_are_told_where_the_store_lies_and_how_to_end_it() {
+fn the_output_for_people_shows_the_store_and_how_to_stop() {
     let sandbox = Sandbox::local();
     for (arguments, first) in [
         (&["serve", "--listen", "127.0.0.1:0"][..], " - open http://127.0.0.1:"),
@@ -51,9 +51,9 @@ fn people_are_told_where_the_store_lies_and_how_to_end_it() {
     }
 }
 
-/// Where the log goes it is kept, and read by more people than may do everything; whoever has the token gets a link anyway.
+/// Logs are kept and read by more people than admins. An admin who has the token can get a link anyway.
 #[test]
-fn with_an_admins_token_and_no_terminal_the_link_is_not_printed_but_how_to_get_one_is() {
+fn with_an_admins_token_and_no_terminal_a_command_is_printed_instead_of_the_link() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     assert_eq!(server.sign_in, None);
@@ -67,7 +67,7 @@ fn with_an_admins_token_and_no_terminal_the_link_is_not_printed_but_how_to_get_o
     let hint = said[1].strip_prefix("to sign a browser in: `").and_then(|hint| hint.strip_suffix("`, with CORK_TOKEN"));
     let hint = hint.unwrap_or_else(|| panic!("{said:?}"));
     assert_eq!(hint, format!("cork token link --url {url}"));
-    // It is a command that does what it says.
+    // The printed command works.
     let mut link = sandbox.command(CORK);
     link.args(hint.split(' ').skip(1)).env("CORK_TOKEN", ADMIN);
     let link = run(link, b"");
@@ -77,7 +77,7 @@ fn with_an_admins_token_and_no_terminal_the_link_is_not_printed_but_how_to_get_o
     assert!(!format!("{said:?}{ran:?}").contains("code="), "{said:?} {ran:?}");
 }
 
-/// Whoever looks at a terminal started it, and `make run` ends in one.
+/// The terminal belongs to the person who started the server, for example with `make run`.
 #[test]
 fn on_a_terminal_the_link_is_printed() {
     let sandbox = Sandbox::local();
@@ -91,7 +91,7 @@ fn on_a_terminal_the_link_is_printed() {
     }
 }
 
-/// A balancer asks for /readyz and sends no writes meanwhile.
+/// A balancer polls /readyz and sends no writes meanwhile.
 #[test]
 fn after_a_full_disk_the_server_is_ready_again_by_itself() {
     for store in ["file", "sqlite"] {
@@ -129,10 +129,10 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
     }
 }
 
-/// A request whose body has not come yet, and the connection that it is on.
+/// Sends a request without its body and returns the connection.
 fn half_a_request(server: &Serving) -> TcpStream {
     let mut stream = server.connect();
-    // Its head has been read when the server asks for the body.
+    // The server has read the head when it asks for the body.
     let headers = [token(), "Expect: 100-continue".into()];
     let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
     stream.write_all(head("PUT", ENTRY, &headers, GREEN.len()).as_bytes()).unwrap();
@@ -142,17 +142,17 @@ fn half_a_request(server: &Serving) -> TcpStream {
     stream
 }
 
-fn takes_nobody_any_more(server: &Serving) {
+fn accepts_no_connections(server: &Serving) {
     eventually("the server stops listening", || TcpStream::connect(server.address()).is_err());
 }
 
 #[test]
-fn what_is_under_way_is_answered_before_the_end() {
+fn open_requests_are_answered_before_the_end() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     let mut stream = half_a_request(&server);
     server.signal("TERM");
-    takes_nobody_any_more(&server);
+    accepts_no_connections(&server);
     stream.write_all(GREEN.as_bytes()).unwrap();
     let answer = Answer::read(&mut stream);
     assert_eq!((answer.status, &answer.json()["rev"]), (201, &Value::from(1)), "{answer:?}");
@@ -166,13 +166,13 @@ fn a_second_signal_ends_it_at_once() {
     let server = Serving::start(&sandbox, &["--setting", "drain_timeout=1d", "--setting", "request_timeout=1d"]);
     let _stream = half_a_request(&server);
     server.signal("INT");
-    takes_nobody_any_more(&server);
+    accepts_no_connections(&server);
     server.signal("TERM");
     assert_eq!(server.ended().code, 143);
 }
 
 #[test]
-fn nobody_keeps_it_from_ending_for_long() {
+fn no_client_delays_the_end_for_long() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "drain_timeout=50ms"]);
     let mut stream = half_a_request(&server);
@@ -180,7 +180,7 @@ fn nobody_keeps_it_from_ending_for_long() {
     assert_eq!(server.ended().code, 0);
     let mut rest = Vec::new();
     let read = stream.read_to_end(&mut rest);
-    assert!(read.is_err() || rest.is_empty(), "the connection was cut: {rest:?}");
+    assert!(read.is_err() || rest.is_empty(), "the connection should be closed: {rest:?}");
 }
 
 #[test]
@@ -191,20 +191,20 @@ fn slow_clients_are_not_waited_for() {
         let mut stream = server.connect();
         stream.write_all(sent.as_bytes()).unwrap();
         let mut rest = Vec::new();
-        // The end comes, with or without a word.
+        // The connection ends, with or without an answer.
         let _ = stream.read_to_end(&mut rest);
         let text = String::from_utf8_lossy(&rest);
         assert!(rest.is_empty() || text.starts_with("HTTP/1.1 408"), "{sent:?}: {text}");
     }
     let answer = Answer::read(&mut half_a_request(&server));
     assert_eq!((answer.status, &answer.json()["code"]), (504, &Value::from("outcome_unknown")), "{answer:?}");
-    // Whoever asks to be kept waiting may wait longer.
+    // A request that asks to wait gets more time.
     let head = server.ask("GET", "/v1/spaces/agent/ada/head?from_rev=0&wait_s=1", &[], "");
     assert_eq!(head.status, 200, "{head:?}");
 }
 
 #[test]
-fn bodies_are_limited_whether_their_length_is_told_or_not() {
+fn bodies_are_limited_with_or_without_a_declared_length() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "body_bytes=1KiB"]);
     let large = format!(r#"{{"value":"{}"}}"#, "x".repeat(2000));
@@ -219,11 +219,11 @@ fn bodies_are_limited_whether_their_length_is_told_or_not() {
     stream.write_all(format!("{head}{:x}\r\n{large}\r\n0\r\n\r\n", large.len()).as_bytes()).unwrap();
     let answer = Answer::read(&mut stream);
     assert_eq!((answer.status, &answer.json()["code"]), (413, &Value::from("body_too_large")), "{answer:?}");
-    assert_eq!(server.ask("GET", ENTRY, &[], "").status, 404, "nothing was written");
+    assert_eq!(server.ask("GET", ENTRY, &[], "").status, 404, "a refused body should write nothing");
 }
 
 #[test]
-fn what_is_large_is_compressed_for_those_who_ask() {
+fn large_answers_are_compressed_on_request() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     server.ask("PUT", ENTRY, &[], GREEN);
@@ -313,7 +313,7 @@ fn every_metric_has_help_a_type_and_an_allowed_prefix() {
 }
 
 #[test]
-fn connections_beyond_the_most_are_refused_and_counted() {
+fn connections_beyond_the_maximum_are_refused_and_counted() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "connections=1"]);
     let held = half_a_request(&server);
@@ -321,7 +321,7 @@ fn connections_beyond_the_most_are_refused_and_counted() {
     assert_eq!((refused.status, &refused.json()["code"]), (503, &Value::from("too_many_connections")), "{refused:?}");
     assert_eq!((refused.header("retry-after"), refused.header("connection")), (Some("5"), Some("close")));
     drop(held);
-    // The one that there is room for may be the one before, which is on its way out.
+    // The previous connection may still be closing and take the only place.
     let counted = || {
         let metrics = server.ask("GET", "/metrics", &[], "").text();
         metrics
@@ -332,7 +332,7 @@ fn connections_beyond_the_most_are_refused_and_counted() {
 }
 
 #[test]
-fn the_log_names_requests_and_holds_no_secret() {
+fn the_log_names_requests_and_contains_no_secret() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["-vvv", "--log-format", "json"]);
     let id = "X-Request-Id: of-this-very-request";
@@ -346,7 +346,7 @@ fn the_log_names_requests_and_holds_no_secret() {
     let cookie = signed_in.head.split("cork_session=").nth(1).unwrap().split(';').next().unwrap().to_owned();
     assert!(cookie.len() > 20, "{cookie}");
     assert_eq!(server.ask_as_is("GET", path, &[], "").status, 401, "the link works once");
-    // The head was read in lower case, and secrets are not.
+    // `head` is in lower case, but secrets are case-sensitive, so read the raw answer.
     let secret = server.ask(
         "POST",
         "/v1/tokens",
@@ -371,7 +371,7 @@ fn the_log_names_requests_and_holds_no_secret() {
         log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
     let named: Vec<&Value> = lines.iter().filter(|line| line["span"]["id"] == "of-this-very-request").collect();
     assert!(named.iter().any(|line| line["fields"]["message"] == "answered" && line["level"] == "DEBUG"), "{log}");
-    assert!(named.len() > 1, "what the library says of it, too: {log}");
+    assert!(named.len() > 1, "the library's lines should name the request, too: {log}");
     let refused: Vec<&Value> = lines.iter().filter(|line| line["fields"]["message"] == "refused").collect();
     assert_eq!(refused.len(), 3, "{log}");
     let why: Vec<_> = refused.iter().map(|line| (&line["fields"]["code"], &line["fields"]["principal"])).collect();
@@ -382,7 +382,7 @@ fn the_log_names_requests_and_holds_no_secret() {
 }
 
 #[test]
-fn a_page_of_cores_is_as_long_as_the_documentation_says() {
+fn the_page_size_of_cores_is_as_documented() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     for number in 0..101 {
@@ -396,7 +396,7 @@ fn a_page_of_cores_is_as_long_as_the_documentation_says() {
     assert_eq!(page("?limit=1000")["items"].as_array().unwrap().len(), 101);
 }
 
-/// What the container file has run in the container, run here.
+/// The container file's health check, run here.
 #[test]
 fn the_containers_check_asks_the_server() {
     let sandbox = Sandbox::local();
@@ -423,13 +423,13 @@ fn the_containers_check_asks_the_server() {
 }
 
 #[test]
-fn the_log_tells_the_start_and_the_end() {
+fn the_log_contains_the_start_and_the_end() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["-v", "--log-format", "json"]);
     let address = server.address().to_owned();
     let mut stream = half_a_request(&server);
     server.signal("TERM");
-    takes_nobody_any_more(&server);
+    accepts_no_connections(&server);
     stream.write_all(GREEN.as_bytes()).unwrap();
     assert_eq!(Answer::read(&mut stream).status, 201);
     let log = server.ended().stderr;
@@ -437,18 +437,18 @@ fn the_log_tells_the_start_and_the_end() {
     let told = |message: &str| {
         let mut fields = lines.iter().map(|line| &line["fields"]).filter(|fields| fields["message"] == message);
         let found = fields.next().unwrap_or_else(|| panic!("{message} in {log}"));
-        assert!(fields.next().is_none(), "{message} is said once: {log}");
+        assert!(fields.next().is_none(), "{message} should be logged once: {log}");
         found
     };
     let (start, end) = (told("serving"), told("ended"));
     assert_eq!((&start["address"], &start["store"]), (&Value::from(address), &Value::from("sqlite")));
     assert_eq!((&start["version"], &start["tls"]), (&Value::from(env!("CARGO_PKG_VERSION")), &Value::from(false)));
-    // Whoever looked whether it still listens may be among them.
+    // The client that polled whether the server still listens may be counted, too.
     assert!(end["drained"].as_u64().unwrap() >= 1 && end["cut"] == 0, "{end}");
 }
 
 #[test]
-fn what_cannot_be_served_is_refused() {
+fn invalid_serve_options_are_refused() {
     let sandbox = Sandbox::local();
     let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everybody who reaches");
     assert_eq!(error["code"], "no_auth");
@@ -497,10 +497,10 @@ fn completions_know_every_command() {
     }
 }
 
-/// No token of an admin: the link is the way in.
+/// Without an admin token, the link is the way to sign in.
 const BY_LINK: [(&str, &str); 1] = [("CORK_TOKEN", "")];
 
-/// Starts one and ends it: the link that it printed, if it did, and what it said besides.
+/// Starts and stops a server. Returns the printed link, if any, and the other output.
 fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (Option<String>, String) {
     let server = Serving::with(sandbox, arguments, &[("CORK_TOKEN", token)]);
     let link = server.sign_in.clone();
@@ -511,7 +511,7 @@ fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (Option<String
 }
 
 #[test]
-fn the_link_that_is_printed_is_one_that_the_server_takes() {
+fn the_server_accepts_the_printed_link() {
     let sandbox = Sandbox::local();
     let everywhere = Serving::with(&sandbox, &["--listen", "0.0.0.0:0"], &BY_LINK);
     let link = everywhere.sign_in.clone().unwrap();
@@ -523,7 +523,7 @@ fn the_link_that_is_printed_is_one_that_the_server_takes() {
     drop(everywhere);
     let (link, _) = started(&sandbox, &["--listen", "0.0.0.0:0", "--host", "Memory.Example.org"], "");
     assert!(link.as_deref().is_some_and(|link| link.starts_with("http://memory.example.org:")), "{link:?}");
-    // By plain HTTP on this machine, a name leads elsewhere.
+    // Over plain HTTP, a host name could lead to another machine.
     let (link, _) = started(&sandbox, &["--host", "memory.example.org"], "");
     assert!(link.as_deref().is_some_and(|link| link.starts_with("http://127.0.0.1:")), "{link:?}");
 }
@@ -547,7 +547,7 @@ fn hosts_and_origins_that_could_never_match_are_refused_at_the_start() {
 }
 
 #[test]
-fn what_is_readable_on_the_way_or_easily_guessed_is_warned_of() {
+fn plain_http_and_weak_tokens_give_warnings() {
     let sandbox = Sandbox::local();
     let (_, said) = started(&sandbox, &["--listen", "0.0.0.0:0"], "short");
     assert!(said.contains("warning: 0.0.0.0:") && said.contains("without TLS"), "{said}");
@@ -556,7 +556,7 @@ fn what_is_readable_on_the_way_or_easily_guessed_is_warned_of() {
     assert_eq!(said, "");
 }
 
-/// A number of the metrics; 0 before it was first counted.
+/// The value of a metric; 0 if it was never counted.
 fn metric(server: &Serving, name: &str) -> u64 {
     let text = server.ask("GET", "/metrics", &[], "").text();
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! `cork serve` as a process of its own, which a test may kill.
+//! `cork serve` in a separate process that a test can kill.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -10,24 +10,24 @@ use serde_json::Value;
 
 use crate::support::CORK;
 
-/// The secret of whoever may do everything.
+/// The admin's secret.
 const ADMIN: &str = "the-admins-secret";
 
 pub(crate) struct Served {
     child: Child,
-    /// Where it is.
+    /// The server's URL.
     pub(crate) url: String,
-    /// What to come with.
+    /// The token for requests.
     pub(crate) secret: String,
 }
 
 impl Served {
-    /// Serves a store. Whoever may do everything is called `admin`.
+    /// Serves a store. The admin is called `admin`.
     pub(crate) fn start(store: &str, listen: &str) -> Self {
         Self::start_with(store, listen, &[])
     }
 
-    /// Serves a store with settings, each as a variable of the environment.
+    /// Serves a store with settings, each given as an environment variable.
     pub(crate) fn start_with(store: &str, listen: &str, settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new(CORK);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("CORK_TOKEN", ADMIN);
@@ -42,24 +42,24 @@ impl Served {
             let _ = stderr.read_to_string(&mut said);
             panic!("{error}: {line} {said}")
         });
-        // A pipe that is full would stop the server.
+        // A full pipe would block the server.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, url: started["url"].as_str().unwrap().into(), secret: ADMIN.into() }
     }
 
-    /// The same, to come with a token of an admin who is called so.
+    /// The same server, with a token for an admin of this name.
     pub(crate) fn with_token_of(mut self, principal: &str) -> Self {
         self.secret = self.token(principal, Role::Admin).1;
         self
     }
 
-    /// The same, to come with this.
+    /// The same server, with this secret.
     pub(crate) fn with_secret(mut self, secret: String) -> Self {
         self.secret = secret;
         self
     }
 
-    /// A new token for a person: its number and its secret.
+    /// Creates a token for a person. Returns its number and its secret.
     pub(crate) fn token(&self, principal: &str, role: Role) -> (corkboard::tokens::TokenId, String) {
         let (principal, label) = (principal.to_owned(), String::new());
         let grants = Grants::everything();
@@ -72,18 +72,18 @@ impl Served {
         })
     }
 
-    /// The library, by this server.
+    /// Connects the library to this server.
     pub(crate) async fn connect(&self, secret: &str) -> Corkboard {
         Corkboard::connect(ServerAddress::new(&*self.url).token(secret.to_owned()), Options::default()).await.unwrap()
     }
 
-    /// Ends it as a power cut does.
+    /// Kills the process, as a power cut would.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Where it listens, for another to listen there.
+    /// The server's address, so that another server can listen there.
     pub(crate) fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
     }

@@ -1,4 +1,4 @@
-//! Several servers of one store, and servers that are killed.
+//! Several servers on one store, and servers that are killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use crate::served::{Served, block_on};
 use crate::support::Sandbox;
 
-/// Whoever waits so long waits in vain.
+/// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
@@ -37,7 +37,7 @@ fn two_server_processes_on_one_redis_are_one() {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_to_be_made_first() {
+fn a_missing_database_must_be_created_first() {
     let url = Harness::postgres("").url();
     let (server, database) = url.split_once('?').unwrap_or((&url, "")).0.rsplit_once('/').unwrap();
     let url = format!("{server}/not_{database}");
@@ -47,9 +47,9 @@ fn a_database_that_is_not_there_is_to_be_made_first() {
     assert!(error["detail"].as_str().unwrap().contains(&format!("\"not_{database}\" does not exist")), "{error}");
 }
 
-/// Said with every command, nobody would read it any more.
+/// If every command printed it, nobody would read it.
 #[test]
-fn what_a_redis_may_lose_is_said_by_the_doctor_and_not_by_every_command() {
+fn doctor_says_what_a_redis_may_lose_and_other_commands_do_not() {
     let server = TestServer::redis_with(&["--appendonly", "yes"]);
     let url = server.url();
     let sandbox = Sandbox::local();
@@ -57,14 +57,14 @@ fn what_a_redis_may_lose_is_said_by_the_doctor_and_not_by_every_command() {
     assert_eq!(sandbox.ok(&["--store", &url, "memory", "set", "a", "1"]), "version 1");
     assert!(sandbox.ok(&["--store", &url, "doctor"]).contains(said));
     let told = sandbox.cork(&["--store", &url, "-v", "memory", "get", "a"]);
-    assert!(told.stderr.contains(said), "whoever asks for more is told: {told:?}");
+    assert!(told.stderr.contains(said), "verbose output should contain it: {told:?}");
 }
 
 fn two_servers_are_one(harness: &Harness) {
     let [mut first, second] = [(); 2].map(|()| Served::start(&harness.url(), "127.0.0.1:0"));
     let (token, secret) = first.token("ada", Role::Admin);
     block_on(async {
-        // A token that was made on one works on the other.
+        // A token created on one server works on the other.
         let (here, there) = (first.connect(&secret).await, second.connect(&secret).await);
         let memory = |corkboard: &Corkboard| corkboard.agent("team/ada").unwrap().working();
         let mut watch = there.agent("team/ada").unwrap().watch(0).await.unwrap();
@@ -73,7 +73,7 @@ fn two_servers_are_one(harness: &Harness) {
             assert_eq!(
                 memory(&there).get::<u32>("count").await.unwrap(),
                 Some(number),
-                "read where it was not written"
+                "the other server should see the write"
             );
             memory(&there).append("log", "x").await.unwrap();
             let log = memory(&here).get::<String>("log").await.unwrap();
@@ -89,7 +89,7 @@ fn two_servers_are_one(harness: &Harness) {
             }
             revs
         });
-        assert_eq!(revs.await, (1..=40).collect::<Vec<u64>>(), "watched there without a gap");
+        assert_eq!(revs.await, (1..=40).collect::<Vec<u64>>(), "the other server's watcher should see every revision");
         drop(watch);
 
         race_for_claims([&here, &there]).await;
@@ -102,7 +102,7 @@ fn two_servers_are_one(harness: &Harness) {
         let refused = there.agent("x").unwrap().working().set("a", &1).await.unwrap_err();
         assert_eq!(refused.code(), "unauthenticated");
 
-        // One is killed; the other goes on.
+        // One server is killed, and the other continues.
         first.kill();
         let left = second.connect(&second.secret).await;
         assert_eq!(memory(&left).get::<u32>("count").await.unwrap(), Some(20));
@@ -112,7 +112,7 @@ fn two_servers_are_one(harness: &Harness) {
     });
 }
 
-/// Workers of both servers take the tasks of one board: each is won once.
+/// Workers on both servers claim the tasks of one board. Each task is claimed once.
 async fn race_for_claims(boards: [&Corkboard; 2]) {
     let new = NewBoard { name: "race".into(), ..NewBoard::default() };
     let race = boards[0].create_board(new).id("race").await.unwrap();
@@ -133,16 +133,20 @@ async fn race_for_claims(boards: [&Corkboard; 2]) {
     for worker in workers.collect::<Vec<_>>() {
         won.extend(in_time("the race", worker).await.unwrap());
     }
-    assert_eq!((won.len(), won.iter().collect::<BTreeSet<_>>().len()), (24, 24), "no task is won twice: {won:?}");
+    assert_eq!(
+        (won.len(), won.iter().collect::<BTreeSet<_>>().len()),
+        (24, 24),
+        "no task should be claimed twice: {won:?}"
+    );
 }
 
-/// How many times the server is killed.
+/// How often the server is killed.
 fn rounds() -> usize {
     std::env::var("CORK_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
 }
 
 #[test]
-fn a_server_that_is_killed_under_load_loses_no_acknowledged_write_and_repeats_none_that_has_a_name() {
+fn a_server_killed_under_load_loses_no_acknowledged_write_and_repeats_none_with_a_key() {
     let sandbox = Sandbox::local();
     let mut served = Served::start(&sandbox.store(), "127.0.0.1:0");
     let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
@@ -170,26 +174,26 @@ fn a_server_that_is_killed_under_load_loses_no_acknowledged_write_and_repeats_no
                 in_time("a writer's end", writer).await.unwrap();
             }
             served = Served::start(&sandbox.store(), &address);
-            // Whoever names what is asked asks again until there is an answer.
+            // A writer with idempotency keys retries until it gets an answer.
             in_time("what has a name", naming).await.unwrap();
             let corkboard = served.connect(&served.secret).await;
             let agent = corkboard.agent("kept").unwrap().working();
             for (key, value) in acknowledged.lock().await.iter() {
                 let found = agent.get::<u64>(key).await.unwrap();
-                assert_eq!(found, Some(*value), "{key} was acknowledged in round {round} or before");
+                assert_eq!(found, Some(*value), "{key} was acknowledged by round {round} but is missing");
             }
             let log =
                 corkboard.agent("named").unwrap().working().get::<String>("log").await.unwrap().unwrap_or_default();
             let lines: Vec<&str> = log.lines().collect();
             let expected: Vec<String> = (0..named.load(Ordering::SeqCst)).map(|number| number.to_string()).collect();
-            assert_eq!(lines, expected, "each line once, in the order in which they were acknowledged");
+            assert_eq!(lines, expected, "each line should be there once, in the order of acknowledgement");
             corkboard.close().await.unwrap();
         }
     });
     assert!(acknowledged.blocking_lock().len() >= 60 * rounds());
 }
 
-/// Writes, each key once, until there is no answer any more.
+/// Writes each key once until the server stops answering.
 async fn write_until_it_dies(
     url: String,
     secret: String,
@@ -207,13 +211,14 @@ async fn write_until_it_dies(
                 acknowledged.lock().await.insert(key, number);
                 count.fetch_add(1, Ordering::SeqCst);
             }
-            // Nobody knows whether it was written; whether it may be is not asked here.
+            // The outcome is unknown, and this test does not check it.
             Err(_) => return,
         }
     }
 }
 
-/// Appends lines until there are so many. Each has a name, and is sent again until it is acknowledged, whatever happens.
+/// Appends lines until this many are acknowledged. Each has an idempotency key and is sent until it is acknowledged,
+/// despite any failure.
 async fn append_once_each(url: String, secret: String, named: Arc<AtomicUsize>, until: usize) {
     let corkboard = Corkboard::connect(address(&url, &secret), Options::default()).await.unwrap();
     let agent = corkboard.agent("named").unwrap().working();

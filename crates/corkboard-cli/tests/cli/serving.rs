@@ -1,4 +1,4 @@
-//! A server in a process of its own, and a client that speaks HTTP by hand.
+//! A server in a separate process, and a minimal HTTP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{CORK, DEADLINE, Ran, Sandbox, finish};
 
-/// The token that may do everything.
+/// The admin token.
 pub(crate) const ADMIN: &str = "the-admins-secret";
 
 /// A server that runs until it is dropped.
@@ -20,7 +20,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Starts one on the sandbox's store and a free port.
+    /// Starts a server on the sandbox's store and a free port.
     pub(crate) fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
         Self::with(sandbox, arguments, &[])
     }
@@ -33,7 +33,7 @@ impl Serving {
         command.envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        // One byte at a time, so that what follows stays in the pipe.
+        // Read one byte at a time, so that later output stays in the pipe.
         let stdout = child.stdout.as_mut().unwrap();
         BufReader::with_capacity(1, stdout).read_line(&mut line).unwrap();
         let started: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
@@ -51,7 +51,7 @@ impl Serving {
         stream
     }
 
-    /// The id of its process.
+    /// The ID of its process.
     pub(crate) fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
@@ -68,13 +68,13 @@ impl Serving {
         finish(self.child.take().unwrap())
     }
 
-    /// Whoever may do everything asks.
+    /// Sends a request as the admin.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let token = format!("Authorization: Bearer {ADMIN}");
         self.ask_as_is(method, path, &[headers, &[token.as_str()]].concat(), body)
     }
 
-    /// Whoever has these headers asks.
+    /// Sends a request with these headers.
     pub(crate) fn ask_as_is(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let mut stream = self.connect();
         stream.write_all(head(method, path, headers, body.len()).as_bytes()).unwrap();
@@ -92,7 +92,7 @@ impl Drop for Serving {
     }
 }
 
-/// The head of a request, on a connection that is closed afterwards.
+/// The head of a request on a connection that is closed afterwards.
 pub(crate) fn head(method: &str, path: &str, headers: &[&str], length: usize) -> String {
     let mut head =
         format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n");
@@ -117,8 +117,10 @@ impl Answer {
     pub(crate) fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
-        let end =
-            bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap_or_else(|| panic!("no head: {bytes:?}"));
+        let end = bytes
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+            .unwrap_or_else(|| panic!("the answer has no head: {bytes:?}"));
         let head = String::from_utf8(bytes[..end].to_vec()).unwrap().to_lowercase();
         let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
         Self { status, head, body: bytes[end + 4..].to_vec() }

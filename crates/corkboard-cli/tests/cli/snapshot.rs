@@ -36,7 +36,7 @@ fn save_clear_restore() {
 }
 
 #[test]
-fn a_file_is_not_overwritten_unasked() {
+fn a_file_is_not_overwritten_by_default() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     std::fs::write(sandbox.path().join("file"), "precious").unwrap();
@@ -51,9 +51,9 @@ fn a_file_is_not_overwritten_unasked() {
     sandbox.fails(&["snapshot", "save", "no/such/folder"], 2, "no/such/folder: ");
 }
 
-/// What is in such a file is all that an agent knows.
+/// The file contains everything that an agent knows.
 #[test]
-fn a_file_is_its_owners_alone_and_one_that_is_replaced_stays_as_open_as_it_was() {
+fn a_new_file_is_private_and_a_replaced_one_keeps_its_permissions() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     let saving = [
@@ -72,7 +72,7 @@ fn a_file_is_its_owners_alone_and_one_that_is_replaced_stays_as_open_as_it_was()
             sandbox.ok(&again);
             assert_eq!(mode(&file), chosen, "{again:?}");
         }
-        // A name for another file is no file: what takes its place is new.
+        // A symbolic link is not replaced in place: the file that takes its place is new.
         std::fs::rename(&file, sandbox.path().join("moved")).unwrap();
         std::os::unix::fs::symlink("moved", &file).unwrap();
         sandbox.ok(&again);
@@ -113,7 +113,7 @@ fn only_a_snapshot_of_this_agent_is_restored() {
 fn a_plain_snapshot_with_long_term_memory_is_not_silent() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
-    // Working memory alone needs no warning.
+    // Working memory alone gives no warning.
     sandbox.ok(&["snapshot", "save", "working.json"]);
     sandbox.ok(&["core", "add", "agent:default", "tea, not coffee"]);
     for (arguments, command) in [
@@ -134,7 +134,7 @@ fn a_plain_snapshot_with_long_term_memory_is_not_silent() {
     let piped = sandbox.cork(&["snapshot", "save", "-"]);
     assert!(piped.stderr.contains("  cork snapshot save - --key-file snapshot.key\n"), "{piped:?}");
     assert!(piped.stdout.starts_with('{'), "{piped:?}");
-    // The command does what it says.
+    // The suggested command works.
     std::fs::write(sandbox.path().join("snapshot.key"), [7; 32]).unwrap();
     let sealed = sandbox.ok(&["snapshot", "save", "my backup.json", "--key-file", "snapshot.key", "--force"]);
     assert!(sealed.ends_with("to my backup.json, sealed with a key"), "{sealed}");

@@ -5,23 +5,23 @@ use std::path::PathBuf;
 
 use crate::readme::{document, root};
 
-/// The documents, and how many headings each has below its title. The documents are not in the repository.
+/// The documents, and the number of headings below each title. The documents are not in the repository.
 const DOCUMENTS: [(&str, usize); 5] = [("000", 5), ("001", 11), ("002", 14), ("003", 9), ("004", 32)];
 
-/// What a row may say instead of naming a test.
+/// Allowed texts instead of a test.
 const WITHOUT_TESTS: [&str; 2] = ["nothing to test", "not built yet"];
 
 fn page() -> String {
     document("docs/specification.md")
 }
 
-/// What the page says about one document.
+/// The page's part about one document.
 fn part<'a>(page: &'a str, number: &str) -> &'a str {
     let heading = format!("{number}: ");
     page.split("\n## ").find(|part| part.starts_with(&heading)).unwrap_or_else(|| panic!("no heading {number}"))
 }
 
-/// The path of a file that the page names: `core/…` is in `crates/corkboard-core`, `tests/…` in `crates/corkboard`.
+/// The path of a file on the page: `core/…` is in `crates/corkboard-core`, `tests/…` in `crates/corkboard`.
 fn path_of(file: &str) -> PathBuf {
     let crates = root().join("crates");
     let of_crate = file.split_once('/').map(|(name, rest)| (crates.join(format!("corkboard-{name}")), rest));
@@ -31,8 +31,8 @@ fn path_of(file: &str) -> PathBuf {
     }
 }
 
-/// Whether a file has a test of that name: a function with a test attribute, or a case that a macro turns into tests. Such a
-/// case is a function here, and the macro's list, in this file or in the folder's `mod.rs`, has a line with its name.
+/// Whether a file has a test of that name: a function with a test attribute, or a case that a macro turns into tests.
+/// For such a case, the file has a function, and a macro in the file or in the folder's `mod.rs` lists its name.
 fn has_test(file: &str, name: &str) -> bool {
     let path = path_of(file);
     let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -50,7 +50,7 @@ fn has_test(file: &str, name: &str) -> bool {
     declared.iter().any(has_attribute) || (!declared.is_empty() && is_listed())
 }
 
-/// Checks the tests that a row names, and counts them.
+/// Checks and counts the tests that a row names.
 fn check_tests(section: &str, tests: &str) -> usize {
     let (mut file, mut count) = ("", 0);
     for quoted in tests.split('`').skip(1).step_by(2) {
@@ -101,16 +101,16 @@ fn every_deviation_from_the_specification_has_a_reason() {
 }
 
 #[test]
-fn tests_are_told_from_other_functions() {
+fn tests_are_distinguished_from_other_functions() {
     assert!(has_test("tests/it/seed_000.rs", "set_and_get"));
-    // A helper above it has the same name.
+    // A helper above the test has the same name.
     assert!(has_test("tests/it/seed_000.rs", "list_keys"));
     // In `proptest!`.
     assert!(has_test("core/tests/it/model.rs", "the_state_equals_the_model_after_every_command"));
     // Listed in a macro, in the same file and in `mod.rs`.
     assert!(has_test("testing/tests/it/boards_processes.rs", "a_worker_process_that_was_stopped_is_fenced"));
     assert!(has_test("testing/src/conformance/log.rs", "records_come_back_in_order"));
-    // A helper, a part of a name, a test of another file, and no file at all.
+    // A helper, a part of a name, a test of another file, and a missing file.
     assert!(!has_test("tests/it/seed_000.rs", "check"));
     assert!(!has_test("tests/it/seed_000.rs", "set_and"));
     assert!(!has_test("tests/it/seed_001.rs", "set_and_get"));

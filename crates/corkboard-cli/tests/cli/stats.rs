@@ -27,7 +27,7 @@ fn one_agent() {
     let text = sandbox.ok(&["stats"]);
     assert!(text.starts_with("agent         default\nrevision      4\nentries       1\n"), "{text}");
     let used = stats["storage_bytes_used"].as_u64().unwrap();
-    assert!(used > 14, "more than the entry and the note");
+    assert!(used > 14, "the size should exceed that of the entry and the note");
     assert!(text.contains(&format!("storage       {used} bytes of 128.0 MiB (0.0 %)")), "{text}");
     assert!(text.contains("notebooks     1\n"), "{text}");
     assert!(text.contains("long-term     0 entries, 0 forgotten\n"), "{text}");
@@ -41,7 +41,7 @@ fn all_agents_more_than_a_page() {
     let nothing = "no agent has written anything yet\n\nboards        none\nmemory cores  none";
     assert_eq!(sandbox.ok(&["stats", "--all"]), nothing);
     assert_eq!(sandbox.json(&["stats", "--all"])["agents"], json!([]));
-    // Through the library, because a thousand processes take long.
+    // Through the library, because a thousand processes would take long.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let corkboard = corkboard::Corkboard::open(&format!("sqlite:{}", sandbox.database().display())).await.unwrap();

@@ -1,4 +1,4 @@
-//! A store of its own for every test, and a binary to run on it.
+//! A fresh store for every test, and the binary to run on it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,21 +14,21 @@ use crate::served::Served;
 
 pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
 
-/// Longer than anything here takes. Who waits for it has failed.
+/// Longer than anything here takes.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Who runs every command.
+/// The user that runs every command.
 const USER: &str = "tester";
 
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
-    /// Through which commands reach the store, if not by themselves.
+    /// The server that commands use, if any.
     pub(crate) served: Option<Served>,
 }
 
-/// Set to anything, it has every sandbox serve its store, and every command go through the server.
+/// If set, every sandbox serves its store, and every command goes through the server.
 const REMOTE: &str = "CORK_TEST_REMOTE";
-/// Whole logs are moved where the store is: these know no server.
+/// Commands that move whole logs. They work only on a store.
 const OF_STORES: [&str; 3] = ["export", "import", "migrate"];
 
 /// How a command ended.
@@ -45,7 +45,7 @@ impl Sandbox {
         if is_remote { Self::remote() } else { Self::local() }
     }
 
-    /// Commands open the store. It is there, and empty: commands that read create none.
+    /// Commands open the store directly. The store exists and is empty, because commands that only read create none.
     pub(crate) fn local() -> Self {
         let sandbox = Self::without_store();
         File::options().write(true).create_new(true).mode(0o600).open(sandbox.database()).unwrap();
@@ -57,12 +57,12 @@ impl Sandbox {
         Self { folder: tempfile::tempdir().unwrap(), served: None }
     }
 
-    /// Commands ask a server, which has the store open. They come with the token of an admin who is called as the user is.
+    /// Commands go through a server that has the store open. Their token belongs to an admin with the user's name.
     pub(crate) fn remote() -> Self {
         Self::remote_with(&[])
     }
 
-    /// Commands ask a server with these settings, each a variable of the environment.
+    /// Commands go through a server with these settings, each given as an environment variable.
     pub(crate) fn remote_with(settings: &[(&str, &str)]) -> Self {
         let sandbox = Self::local();
         let served = Served::start_with(&sandbox.store(), "127.0.0.1:0", settings).with_token_of(USER);
@@ -77,14 +77,14 @@ impl Sandbox {
         self.path().join("cork.db")
     }
 
-    /// Whether any file of the sandbox, the database's own included, contains the text.
+    /// Whether any file of the sandbox, including the database, contains the text.
     pub(crate) fn files_contain(&self, text: &str) -> bool {
         let files = std::fs::read_dir(self.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
         let mut contents = files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         contents.any(|content| content.contains(text))
     }
 
-    /// A command that sees nothing of the machine but this sandbox.
+    /// A command that sees only this sandbox, not the rest of the machine.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
@@ -104,7 +104,7 @@ impl Sandbox {
         run(self.cork_command(arguments), stdin)
     }
 
-    /// The same, to be run otherwise.
+    /// The command, not yet started.
     pub(crate) fn cork_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(CORK);
         let is_of_store = |argument: &&str| *argument == "--store" || OF_STORES.contains(argument);
@@ -120,15 +120,15 @@ impl Sandbox {
         format!("sqlite:{}", self.database().display())
     }
 
-    /// Changes the database while nobody has it open, and leaves it as a version without checksums would have. Returns how
-    /// many rows were changed.
+    /// Changes the closed database, and leaves it as a version without checksums would have. Returns the number of
+    /// changed rows.
     pub(crate) fn tamper(&mut self, sql: &str) -> usize {
         let before_checksums = "ALTER TABLE log DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum;
              PRAGMA user_version = 3";
         self.change_database(sql, before_checksums)
     }
 
-    /// Changes the database while nobody has it open, as a failing disk would. Returns how many rows were changed.
+    /// Changes the closed database, as a failing disk would. Returns the number of changed rows.
     pub(crate) fn damage(&mut self, sql: &str) -> usize {
         self.change_database(sql, "")
     }
@@ -143,7 +143,8 @@ impl Sandbox {
         rows
     }
 
-    /// An actor as the log has it whom a command named by `--principal`: whoever spoke for them to a server is there, too.
+    /// The log's form of an actor named by `--principal`. Through a server, it includes the user who acted for the
+    /// actor.
     pub(crate) fn named(&self, principal: &str, kind: &str, role: &str) -> Value {
         let mut actor = json!({ "principal": principal, "kind": kind, "role": role, "via": null });
         if self.served.is_some() {
@@ -152,7 +153,7 @@ impl Sandbox {
         actor
     }
 
-    /// What a command that must succeed prints, without its last newline.
+    /// The output of a command that must succeed, without its last newline.
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let ran = self.cork(arguments);
         assert_eq!(ran.code, 0, "{arguments:?} {ran:?}");
@@ -160,21 +161,21 @@ impl Sandbox {
         ran.stdout.strip_suffix('\n').unwrap_or(&ran.stdout).to_owned()
     }
 
-    /// What a command that must succeed prints with `--json`.
+    /// The `--json` output of a command that must succeed.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let arguments = [arguments, &["--json"]].concat();
         let text = self.ok(&arguments);
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?} {error}: {text}"))
     }
 
-    /// The items of a list that is printed as a whole with `--json`.
+    /// The items of a whole list printed with `--json`.
     pub(crate) fn items(&self, arguments: &[&str]) -> Value {
         let mut page = self.json(arguments);
         assert_eq!(page.get("next"), Some(&Value::Null), "{arguments:?} {page}");
         page["items"].take()
     }
 
-    /// Runs a command that must fail twice, for people and for programs. Returns the JSON error.
+    /// Runs a command that must fail, once as text and once as JSON. Returns the JSON error.
     pub(crate) fn fails(&self, arguments: &[&str], code: i32, said: &str) -> Value {
         let ran = self.cork(arguments);
         assert_eq!(ran.code, code, "{arguments:?} {ran:?}");
@@ -196,7 +197,7 @@ impl Sandbox {
 pub(crate) fn run(mut command: Command, stdin: &[u8]) -> Ran {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().unwrap();
-    // A command that fails early does not read it all.
+    // A command that fails early does not read all of it.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     let output = child.wait_with_output().unwrap();
     Ran {
@@ -215,7 +216,7 @@ pub(crate) fn finish(mut child: Child) -> Ran {
         }
         if started.elapsed() > DEADLINE {
             child.kill().unwrap();
-            panic!("the process did not end");
+            panic!("the process did not end within {DEADLINE:?}");
         }
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -225,10 +226,10 @@ pub(crate) fn finish(mut child: Child) -> Ran {
     Ran { code: status.code().unwrap_or(-1), stdout, stderr }
 }
 
-/// Tries until something holds.
+/// Waits until a condition holds.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < DEADLINE, "{what} did not happen");
+        assert!(started.elapsed() < DEADLINE, "{what} did not happen within {DEADLINE:?}");
     }
 }

@@ -1,16 +1,16 @@
-//! `cork task` and `cork choose`: every verb, every refusal that a worker meets.
+//! `cork task` and `cork choose`: every verb, and every refusal that a worker can get.
 
 use serde_json::{Value, json};
 
 use crate::board::Desk;
 
-/// What a shell tells of one task.
+/// The status of a task, from `cork task show`.
 fn status(desk: &Desk, task: &str) -> String {
     desk.json(&["task", "show", task])["status"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn a_task_goes_from_hand_to_hand() {
+fn a_task_passes_through_its_states() {
     let desk = Desk::new("Plan");
     assert_eq!(
         desk.json(&["task", "add", "Write the schema", "-d", "all tables", "--needs-review"]),
@@ -48,7 +48,7 @@ fn a_task_goes_from_hand_to_hand() {
 }
 
 #[test]
-fn failures_are_retried_and_reach_what_depends_on_them() {
+fn failures_are_retried_and_affect_dependents() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Flaky", "--retry-limit", "1"]);
     desk.ok(&["task", "add", "Below", "--depends-on", "T-1"]);
@@ -72,7 +72,7 @@ fn failures_are_retried_and_reach_what_depends_on_them() {
 }
 
 #[test]
-fn whoever_comes_too_late_is_told() {
+fn a_late_worker_gets_a_clear_refusal() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
     desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
@@ -110,7 +110,7 @@ fn whoever_comes_too_late_is_told() {
 }
 
 #[test]
-fn changes_are_conditional_and_requests_have_names() {
+fn changes_accept_conditions_and_keys() {
     let desk = Desk::new("Plan");
     let add = ["task", "add", "Once", "--idempotency-key", "k"];
     assert_eq!((desk.ok(&add), desk.ok(&add)), ("T-1".into(), "T-1".into()));
@@ -137,11 +137,11 @@ fn changes_are_conditional_and_requests_have_names() {
     assert_eq!((&shown["title"], &shown["needs_review"]), (&json!("New"), &json!(true)));
     assert_eq!((&shown["trigger_rule"], &shown["estimate_minutes"]), (&json!("none_failed"), &json!(5)));
     let claim = ["--principal", "ada", "task", "claim", "--idempotency-key", "c"];
-    assert_eq!((desk.ok(&claim), desk.ok(&claim)), ("T-1".into(), "T-1".into()), "an answer that was lost comes again");
+    assert_eq!((desk.ok(&claim), desk.ok(&claim)), ("T-1".into(), "T-1".into()), "a repeat should get the lost answer");
 }
 
 #[test]
-fn what_waited_for_a_failure_that_did_not_come_speaks_of_no_branch() {
+fn a_task_that_waited_for_a_failure_mentions_no_branch() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Ship it"]);
     desk.ok(&["task", "add", "Say what went wrong", "--depends-on", "T-1", "--trigger-rule", "one_failed"]);
@@ -155,7 +155,7 @@ fn what_waited_for_a_failure_that_did_not_come_speaks_of_no_branch() {
 }
 
 #[test]
-fn a_batch_is_added_whole_or_not_at_all() {
+fn a_batch_is_added_completely_or_not_at_all() {
     let desk = Desk::new("Plan");
     let batch = r#"{"key": "schema", "title": "Write the schema", "priority": 1}
 {"key": "a", "title": "With jose", "depends_on": ["schema"]}
@@ -163,7 +163,7 @@ fn a_batch_is_added_whole_or_not_at_all() {
 {"title": "Join", "depends_on": ["a", "b"], "needs_review": true}
 {"question": "Which library?", "options": [{"name": "jose", "tasks": ["a"]}, {"name": "hand", "tasks": ["b"]}]}
 "#;
-    // Some editors begin a file with a byte order mark.
+    // Some editors start a file with a byte order mark.
     let added = desk.with_stdin(&["task", "add", "--from", "-"], &format!("\u{feff}{batch}"));
     assert_eq!((added.code, added.stdout.as_str()), (0, "T-1\nT-2\nT-3\nT-4\nC-1\n"), "{added:?}");
     std::fs::write(
@@ -190,7 +190,7 @@ fn a_batch_is_added_whole_or_not_at_all() {
         assert!(error["detail"].as_str().unwrap().contains(said), "{error}");
     }
     desk.fails(&["task", "add", "--from", "missing.json"], 2, "missing.json cannot be read");
-    assert_eq!(desk.json(&["board", "show"])["rev"], 3, "nothing of these was added");
+    assert_eq!(desk.json(&["board", "show"])["rev"], 3, "a refused batch should add nothing");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_branch_is_chosen() {
     desk.ok(&["task", "depend", "T-3", "--on", "T-2"]);
     let added = desk.json(&["choose", "add", "Which library?", "--option", "jose=T-1", "--option", "hand=T-2"]);
     assert_eq!(added, json!({"id": "C-1"}));
-    assert_eq!(desk.items(&["task", "list", "--view", "ready"]), json!([]), "nothing begins before that");
+    assert_eq!(desk.items(&["task", "list", "--view", "ready"]), json!([]), "no branch should start before the choice");
     assert!(desk.ok(&["task", "list"]).contains("waits for C-1"));
     let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\"; its branches are jose, hand");
     assert_eq!((&error["code"], &error["options"]), (&json!("no_branch"), &json!(["jose", "hand"])));
@@ -222,7 +222,7 @@ fn a_branch_is_chosen() {
 }
 
 #[test]
-fn whoever_works_is_told_what_concerns_the_task() {
+fn a_worker_sees_the_context_of_its_task() {
     let desk = Desk::new("Plan");
     desk.ok(&["board", "edit", "--goal", "Users sign in", "--constraint", "no JWT"]);
     desk.ok(&["task", "add", "Write the schema"]);
@@ -239,14 +239,14 @@ fn whoever_works_is_told_what_concerns_the_task() {
     assert!(desk.ok(&["task", "context", "T-2", "--sections"]).contains("SECTION"));
     desk.fails(&["task", "context", "T-9"], 3, "task T-9 not found");
     desk.fails(&["task", "context", "T-2", "--budget", "1"], 2, "too small");
-    // In an agent's own window, too.
+    // An agent's own context window shows it, too.
     assert!(desk.ok(&["context", "--task", "T-2"]).contains("tables users and sessions"));
     assert!(desk.ok(&["context"]).contains("Users sign in"));
     desk.sandbox.fails(&["context", "--task", "T-2"], 2, "which board?");
 }
 
 #[test]
-fn models_work_on_the_board_that_is_named() {
+fn tools_use_the_named_board() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Write the schema"]);
     desk.ok(&["--agent", "ada", "tools", "call", "claim_task"]);
@@ -262,7 +262,7 @@ fn models_work_on_the_board_that_is_named() {
 }
 
 #[test]
-fn remembered_text_cannot_harm_a_terminal() {
+fn stored_text_cannot_harm_a_terminal() {
     let desk = Desk::new("Plan");
     let hostile = "red \u{1b}[31m bell \u{7} line\nbreak \u{202e}turned";
     desk.fails(&["task", "add", hostile], 2, "control or invisible characters");
@@ -282,7 +282,7 @@ fn remembered_text_cannot_harm_a_terminal() {
         let harm = |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
         assert!(!text.contains(harm), "{command:?}: {text:?}");
     }
-    // A refusal that quotes it is no less careful.
+    // A refusal that quotes the text escapes it, too.
     desk.ok(&["board", "cancel", "--reason", hostile]);
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("\\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
@@ -316,7 +316,7 @@ fn a_dependency_can_be_removed() {
     let shown = [desk.json(&["task", "show", "T-1"]), desk.json(&["task", "show", "T-2"])];
     assert_eq!((&shown[0]["blocks"], &shown[1]["depends_on"]), (&json!([]), &json!([])));
     assert!(desk.ok(&["board", "diff", "3"]).contains("T-2 no longer waits for T-1."));
-    // A task that was cancelled because of a failure can begin without it.
+    // A task that was cancelled because of a failure can start once the dependency is removed.
     desk.ok(&["task", "add", "Release", "--depends-on", "T-2"]);
     desk.ok(&["--principal", "ada", "task", "claim", "T-2"]);
     desk.ok(&["--principal", "ada", "task", "fail", "T-2", "no access"]);
@@ -332,7 +332,7 @@ fn a_dependency_can_be_removed() {
 }
 
 #[test]
-fn a_cancelled_task_tells_of_all_that_it_stops_and_why() {
+fn cancelling_a_task_lists_all_affected_tasks_and_the_reason() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One"]);
     desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
@@ -368,7 +368,7 @@ fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
     desk.ok(&["task", "review", "T-1", "rework", "no test"]);
     let reworked = desk.json(&["--principal", "ada", "task", "claim", "--wait-s", "60"]);
     assert_eq!((&reworked["task"], &reworked["epoch"], &reworked["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));
-    // Killed, and started anew under the same name.
+    // Killed and restarted under the same name.
     let restarted = desk.json(&["--principal", "ada", "task", "claim", "T-1", "--epoch", "2"]);
     assert_eq!((&restarted["task"], &restarted["epoch"], &restarted["attempt"]), (&json!("T-1"), &json!(3), &json!(2)));
     let fenced = desk.fails(
@@ -387,7 +387,7 @@ fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
 }
 
 #[test]
-fn reviews_are_given_by_the_reviewer_or_a_person_and_force_is_a_persons() {
+fn only_the_reviewer_or_a_person_reviews_and_only_a_person_forces() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "One", "--needs-review"]);
     let boss = ["--principal", "boss", "--role", "orchestrator"];

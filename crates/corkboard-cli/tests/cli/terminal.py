@@ -93,7 +93,7 @@ def main():
             break
         if time.monotonic() > deadline:
             fail("the command did not end")
-    # What it wrote last.
+    # Read its last output.
     for _ in range(3):
         read()
     code = os.waitstatus_to_exitcode(status)

@@ -1,11 +1,11 @@
-//! `cork token`: made, listed and revoked, on a store and through a server.
+//! `cork token`: create, list and revoke tokens, on a store and through a server.
 
 use serde_json::{Value, json};
 
 use crate::serving::{ADMIN, Serving};
 use crate::support::{CORK, Ran, Sandbox, run};
 
-/// A store, and a server of it that whoever has its admin's secret may do everything at.
+/// A store and its server.
 struct Served {
     sandbox: Sandbox,
     server: Serving,
@@ -18,14 +18,14 @@ impl Served {
         Self { sandbox, server }
     }
 
-    /// Runs a command through the server, with that secret.
+    /// Runs a command through the server with that secret.
     fn cork(&self, secret: &str, arguments: &[&str]) -> Ran {
         let mut command = self.sandbox.command(CORK);
         command.env("CORK_URL", &self.server.url).env("CORK_TOKEN", secret).args(arguments);
         run(command, b"")
     }
 
-    /// The secret of a new token, which opens ada's memory.
+    /// The secret of a new token with access to ada's memory.
     fn token_of_ada(&self) -> String {
         let made = self.cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
         assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
@@ -34,8 +34,8 @@ impl Served {
 }
 
 #[test]
-fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
-    // A sandbox that goes through a server has a token already.
+fn a_token_is_created_listed_and_revoked_and_its_secret_is_stored_nowhere() {
+    // Locally, because a sandbox with a server already has a token.
     let sandbox = Sandbox::local();
     assert_eq!(sandbox.ok(&["token", "list"]), "there are no tokens; `cork token create --for NAME` makes one");
     let full = ["token", "create", "--for", "ada", "--agents", "ada,b*", "--boards", "team-*", "--cores", "rules"];
@@ -57,11 +57,11 @@ fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
     assert_eq!((&listed[1]["kind"], &listed[1]["expires_at"]), (&json!("service"), &json!(null)));
     let text = sandbox.ok(&["token", "list"]);
     assert!(text.contains("K-1") && text.contains("worker (agent)") && text.contains("never"), "{text}");
-    // Nothing is cut for a pipe, however long it is.
+    // Output to a pipe is never cut.
     assert!(text.contains("the build machine") && text.contains(" by tester") && !text.contains('…'), "{text}");
     let mut narrow = sandbox.command(CORK);
     narrow.env("COLUMNS", "60").args(["token", "list"]);
-    assert!(run(narrow, b"").stdout.contains('…'), "where there is a width, it is kept");
+    assert!(run(narrow, b"").stdout.contains('…'), "a terminal's width should be respected");
 
     assert_eq!(sandbox.ok(&["token", "revoke", "K-1", "K-2"]), "K-1, K-2 can no longer be used");
     assert_eq!(sandbox.items(&["token", "list"]), json!([]));
@@ -69,7 +69,7 @@ fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
 }
 
 #[test]
-fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
+fn a_role_implies_a_kind_and_the_callers_role_is_not_inherited() {
     let sandbox = Sandbox::new();
     for (role, kind) in [("worker", "agent"), ("orchestrator", "agent"), ("human", "human"), ("admin", "human")] {
         let made = sandbox.cork(&["token", "create", "--for", "x", "--with-role", role]);
@@ -93,12 +93,12 @@ fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
 }
 
 #[test]
-fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
+fn through_a_server_tokens_work_alike_and_revoked_ones_are_refused() {
     let served = Served::new();
     let cork = |secret: &str, arguments: &[&str]| served.cork(secret, arguments);
     let secret = &served.token_of_ada();
     assert_eq!(cork(secret, &["--agent", "ada", "memory", "set", "k", "v"]).code, 0);
-    assert_eq!(cork(secret, &["memory", "get", "k"]).stdout, "v\n", "the token opens ada alone");
+    assert_eq!(cork(secret, &["memory", "get", "k"]).stdout, "v\n", "the token should open only ada's memory");
     let refused = cork(secret, &["--agent", "bob", "memory", "list"]);
     assert!(refused.code == 6 && !refused.stderr.contains("add --agent"), "{refused:?}");
     let both = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada,bob"]);
@@ -129,7 +129,7 @@ fn an_admin_gets_a_new_link_that_signs_in() {
     let made = served.cork(ADMIN, &["token", "link"]);
     let path = made.stdout.trim_end().strip_prefix(&served.server.url).unwrap_or_else(|| panic!("{made:?}"));
     assert_eq!(served.server.ask_as_is("GET", path, &[], "").status, 303);
-    assert_eq!(served.server.ask_as_is("GET", path, &[], "").status, 401, "it works once");
+    assert_eq!(served.server.ask_as_is("GET", path, &[], "").status, 401, "the link should work once");
     assert_eq!(served.cork(&served.token_of_ada(), &["token", "link"]).code, 6);
     assert_eq!(served.sandbox.fails(&["token", "link"], 2, "none is named")["code"], "url");
 }

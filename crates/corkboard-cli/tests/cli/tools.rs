@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CORK, Sandbox, finish};
 
-/// Calls, a line each.
+/// Calls, one per line.
 fn lines(calls: &[Value]) -> String {
     calls.iter().map(|call| format!("{call}\n")).collect()
 }
@@ -45,7 +45,11 @@ fn a_tool_is_called_by_hand() {
     let input = r#"{"key": "plan", "content": "ship on Friday"}"#;
     assert_eq!(sandbox.ok(&["tools", "call", "write_memory", input]), "Stored plan.");
     assert_eq!(sandbox.ok(&["memory", "get", "plan"]), "ship on Friday");
-    assert_eq!(sandbox.json(&["memory", "get", "plan"])["metadata"]["author"], "default", "the agent wrote it");
+    assert_eq!(
+        sandbox.json(&["memory", "get", "plan"])["metadata"]["author"],
+        "default",
+        "the agent should be the author"
+    );
     let found = sandbox.json(&["tools", "call", "search_memory", r#"{"query": "when do we ship?"}"#]);
     assert_eq!(found["data"]["hits"][0]["key"], "plan");
     let read = ["tools", "call", "memory_read", "--conversation", "c"];
@@ -101,15 +105,15 @@ fn many_calls_in_one_process_share_a_scratchpad() {
     assert_eq!((&other["value"], &other["metadata"]["author"]), (&json!("v"), &json!("other")));
 }
 
-/// Whoever looks for the slip has a file before them, not a line.
+/// The user searches the mistake in a file, not in a single line.
 #[test]
-fn a_line_that_is_no_call_is_named_by_its_number() {
+fn a_line_that_is_not_a_call_is_reported_with_its_number() {
     let sandbox = Sandbox::new();
     let call = r#"{"name": "write_memory", "input": {"key": "k", "content": "v"}}"#;
     let ran =
         sandbox.cork_with_stdin(&["tools", "call", "--stdin"], format!("\u{feff}{call}\n\nnonsense\n").as_bytes());
     let answers = answers(&ran.stdout);
-    assert_eq!(answers[0]["output"]["text"], "Stored k.", "a byte order mark is no part of the call: {ran:?}");
+    assert_eq!(answers[0]["output"]["text"], "Stored k.", "a byte order mark should be skipped: {ran:?}");
     assert_eq!(answers[1]["problem"]["detail"], "line 3, column 2: not a call: expected ident");
     let ran = sandbox.cork_with_stdin(
         &["tools", "call", "write_memory", "-"],
@@ -177,7 +181,7 @@ fn activity_has_a_line_for_every_write_of_a_day() {
     sandbox.ok(&["memory", "set", "plan", "a"]);
     sandbox.ok(&["memory", "note", "add", "n"]);
     sandbox.ok(&["tools", "call", "write_memory", r#"{"key": "plan", "content": "b"}"#]);
-    // Midnight may pass meanwhile.
+    // Midnight may pass during the test.
     let days = sandbox.items(&["activity", "--days"]);
     let days = days.as_array().unwrap();
     let lines: Vec<Value> = days

@@ -1,4 +1,4 @@
-//! `cork export`, `cork import`, `cork migrate`, `cork snapshot store`: whole logs are moved where the store is.
+//! `cork export`, `cork import`, `cork migrate`, `cork snapshot store`, which need direct access to the store.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CORK, Sandbox, eventually, finish, run};
 
-/// Agents with so many revisions each, through the library: a process for each write takes long.
+/// Writes agents with this many revisions each. Uses the library, because a process for each write would take long.
 fn fill(sandbox: &Sandbox, agents: usize, revisions: usize, bytes: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -32,13 +32,13 @@ fn url(sandbox: &Sandbox, file: &str) -> String {
     format!("sqlite:{}", sandbox.path().join(file).display())
 }
 
-/// What a store holds, as an export tells it, but for the time of the export.
+/// A store's content in the form of an export, without the export's time.
 fn contents(sandbox: &Sandbox, store: &str) -> Vec<String> {
     let export = sandbox.ok(&["--store", store, "export", "--all"]);
     export.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// A command that fails, but has something to tell on stdout too.
+/// A command that fails, but also prints a report to stdout.
 fn fails_with_report(sandbox: &Sandbox, arguments: &[&str], code: i32) -> (Value, Value) {
     let ran = sandbox.cork(&[arguments, &["--json"]].concat());
     assert_eq!(ran.code, code, "{arguments:?} {ran:?}");
@@ -70,7 +70,7 @@ fn an_export_pipes_into_an_import() {
         assert_eq!(sandbox.ok(&[&copy[..], &["--json"], command].concat()), original, "{command:?}");
     }
     assert_eq!(contents(&sandbox, "sqlite:copy.db"), contents(&sandbox, &url(&sandbox, "cork.db")));
-    // The copy lives: both may be written to, and then they are two.
+    // Both stores can be written to, and then they differ.
     sandbox.ok(&[&copy[..], &["memory", "set", "name", "Ada"]].concat());
     sandbox.ok(&["doctor", "--store", "sqlite:copy.db"]);
 }
@@ -104,7 +104,7 @@ fn one_agent_or_all_to_a_file() {
 }
 
 #[test]
-fn what_is_imported_again_changes_nothing_or_is_continued() {
+fn importing_again_changes_nothing_or_continues() {
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["export", "-o", "old.jsonl"]);
@@ -130,7 +130,7 @@ fn what_is_imported_again_changes_nothing_or_is_continued() {
         answer["spaces"],
         json!([{"space": "agent/default", "rev": 2, "outcome": "unchanged", "revisions": 0, "bytes": 0}])
     );
-    // An older state does not come back by an import.
+    // An import never brings back an older state.
     let (report, error) = fails_with_report(&sandbox, &copy(&["import", "old.jsonl"]), 4);
     assert_eq!((&error["code"], &error["kind"]), (&json!("ahead"), &json!("conflict")));
     assert_eq!(report["problems"][0]["space"], "agent/default");
@@ -143,7 +143,7 @@ fn what_is_imported_again_changes_nothing_or_is_continued() {
 }
 
 #[test]
-fn a_damaged_export_is_imported_as_far_as_it_is_right() {
+fn the_undamaged_spaces_of_an_export_are_imported() {
     let sandbox = Sandbox::local();
     for agent in ["ada", "eve", "grace"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "a", "precious"]);
@@ -219,7 +219,7 @@ fn a_store_is_migrated_and_compared() {
 }
 
 #[test]
-fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
+fn tokens_are_copied_only_on_request() {
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     for name in ["ada", "grace", "eve"] {
@@ -228,7 +228,7 @@ fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
     let tokens = |store: &str| sandbox.items(&["--store", store, "token", "list"]).as_array().unwrap().len();
     let said = "left out 3 tokens; use --with-tokens to copy them\n";
 
-    // Through a file, which has them.
+    // From a file that contains tokens.
     sandbox.ok(&["export", "--all", "-o", "all.jsonl"]);
     for dry_run in [&["--dry-run"][..], &[]] {
         let ran = sandbox.cork(&[&["--store", "sqlite:file.db", "import", "all.jsonl"], dry_run].concat());
@@ -242,7 +242,7 @@ fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
     let ran = sandbox.cork(&["--store", "sqlite:file.db", "import", "all.jsonl", "--with-tokens"]);
     assert_eq!((ran.code, ran.stderr.as_str(), tokens("sqlite:file.db")), (0, "", 3), "{ran:?}");
 
-    // From store to store. The copy is as it should be without them, and may have tokens of its own.
+    // From store to store. The copy is complete without tokens, and can have its own.
     let migrate = |more: &[&'static str]| [&["migrate", "sqlite:cork.db", "sqlite:copy.db"], more].concat();
     let ran = sandbox.cork(&migrate(&[]));
     assert_eq!((ran.code, ran.stderr.as_str(), tokens("sqlite:copy.db")), (0, said, 0), "{ran:?}");
@@ -260,7 +260,7 @@ fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
     let report = sandbox.json(&["migrate", "sqlite:cork.db", "sqlite:whole.db", "--verify-only", "--with-tokens"]);
     assert_eq!((&report["left_out_tokens"], &report["total"]["spaces"]), (&json!(0), &json!(2)));
 
-    // What was revoked does not return with an old backup.
+    // An old backup does not bring back revoked tokens.
     sandbox.ok(&["token", "revoke", "K-1", "K-2", "K-3"]);
     assert_eq!(sandbox.json(&["import", "all.jsonl"])["left_out_tokens"], 3);
     assert_eq!(tokens("sqlite:cork.db"), 0);
@@ -323,19 +323,19 @@ fn a_store_is_saved_while_others_write() {
     sandbox.fails(&["--store", "sqlite:none.db", "snapshot", "store", "none.jsonl"], 3, "none.db");
 }
 
-/// Starts a command again and again and kills it at some moment, then lets it end by itself. Returns how many revisions the
-/// target had each time.
+/// Starts a command repeatedly and kills it at random moments, then lets it end by itself. Returns the number of
+/// revisions in the target each time.
 fn killed_again_and_again(sandbox: &Sandbox, arguments: &[&str]) -> Vec<u64> {
     let mut random = corkboard_testing::dice();
     let mut seen: Vec<u64> = Vec::new();
     for attempt in 1..=250 {
-        // On a busy machine it takes longer until one is killed in the middle.
+        // On a busy machine it takes longer to hit one in the middle.
         if attempt > 25 && seen.iter().any(|revisions| *revisions > 0) {
             break;
         }
         let mut command = sandbox.command(CORK);
         let mut child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Not to wait for anything: to hit it at any moment of its life.
+        // A random delay, to kill the process at any moment of its life.
         std::thread::sleep(std::time::Duration::from_millis(random.u64(5..40 + 4 * attempt)));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -347,7 +347,7 @@ fn killed_again_and_again(sandbox: &Sandbox, arguments: &[&str]) -> Vec<u64> {
 }
 
 #[test]
-fn a_migration_killed_again_and_again_goes_on() {
+fn a_migration_killed_repeatedly_continues() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 40, 40, 5_000);
     let seen = killed_again_and_again(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
@@ -357,7 +357,7 @@ fn a_migration_killed_again_and_again_goes_on() {
 }
 
 #[test]
-fn an_import_killed_again_and_again_goes_on() {
+fn an_import_killed_repeatedly_continues() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 40, 40, 5_000);
     sandbox.ok(&["snapshot", "store", "all.jsonl"]);
@@ -372,7 +372,7 @@ fn interrupt(child: &Child) {
 }
 
 #[test]
-fn ctrl_c_leaves_what_can_be_continued() {
+fn ctrl_c_leaves_a_copy_that_can_be_continued() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 2, 2, 10);
     let export = sandbox.ok(&["export", "--all"]);
@@ -382,7 +382,7 @@ fn ctrl_c_leaves_what_can_be_continued() {
     let mut child = command.spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(half.as_bytes()).unwrap();
-    // One space is there; for the other it waits, and the pipe stays open.
+    // One space is imported. The import waits for the other, because the pipe stays open.
     let copied = || {
         sandbox.cork(&["--store", "sqlite:copy.db", "--agent", "agent-000", "stats"]).stdout.contains("entries       2")
     };
@@ -397,7 +397,7 @@ fn ctrl_c_leaves_what_can_be_continued() {
 }
 
 #[test]
-fn ctrl_c_leaves_no_half_of_a_file() {
+fn ctrl_c_leaves_no_partial_file() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 20, 100, 10_000);
     let child =
@@ -413,7 +413,7 @@ fn ctrl_c_leaves_no_half_of_a_file() {
     assert!(!names.iter().any(|name| name.starts_with("all")), "{names:?}");
 }
 
-/// Feeds an import line by line, with a terminal as its stderr, until the terminal shows something; then the rest.
+/// Feeds an import line by line, with a terminal as its stderr, until the terminal shows output. Then feeds the rest.
 const SLOWLY: &str = "
 import os, pty, subprocess, sys, time, threading
 terminal, inside = pty.openpty()
@@ -461,6 +461,6 @@ fn progress_is_shown_on_a_terminal() {
     assert!(ran.stdout.starts_with("imported 50 spaces (50 new"), "{ran:?}");
     assert!(ran.stderr.contains("importing [") && ran.stderr.contains(" of 50 spaces, "), "{ran:?}");
     let ran = slowly(&["--store", "sqlite:second.db", "import", "--json"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "with --json, nothing but the answer");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "`--json` should print no progress");
     assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap()["total"]["new"], 50);
 }

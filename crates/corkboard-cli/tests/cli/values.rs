@@ -1,4 +1,4 @@
-//! What `set` makes of its argument, and `get` of the value.
+//! How `set` reads its argument, and how `get` prints the value.
 
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn string_takes_anything_as_text() {
 }
 
 #[test]
-fn a_dash_reads_stdin_less_one_newline() {
+fn a_dash_reads_stdin_without_its_last_newline() {
     let sandbox = Sandbox::new();
     for (options, stdin, value) in [
         (&[][..], "5\n", json!(5)),
@@ -133,7 +133,7 @@ fn without_metadata_everything_is_still_shown() {
     assert_eq!(sandbox.json(&["memory", "get", "hers"])["metadata"]["author"], "grace");
 }
 
-/// Issue 17, item 11: it was stored, as a text.
+/// Deeply nested JSON used to be stored as text.
 #[test]
 fn json_nested_too_deep_is_refused() {
     let sandbox = Sandbox::new();
@@ -145,7 +145,7 @@ fn json_nested_too_deep_is_refused() {
         assert!(ran.code != 0 && ran.stderr.contains(&expected), "{levels}: {ran:?}");
     }
     assert_eq!(sandbox.ok(&["memory", "get", "deep"]), deep(64));
-    // What is not JSON is text, however many brackets it has.
+    // Invalid JSON is text, however many brackets it has.
     let ran = sandbox.cork_with_stdin(&["memory", "set", "text", "-"], "[".repeat(100_000).as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(sandbox.ok(&["memory", "get", "text"]).len(), 100_000);
@@ -170,7 +170,7 @@ fn a_value_that_begins_like_json_and_is_not_valid_is_stored_as_text_with_a_warni
 }
 
 #[test]
-fn json_answers_have_their_empty_lists() {
+fn json_answers_contain_empty_lists() {
     let sandbox = Sandbox::new();
     let empty = |document: &Value, lists: &[&str]| {
         for list in lists {
@@ -198,7 +198,7 @@ fn json_answers_have_their_empty_lists() {
 }
 
 #[test]
-fn one_byte_is_one_byte() {
+fn sizes_have_the_right_plural() {
     let sandbox = Sandbox::new();
     let block = b"VERBATIM_CONTEXT:\n  ADD:\n    - because r: l => x\n";
     let ran = sandbox.cork_with_stdin(&["notebook", "apply", "-"], block);

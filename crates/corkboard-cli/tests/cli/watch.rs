@@ -1,4 +1,4 @@
-//! `cork memory watch`, in a process of its own.
+//! `cork memory watch` in a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -27,7 +27,7 @@ impl Watcher {
     }
 
     fn line(&self) -> String {
-        self.lines.recv_timeout(DEADLINE).expect("a line")
+        self.lines.recv_timeout(DEADLINE).expect("the watcher should print a line")
     }
 
     fn json(&self) -> Value {
@@ -41,7 +41,7 @@ fn another_process_is_seen_as_it_writes() {
     let watcher = Watcher::start(&sandbox, &["--from-rev", "0", "--limit", "3", "--json"]);
     for (rev, value) in [(1, "one"), (2, "two"), (3, "three")] {
         sandbox.ok(&["--principal", "ada", "memory", "set", "key", value]);
-        // Each is told before the next is written.
+        // Each revision is printed before the next is written.
         let seen = watcher.json();
         assert_eq!((&seen["rev"], &seen["actor"]["principal"]), (&json!(rev), &json!("ada")));
         assert_eq!(seen["events"][0]["entry"]["value"], value);
@@ -55,11 +55,11 @@ fn another_process_is_seen_as_it_writes() {
 }
 
 #[test]
-fn without_from_only_the_new_is_told() {
+fn without_from_only_new_revisions_are_printed() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "old", "1"]);
     let mut watcher = Watcher::start(&sandbox, &["--limit", "1"]);
-    // When it begins to watch is its own affair: write until it has seen something.
+    // The time at which the watch starts is unknown, so write until it has seen a revision.
     crate::support::eventually("a revision seen", || {
         sandbox.ok(&["memory", "set", "new", "1"]);
         watcher.child.try_wait().unwrap().is_some()
@@ -70,7 +70,7 @@ fn without_from_only_the_new_is_told() {
 }
 
 #[test]
-fn every_kind_of_event_has_words() {
+fn every_kind_of_event_is_described() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "key", "{\"a\": 1}"]);
     sandbox.ok(&["memory", "set", "key", "text\nof lines"]);
@@ -106,7 +106,7 @@ fn every_kind_of_event_has_words() {
         "appended to key: \"!\"",
     ];
     for (number, (line, words)) in told.lines().zip(expected).enumerate() {
-        // A scope that is created under our eyes has a name.
+        // A scope that is created during the watch is shown by name.
         let words = if (7..10).contains(&number) { words.replace(&id, "task") } else { words.into() };
         let (rev, rest) = line.trim_start().split_once("  ").unwrap();
         let (time, rest) = rest.split_once("  ").unwrap();

@@ -1,6 +1,6 @@
-//! `cargo bench --package corkboard-testing --bench servers`: one table of ratios for the stores on servers, each against a limit
-//! measured in the same run on the same server. Rounds are interleaved, and the medians of their ratios are shown.
-//! `servers NAME …` measures only the stores named.
+//! `cargo bench --package corkboard-testing --bench servers`: one table of ratios for the stores on servers, each
+//! against a baseline measured in the same run on the same server. Rounds are interleaved, and the medians of their
+//! ratios are shown. `servers NAME …` measures only the named stores.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use corkboard::Corkboard;
 
-/// A line of the table.
+/// One line of the table.
 pub(crate) struct Row {
     what: String,
     against: String,
@@ -31,7 +31,7 @@ impl Row {
     }
 }
 
-/// A part of the table and what measures it.
+/// A part of the table and the function that measures it.
 type Part = (&'static str, fn() -> Vec<Row>);
 
 fn main() {
@@ -48,10 +48,10 @@ fn main() {
     }
 }
 
-/// Callers at a time.
+/// Concurrent callers.
 pub(crate) const CALLERS: usize = 64;
 
-/// The value that is written and read everywhere: a small struct.
+/// The value that all benchmarks write and read: a small struct.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Small {
     name: String,
@@ -64,9 +64,13 @@ pub(crate) fn small() -> Small {
     Small { name: "Ada Lovelace".into(), count: 42, done: true, score: 0.75 }
 }
 
-/// A runtime as programs have it.
+/// A runtime like that of real programs.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("the runtime should start")
 }
 
 pub(crate) fn median<T: Copy + PartialOrd>(values: &[T]) -> T {
@@ -75,7 +79,7 @@ pub(crate) fn median<T: Copy + PartialOrd>(values: &[T]) -> T {
 
 pub(crate) fn percentile<T: Copy + PartialOrd>(values: &[T], percent: usize) -> T {
     let mut values = values.to_vec();
-    values.sort_by(|one, other| one.partial_cmp(other).expect("comparable"));
+    values.sort_by(|one, other| one.partial_cmp(other).expect("measurements should be comparable"));
     values[(values.len() * percent / 100).min(values.len() - 1)]
 }
 
@@ -83,7 +87,7 @@ pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// Durable `set`s by many callers at once; how many in a second.
+/// Durable `set`s per second of many concurrent callers.
 pub(crate) async fn callers(corkboard: &Corkboard, times: usize, agent: impl Fn(usize) -> String) -> f64 {
     let started = std::time::Instant::now();
     let tasks = (0..CALLERS).map(|caller| {

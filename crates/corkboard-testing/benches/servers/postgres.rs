@@ -1,4 +1,4 @@
-//! PostgreSQL: what Corkboard does against what a program would do that appends one row in one transaction.
+//! PostgreSQL: Corkboard compared with a program that appends one row per transaction.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{CALLERS, Row, Small, callers, median, micros, percentile, runtime, small};
 
-/// About what one revision of a small struct takes in the log.
+/// Average log size of one revision of a small struct, in bytes.
 const BODY: usize = 380;
 const ROUNDS: usize = 9;
 const PER_CALLER: usize = 50;
@@ -41,7 +41,7 @@ async fn connect(url: &str) -> Client {
     client
 }
 
-/// One connection that appends rows, each in a transaction of its own.
+/// One connection that appends rows, each in a separate transaction.
 struct Raw {
     client: Client,
     id: i64,
@@ -157,7 +157,7 @@ async fn reads(url: &str) -> Vec<Row> {
     let unprepared = unprepared.agent("read").unwrap().working();
     let (mut ours, mut bare, mut heads, mut without) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for index in 0..READS {
-        // Each comes after each other one equally often: a server's process that slept longer wakes later.
+        // Each follows each other one equally often, because a server process that slept longer wakes up later.
         for turn in 0..4 {
             let started = Instant::now();
             match (index + turn) % 4 {
@@ -218,7 +218,7 @@ async fn wakes(url: &str) -> Row {
     let memory = writer.agent("woken").unwrap().working();
     memory.set("key", &0).await.unwrap();
     let mut watch = reader.agent("woken").unwrap().watch(1).await.unwrap();
-    // The listening connection is made by the first watcher.
+    // The first watcher opens the listening connection.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let mut late = Vec::new();
     for index in 0..WAKES {
@@ -237,10 +237,10 @@ async fn wakes(url: &str) -> Row {
     Row::new("`postgres:` wake-up of a watcher on other connections", "–", result, "report")
 }
 
-/// Tasks that one worker does in a round.
+/// Tasks per worker and round.
 const TASKS: usize = 25;
 
-/// Workers that claim and complete the tasks of one board, against the same on a plain table.
+/// Workers that claim and complete the tasks of one board, compared with the same work on a plain table.
 async fn workers(url: &str) -> Row {
     let corkboard = open(url).await;
     let admin = connect(url).await;
@@ -302,7 +302,7 @@ async fn on_a_board(corkboard: &Corkboard) -> f64 {
     (CALLERS * TASKS) as f64 / started.elapsed().as_secs_f64()
 }
 
-/// A worker with a connection of its own.
+/// A worker with a separate connection.
 struct PlainWorker {
     client: Client,
     claim: Statement,

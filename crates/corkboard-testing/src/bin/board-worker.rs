@@ -1,13 +1,13 @@
-//! `board-worker URL BOARD NAME LEASE_MS WORK …`: another process on the same board, for tests that rest on several.
+//! `board-worker URL BOARD NAME LEASE_MS WORK …`: another process on the same board, for tests with several processes.
 //!
-//! - `work`: takes one task after the other, records a discovery on each and completes it, until the board has ended
-//! - `hold`: takes a task, waits for a line on its standard input, and goes on as if nothing had happened meanwhile
-//! - `lead BATCHES SIZE`: is the orchestrator: adds batches of tasks, approves what is done, and completes the board
-//! - `watch FROM COUNT`: prints so many revisions
+//! - `work`: claims one task after the other, records a discovery on each and completes it, until the board has ended
+//! - `hold`: claims a task, waits for a line on its standard input, and continues as if nothing had happened
+//! - `lead BATCHES SIZE`: is the orchestrator: adds batches of tasks, approves submitted ones, and completes the board
+//! - `watch FROM COUNT`: prints COUNT revisions
 //!
-//! It prints what was acknowledged to it, a line each.
+//! It prints one line for each acknowledged command.
 
-#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+#![allow(clippy::print_stdout, reason = "tests read its output")]
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use corkboard::{
     Actor, ActorKind, Board, Claim, Corkboard, Error, Options, Orchestrator, Refusal, Result, Role, Watched,
 };
 
-/// Longer than a test takes.
+/// Longer than any test takes.
 const WAIT: Duration = Duration::from_secs(600);
 
 #[tokio::main(flavor = "current_thread")]
@@ -69,7 +69,7 @@ async fn take_tasks(board: &Board, lease: Duration) -> Result<()> {
         };
         tell(&format!("claimed {} {}", claim.task(), claim.epoch()));
         match work_on(&claim).await {
-            // Its time ran out before it was done: somebody else does it.
+            // The lease expired before the task was done, so another worker does it.
             Err(error) if error.code() == "fenced" => tell(&format!("fenced {} {}", claim.task(), claim.epoch())),
             other => other?,
         }
@@ -101,7 +101,7 @@ async fn hold(board: &Board, lease: Duration) -> Result<()> {
     tell(&format!("claimed {} {}", claim.task(), claim.epoch()));
     let found = claim.record_discovery(discovery(&claim, 0)).await?;
     tell(&format!("recorded {found}"));
-    // Idle, so that whoever stops it does not stop it in a write: SQLite's lock would be stopped with it.
+    // Idle, so that a test that stops this process does not stop it in a write, which would keep SQLite's lock.
     let told = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     if told.await.is_err() {
         return Ok(());
@@ -115,7 +115,7 @@ async fn hold(board: &Board, lease: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Goes on where another orchestrator of the same name was killed: what was asked before is asked under the same key.
+/// Continues where another orchestrator with the same name was killed. Repeated requests have the same idempotency key.
 async fn lead(board: &Board, lease: Duration, batches: u64, size: u64) -> Result<()> {
     loop {
         let orchestrator = match board.orchestrate(lease).wait(WAIT).await {
@@ -145,13 +145,13 @@ async fn steer(orchestrator: &Orchestrator, batches: u64, size: u64) -> Result<(
         before = board.idempotency_key(format!("batch {batch}")).add_tasks(tasks, vec![]).await?.0;
         tell(&format!("added {batch}"));
     }
-    // From here on every revision may bring something to review, or the end.
+    // From here on, every revision can bring a task to review, or the end.
     let mut watch = board.watch(board.view().await?.rev()).await?;
     loop {
         let view = board.view().await?;
         for task in view.needs_review() {
             match board.review_task(task.id, ReviewStatus::Approved, None).await {
-                // Approved by the one before us, whose answer was lost with it.
+                // The previous process approved it, and its answer was lost.
                 Ok(_) | Err(Error::Refused(Refusal::TaskMove { .. })) => {}
                 Err(error) => return Err(error),
             }
@@ -182,7 +182,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
 
-/// One line, at once: whoever reads it relies on it.
+/// Prints one line at once, because the reader waits for it.
 fn tell(line: &str) {
     println!("{line}");
     let _ = std::io::stdout().flush();

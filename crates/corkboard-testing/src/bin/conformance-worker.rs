@@ -2,10 +2,10 @@
 //!
 //! - `count AGENT KEY TIMES`: increments a number
 //! - `note AGENT PREFIX TIMES`: adds notes `PREFIX-0`, `PREFIX-1`, …; prints each one's number once it is acknowledged
-//! - `persist AGENT PREFIX TIMES`: adds notes like `note`, and tries each one until it is acknowledged
-//! - `watch AGENT FROM COUNT`: prints so many revisions
+//! - `persist AGENT PREFIX TIMES`: adds notes like `note`, and retries each one until it is acknowledged
+//! - `watch AGENT FROM COUNT`: prints COUNT revisions
 
-#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+#![allow(clippy::print_stdout, reason = "tests read its output")]
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,13 +40,13 @@ async fn work(arguments: &[&str]) -> Result<()> {
             for index in 0..number(times) {
                 if let Err(error) = memory.add_note(&format!("{prefix}-{index}")).await {
                     tell(&format!("error: {error}"));
-                    // Once more, to see how it goes on.
+                    // Write once more, to see how the store behaves after the error.
                     memory.add_note(&format!("{prefix}-again")).await?;
                 }
                 tell(&index.to_string());
             }
         }
-        // Adds each note however often it takes, within reason.
+        // Retries each note until it is acknowledged, within limits.
         ["persist", agent, prefix, times] => {
             let memory = corkboard.agent(agent)?.working();
             let mut attempts = 10_000;
@@ -82,7 +82,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
 
-/// One line, at once: whoever reads it relies on it.
+/// Prints one line at once, because the reader waits for it.
 fn tell(line: &str) {
     println!("{line}");
     let _ = std::io::stdout().flush();

@@ -1,6 +1,6 @@
-//! `test-servers COMMAND …`: starts a PostgreSQL and a Redis for a test run, and stops them when the command ends.
+//! `test-servers COMMAND …`: starts a PostgreSQL and a Redis server, runs the command, and stops the servers.
 
-#![allow(clippy::print_stderr, reason = "it says why it failed")]
+#![allow(clippy::print_stderr, reason = "it reports why it failed")]
 
 use std::process::{Command, ExitCode};
 

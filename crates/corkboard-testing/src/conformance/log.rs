@@ -1,4 +1,4 @@
-//! Records, appends and who wins.
+//! Records, appends and conflicts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{Fault, FaultPlan, FaultyStore, Harness};
 use corkboard::store::{Appended, Cursor, Record, Rewrite, StoreError};
 use corkboard::{Corkboard, Error, Options, Refusal, Watched};
 
-/// Order: what was appended first comes back first, across appends of several records and across pages.
+/// Records are read in the order of their appends, across appends of several records and across pages.
 pub async fn records_come_back_in_order(harness: &Harness) {
     let store = harness.open().await;
     let space = space("order");
@@ -33,7 +33,7 @@ pub async fn records_come_back_in_order(harness: &Harness) {
     assert_eq!(bodies, expected);
 }
 
-/// Bytes are kept as they are, be they none, any, or a mebibyte.
+/// Bodies are stored byte for byte: empty ones, arbitrary bytes, and a mebibyte.
 pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
     let store = harness.open().await;
     let space = space("bytes \u{1F4CC} /?'\"%");
@@ -44,7 +44,7 @@ pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
     assert!(records.iter().map(|record| &record.body).eq([&vec![], &any, &large]));
 }
 
-/// A body of several parts is one revision: no page splits it, no neighbour is touched by it.
+/// A body of several parts is one revision: no page splits it, and its neighbours are unaffected.
 pub async fn a_long_body_is_stored_in_parts_and_comes_back_whole(harness: &Harness) {
     let store = harness.open().await;
     let space = space("parts");
@@ -57,7 +57,7 @@ pub async fn a_long_body_is_stored_in_parts_and_comes_back_whole(harness: &Harne
     let page = store.read_after(&space, start(), 1).await.unwrap();
     assert_eq!((page.records.len(), page.head), (1, head));
     assert!(read_all(&store, &space).await.iter().map(|record| &record.body).eq(&bodies));
-    // What takes its place, and what deletes it, leaves no part behind.
+    // A rewrite and a deletion leave no part behind.
     let shorter = Record { body: long(Record::PART_BYTES), ..read_all(&store, &space).await[2].clone() };
     let rewrite = Rewrite { space: space.clone(), expected: head, records: vec![shorter], snapshot: None };
     assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
@@ -70,7 +70,7 @@ pub async fn a_long_body_is_stored_in_parts_and_comes_back_whole(harness: &Harne
     assert_eq!(store.check().await, Ok(vec![]));
 }
 
-/// A page is bounded in bytes, so that a reader of large records holds little at a time.
+/// A page has a maximum size in bytes, so that readers of large records need little memory.
 pub async fn a_page_holds_about_a_mebibyte(harness: &Harness) {
     let store = harness.open().await;
     let space = space("pages");
@@ -92,7 +92,7 @@ pub async fn a_page_holds_about_a_mebibyte(harness: &Harness) {
     assert_eq!(fresh.agent("large").unwrap().working().len().await.unwrap(), 8, "a load reads all pages");
 }
 
-/// Two appends on one revision: exactly one wins, and the other is told where the log is.
+/// Of two appends on one revision, exactly one succeeds. The other learns the current head.
 pub async fn of_two_appends_on_one_revision_one_wins(harness: &Harness) {
     let (one, two) = (harness.open().await, harness.open().await);
     let space = space("race");
@@ -124,7 +124,7 @@ pub async fn an_append_compares_revision_and_commit(harness: &Harness) {
     assert_eq!(store.read_after(&space, start(), 10).await.unwrap().records.len(), 1);
 }
 
-/// Appends that are sent together are judged each for itself.
+/// Appends that are sent together succeed or fail independently.
 pub async fn a_conflict_in_one_space_leaves_the_others_alone(harness: &Harness) {
     let store = harness.open().await;
     let head = put(&store, &space("taken"), Head::EMPTY, &[b"1"]).await;
@@ -140,7 +140,7 @@ pub async fn a_conflict_in_one_space_leaves_the_others_alone(harness: &Harness) 
     }
 }
 
-/// A cursor knows its commit: a log that has another one there is another log.
+/// A cursor contains its commit. A log with another commit at that revision is a different log.
 pub async fn a_reader_is_told_of_another_history(harness: &Harness) {
     let store = harness.open().await;
     let space = space("histories");
@@ -153,7 +153,7 @@ pub async fn a_reader_is_told_of_another_history(harness: &Harness) {
     assert_eq!(store.read_after(&space, future, 10).await, Err(StoreError::Future { asked: 3, head: 2 }));
 }
 
-/// Revisions go on after a tombstone, so that none ever names two things.
+/// Revisions continue after a tombstone, so that a revision number never names two things.
 pub async fn a_recreated_space_goes_on_counting(harness: &Harness) {
     let store = harness.open().await;
     let space = space("lives");
@@ -172,7 +172,7 @@ pub async fn a_recreated_space_goes_on_counting(harness: &Harness) {
     assert_eq!(store.read_after(&space, Cursor::from(born), 9).await.unwrap().records.len(), 1);
 }
 
-/// ABA: a cache of a former life neither reads nor writes as if nothing had happened.
+/// ABA: a cache from before a deletion notices the recreated space, on reads and on writes.
 pub async fn a_space_recreated_behind_a_cache_is_noticed(harness: &Harness) {
     let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let (mine, theirs) = (one.agent("aba").unwrap().working(), two.agent("aba").unwrap().working());
@@ -189,7 +189,7 @@ pub async fn a_space_recreated_behind_a_cache_is_noticed(harness: &Harness) {
     assert_eq!(mine.get::<String>("log").await.unwrap().as_deref(), Some("ab"));
 }
 
-/// A cut answer is looked up by its commit id: the command is answered, and applied once.
+/// If an append's answer is lost, its commit ID is looked up: the command is answered, and applied once.
 pub async fn an_append_whose_answer_was_lost_is_not_applied_twice(harness: &Harness) {
     let faulty = Arc::new(FaultyStore::new(harness.open().await, FaultPlan::none()));
     let corkboard = Corkboard::with_store(faulty.clone(), Options::default());
@@ -204,7 +204,7 @@ pub async fn an_append_whose_answer_was_lost_is_not_applied_twice(harness: &Harn
     assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("0 1 2 3 "));
 }
 
-/// Many tasks on two handles increment one number; every increment counts.
+/// Many tasks on two handles increment one number, and every increment counts.
 pub async fn a_counter_contended_by_many_tasks_is_exact(harness: &Harness) {
     let boards = [harness.corkboard().await, harness.corkboard().await];
     let tasks = (0..40).map(|index| {
@@ -222,7 +222,7 @@ pub async fn a_counter_contended_by_many_tasks_is_exact(harness: &Harness) {
     }
 }
 
-/// A read is current: it sees what another handle was acknowledged for.
+/// A read is current: it sees writes that were acknowledged on another handle.
 pub async fn readers_see_what_another_handle_wrote(harness: &Harness) {
     let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let (writer, reader) = (one.agent("shared").unwrap().working(), two.agent("shared").unwrap().working());
@@ -232,7 +232,7 @@ pub async fn readers_see_what_another_handle_wrote(harness: &Harness) {
     }
 }
 
-/// A restore of several mebibytes is stored in parts, and is one revision for everyone: all or nothing.
+/// A restore of several mebibytes is stored in parts, but is one revision: readers see all of it or nothing.
 pub async fn a_bulk_command_is_one_revision_however_large(harness: &Harness) {
     let corkboard = harness.corkboard().await;
     let agent = corkboard.agent("bulky").unwrap();

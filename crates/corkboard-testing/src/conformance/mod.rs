@@ -1,4 +1,5 @@
-//! What every store must do. Each case is a named test per store: see [`conformance_suite!`](crate::conformance_suite).
+//! Requirements of every store. Each case is a named test per store: see
+//! [`conformance_suite!`](crate::conformance_suite).
 
 mod log;
 mod processes;
@@ -23,8 +24,8 @@ pub use watch::*;
 use crate::ids;
 use corkboard::store::{Append, Appended, Cursor, Record, Store};
 
-/// Declares a test for every case that needs one process; with `durable` also for those in which one process goes on where
-/// another ended; with `processes` for all cases. The expression makes a fresh [`Harness`](crate::Harness).
+/// Declares a test for every case that needs one process. With `durable`, adds the cases in which one process continues
+/// where another ended. With `processes`, adds all cases. The expression creates a fresh [`Harness`](crate::Harness).
 #[macro_export]
 macro_rules! conformance_suite {
     (processes: $harness:expr) => {
@@ -91,7 +92,7 @@ macro_rules! conformance_suite {
     };
 }
 
-/// The cases that need several processes, with the reason why they do not apply to a store.
+/// The cases that need several processes, each with the reason why it does not apply to a store.
 pub const NOT_FOR_MEMORY: &[(&str, &str)] = &[
     ("a_counter_contended_by_many_processes_is_exact", "memory: lives in one process"),
     ("notes_of_many_processes_are_all_kept", "memory: lives in one process"),
@@ -117,7 +118,7 @@ fn time(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// Records after `head`, each decided one second after the one before.
+/// Records after `head`, each decided one second after the previous one.
 fn append(space: &SpaceId, expected: Head, bodies: &[&[u8]]) -> Append {
     let records = (expected.rev + 1..).zip(bodies).map(|(rev, body)| Record {
         rev,
@@ -128,7 +129,7 @@ fn append(space: &SpaceId, expected: Head, bodies: &[&[u8]]) -> Append {
     Append { space: space.clone(), expected, records: records.collect(), next_due: None, summary: b"{}".to_vec() }
 }
 
-/// Appends, expecting to succeed. Returns the new head.
+/// Appends and expects success. Returns the new head.
 async fn put(store: &Arc<dyn Store>, space: &SpaceId, expected: Head, bodies: &[&[u8]]) -> Head {
     let append = append(space, expected, bodies);
     let head = append.new_head();
@@ -146,7 +147,7 @@ async fn read_all(store: &Arc<dyn Store>, space: &SpaceId) -> Vec<Record> {
     loop {
         let cursor = records.last().map_or(start(), |last| Cursor { rev: last.rev, commit: Some(last.commit) });
         let page = store.read_after(space, cursor, 1000).await.unwrap();
-        assert!(!page.records.is_empty() || page.head.rev == cursor.rev, "a page is empty at the end only");
+        assert!(!page.records.is_empty() || page.head.rev == cursor.rev, "only the last page should be empty");
         records.extend(page.records);
         if records.last().map_or(0, |last| last.rev) == page.head.rev {
             return records;
@@ -154,7 +155,7 @@ async fn read_all(store: &Arc<dyn Store>, space: &SpaceId) -> Vec<Record> {
     }
 }
 
-/// Waits for a condition that another task or process brings about.
+/// Waits until a condition holds that another task or process establishes.
 async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
     while !condition().await {

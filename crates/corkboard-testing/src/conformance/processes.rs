@@ -1,4 +1,4 @@
-//! One process goes on where another ended, and many at once.
+//! Processes that continue where another ended, and many processes at once.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::watch::hear;
 use crate::Harness;
 use corkboard::{Error, Watched};
 
-/// Closing and opening again changes nothing.
+/// Closing and reopening changes nothing.
 pub async fn what_was_written_is_there_when_opened_again(harness: &Harness) {
     let corkboard = harness.corkboard().await;
     let agent = corkboard.agent("kept").unwrap();
@@ -25,7 +25,7 @@ pub async fn what_was_written_is_there_when_opened_again(harness: &Harness) {
     assert!(corkboard.check().await.unwrap().is_empty());
 }
 
-/// Many processes increment one number; every increment counts.
+/// Many processes increment one number, and every increment counts.
 pub async fn a_counter_contended_by_many_processes_is_exact(harness: &Harness) {
     let workers: Vec<_> = (0..6).map(|_| harness.spawn(&["count", "counted", "count", "25"])).collect();
     for worker in workers {
@@ -35,7 +35,7 @@ pub async fn a_counter_contended_by_many_processes_is_exact(harness: &Harness) {
     assert_eq!(corkboard.agent("counted").unwrap().working().get::<u64>("count").await.unwrap(), Some(150));
 }
 
-/// Many processes add notes; all are there, each process's in its order.
+/// Many processes add notes. All are kept, in the order of each process.
 pub async fn notes_of_many_processes_are_all_kept(harness: &Harness) {
     let prefixes = ["a", "b", "c", "d", "e", "f"];
     let workers: Vec<_> = prefixes.iter().map(|prefix| harness.spawn(&["note", "noted", prefix, "25"])).collect();
@@ -50,20 +50,21 @@ pub async fn notes_of_many_processes_are_all_kept(harness: &Harness) {
     }
 }
 
-/// A watcher hears of another process's commits, soon.
+/// A commit of another process wakes a watcher soon.
 pub async fn another_process_wakes_a_watcher(harness: &Harness) {
     let corkboard = harness.corkboard().await;
     let agent = corkboard.agent("woken").unwrap();
     let mut watch = agent.watch(0).await.unwrap();
     let worker = harness.spawn(&["note", "woken", "n", "40"]);
     for expected in 1..=40 {
-        let next = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up");
+        let next =
+            tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
         assert!(matches!(next.unwrap(), Watched::Revision { rev, .. } if rev == expected));
     }
     worker.finish().await;
 }
 
-/// Whoever listens to all spaces hears of what other processes write, to spaces that nobody here knew of.
+/// A listener on all spaces learns of other processes' writes, even to spaces unknown here.
 pub async fn another_process_is_heard_by_whoever_listens_to_all_spaces(harness: &Harness) {
     let store = harness.open().await;
     let mut moved = store.all_changes();
@@ -74,7 +75,7 @@ pub async fn another_process_is_heard_by_whoever_listens_to_all_spaces(harness: 
     }
 }
 
-/// A watcher in one process sees every revision of three others, in order, none twice.
+/// A watcher in one process sees every revision of three others, in order and once.
 pub async fn a_watcher_in_another_process_sees_every_revision(harness: &Harness) {
     let mut watcher = harness.spawn(&["watch", "busy", "0", "90"]);
     assert_eq!(watcher.line().await.as_deref(), Some("watching"));
@@ -86,7 +87,7 @@ pub async fn a_watcher_in_another_process_sees_every_revision(harness: &Harness)
     assert!(seen.iter().map(|line| line.parse::<u64>().unwrap()).eq(1..=90), "{seen:?}");
 }
 
-/// Killed at fifty random moments in a loop of writes, a process loses nothing that it was acknowledged for.
+/// A process that is killed at fifty random moments in a loop of writes loses no acknowledged write.
 pub async fn nothing_acknowledged_is_lost_at_kill_9(harness: &Harness) {
     let mut dice = crate::dice();
     let mut acknowledged = Vec::new();
@@ -95,12 +96,12 @@ pub async fn nothing_acknowledged_is_lost_at_kill_9(harness: &Harness) {
         let mut worker = harness.spawn(&["note", "killed", &prefix, "1000000"]);
         let mut lines = Vec::new();
         for _ in 0..dice.usize(0..12) {
-            lines.push(worker.line().await.expect("the worker goes on"));
+            lines.push(worker.line().await.expect("the worker should continue"));
         }
-        // Somewhere inside a write, or between two.
+        // In the middle of a write, or between two.
         tokio::time::sleep(Duration::from_micros(dice.u64(0..3000))).await;
         lines.extend(worker.kill().await);
-        // The pipe may hold the half of a line.
+        // The pipe may end with half a line.
         lines.retain(|line| line.parse::<u64>().is_ok());
         acknowledged.extend(lines.into_iter().map(|line| format!("{prefix}-{line}")));
     }
@@ -108,7 +109,7 @@ pub async fn nothing_acknowledged_is_lost_at_kill_9(harness: &Harness) {
     assert!(corkboard.check().await.unwrap().is_empty());
     let notes = corkboard.agent("killed").unwrap().working().notes().await.unwrap();
     let kept: HashSet<&str> = notes.iter().map(|note| &*note.text).collect();
-    assert_eq!(kept.len(), notes.len(), "no note twice");
+    assert_eq!(kept.len(), notes.len(), "no note should be there twice");
     let lost: Vec<_> = acknowledged.iter().filter(|note| !kept.contains(note.as_str())).collect();
     assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), acknowledged.len());
     assert!(acknowledged.len() > 50, "only {} writes were acknowledged at all", acknowledged.len());

@@ -1,4 +1,4 @@
-//! Snapshots, and what is dropped once they cover it.
+//! Snapshots, and trimming the log that they cover.
 
 use corkboard_core::{Head, SpaceId, SpaceKind};
 
@@ -12,7 +12,7 @@ pub(super) fn eager_snapshots() -> Options {
     Options { snapshots: SnapshotPolicy { events: 10, bytes: u64::MAX }, ..Options::default() }
 }
 
-/// A state loaded from a snapshot and the log after it is the state.
+/// Loading a snapshot and the log after it gives the same state.
 pub async fn a_space_reads_the_same_across_a_snapshot(harness: &Harness) {
     let corkboard = harness.corkboard_with(eager_snapshots()).await;
     let agent = corkboard.agent("snapshots").unwrap();
@@ -34,7 +34,7 @@ pub async fn a_space_reads_the_same_across_a_snapshot(harness: &Harness) {
     assert_eq!((read.memory, read.rev), (live.memory, live.rev));
 }
 
-/// Snapshots only move forward, and never come from a former life.
+/// A newer snapshot is never replaced by an older one, or by one from before a deletion.
 pub async fn an_older_snapshot_never_replaces_a_newer(harness: &Harness) {
     let store = harness.open().await;
     let space = space("snapshots");
@@ -49,14 +49,14 @@ pub async fn an_older_snapshot_never_replaces_a_newer(harness: &Harness) {
     assert_eq!(store.load(&space).await.unwrap().snapshot, None);
 }
 
-/// The log is trimmed from its old end, up to the snapshot at most, and stays without gaps.
+/// The log is trimmed from its old end, at most up to the snapshot, and has no gaps.
 pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
     let store = harness.open().await;
     let space = space("trimmed");
     let bodies: Vec<&[u8]> = vec![b"x"; 6];
     let six = put(&store, &space, Head::EMPTY, &bodies).await;
     let all = Trim { up_to: u64::MAX, older_than: None };
-    assert_eq!(store.trim(&space, all).await, Ok(1), "without a snapshot nothing goes");
+    assert_eq!(store.trim(&space, all).await, Ok(1), "without a snapshot nothing should be trimmed");
     store.write_snapshot(&space, Snapshot { head: six, body: b"six".to_vec() }).await.unwrap();
     let eight = put(&store, &space, six, &[b"7", b"8"]).await;
     assert_eq!(store.trim(&space, Trim { up_to: 8, older_than: Some(time(3)) }).await, Ok(3));
@@ -71,7 +71,7 @@ pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
     assert_eq!(store.head(&space).await, Ok(eight));
 }
 
-/// However much a snapshot covers, the last record stays: it is what the log goes on from, here and in a copy.
+/// The last record always stays, even if a snapshot covers it: the log continues from it, here and in a copy.
 pub async fn the_last_record_is_never_trimmed(harness: &Harness) {
     let store = harness.open().await;
     let space = space("covered");

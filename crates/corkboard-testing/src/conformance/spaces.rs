@@ -1,4 +1,4 @@
-//! Lists, due dates, and spaces that end.
+//! Lists, due dates, and deleted spaces.
 
 use corkboard_core::{AgentId, Head, Limits, SpaceId, SpaceKind};
 
@@ -8,7 +8,7 @@ use crate::Harness;
 use crate::ids;
 use corkboard::store::{Append, Appended, StoreError};
 
-/// A list is in order, goes on after a cursor, shows summaries, and leaves out what was deleted.
+/// A list is ordered, continues after a cursor, shows summaries, and omits deleted spaces.
 pub async fn spaces_are_listed_with_a_cursor_and_summaries(harness: &Harness) {
     let store = harness.open().await;
     for index in [3, 1, 4, 0, 2] {
@@ -27,14 +27,14 @@ pub async fn spaces_are_listed_with_a_cursor_and_summaries(harness: &Harness) {
     assert_eq!((rest[2].next_due, rest[2].head.rev), (Some(time(7)), 1));
 }
 
-/// What is due is found in spaces that were never loaded, the most overdue first, and no more once it is done.
+/// Due spaces are found without loading them, the most overdue first, until they are handled.
 pub async fn due_spaces_are_found_most_overdue_first(harness: &Harness) {
     let store = harness.open().await;
     for (name, due) in [("late", Some(30)), ("soon", Some(10)), ("never", None), ("later", Some(50))] {
         let append = append(&space(name), Head::EMPTY, &[b"x"]);
         store.append(Append { next_due: due.map(time), ..append }).await.unwrap();
     }
-    // A kind that only a newer server knows.
+    // A kind that only newer servers know.
     let unknown = append(&SpaceId::from_stored("later/x"), Head::EMPTY, &[b"x"]);
     store.append(Append { next_due: Some(time(1)), ..unknown }).await.unwrap();
     let names = |due: Vec<SpaceId>| due.iter().map(|space| space.name().to_owned()).collect::<Vec<_>>();
@@ -49,7 +49,7 @@ pub async fn due_spaces_are_found_most_overdue_first(harness: &Harness) {
     assert_eq!(names(store.due(SpaceKind::Agent, time(40), 10).await.unwrap()), [""; 0]);
 }
 
-/// Spaces of different kinds may have the same name, and are listed and found due apart.
+/// Spaces of different kinds can have the same name. Each kind has a separate list and separate due spaces.
 pub async fn every_kind_has_its_own_list_and_its_own_due_spaces(harness: &Harness) {
     let store = harness.open().await;
     for (index, kind) in SpaceKind::ALL.iter().enumerate() {
@@ -69,7 +69,7 @@ pub async fn every_kind_has_its_own_list_and_its_own_due_spaces(harness: &Harnes
     }
 }
 
-/// Deleting removes log, snapshot and due date; deleting again finds nothing.
+/// Deleting removes the log, the snapshot and the due date. Deleting again finds nothing.
 pub async fn a_deleted_space_is_gone_and_its_log_with_it(harness: &Harness) {
     let corkboard = harness.corkboard_with(eager_snapshots()).await;
     let agent = corkboard.agent("deleted").unwrap();

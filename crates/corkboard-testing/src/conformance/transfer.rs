@@ -1,4 +1,4 @@
-//! Logs that come from elsewhere, and revisions that are written again.
+//! Imported logs and rewritten revisions.
 
 use corkboard_core::{Head, SpaceKind};
 
@@ -7,7 +7,7 @@ use crate::Harness;
 use crate::ids;
 use corkboard::store::{Appended, Cursor, Import, Loaded, Record, Rewrite, Snapshot, StoreError};
 
-/// What an import brings is read as if it had been written here: birth, snapshot, records, due date, summary.
+/// An imported log reads as if it had been written here: birth, snapshot, records, due date, summary.
 pub async fn a_log_is_imported_as_it_was(harness: &Harness) {
     let store = harness.open().await;
     let space = space("imported");
@@ -35,7 +35,7 @@ pub async fn a_log_is_imported_as_it_was(harness: &Harness) {
     assert_eq!(store.due(SpaceKind::Agent, time(40), 10).await, Ok(vec![space.clone()]));
     put(&store, &space, head, &[b"nine"]).await;
     assert_eq!(store.read_after(&space, Cursor::from(head), 10).await.unwrap().records[0].body, b"nine");
-    // A tombstone alone: the next life goes on counting.
+    // A tombstone alone: a recreated space continues its revisions.
     let gone = self::space("gone");
     let import =
         Import { space: gone.clone(), born, snapshot: None, records: Vec::new(), next_due: None, summary: Vec::new() };
@@ -46,7 +46,7 @@ pub async fn a_log_is_imported_as_it_was(harness: &Harness) {
     assert_eq!(store.check().await, Ok(vec![]));
 }
 
-/// An import begins a log; it never replaces one, be it living or deleted.
+/// An import starts a log. It never replaces one, living or deleted.
 pub async fn an_import_never_touches_a_space_that_is_there(harness: &Harness) {
     let store = harness.open().await;
     let space = space("there");
@@ -67,7 +67,7 @@ pub async fn an_import_never_touches_a_space_that_is_there(harness: &Harness) {
     assert_eq!(store.import(import(other)).await, Ok(Appended::Conflict { head }));
 }
 
-/// A rewrite changes bodies and the snapshot, and nothing else; then nothing of the former is left.
+/// A rewrite changes only bodies and the snapshot. Nothing of the old content is left.
 pub async fn a_rewritten_revision_keeps_its_place(harness: &Harness) {
     let store = harness.open().await;
     let space = space("rewritten");
@@ -87,7 +87,7 @@ pub async fn a_rewritten_revision_keeps_its_place(harness: &Harness) {
     assert_eq!(store.load(&space).await, Ok(Loaded { head, born: Head::EMPTY, snapshot: Some(snapshot) }));
     put(&store, &space, head, &[b"four"]).await;
     assert_eq!(store.check().await, Ok(vec![]));
-    // Without a snapshot before, it is the first one; one of an older state never replaces it.
+    // Without an earlier snapshot, it is the first one. A snapshot of an older state never replaces it.
     let first = self::space("rewritten without a snapshot");
     let head = put(&store, &first, Head::EMPTY, &[b"one", b"two"]).await;
     let snapshot = Snapshot { head, body: b"state".to_vec() };
@@ -98,7 +98,7 @@ pub async fn a_rewritten_revision_keeps_its_place(harness: &Harness) {
     assert_eq!(store.load(&first).await.unwrap().snapshot, Some(snapshot));
 }
 
-/// A rewrite is decided on the whole log: if that moved, it must be decided again.
+/// A rewrite is decided on the whole log. If the log changed, it must be decided again.
 pub async fn a_rewrite_of_a_log_that_moved_changes_nothing(harness: &Harness) {
     let store = harness.open().await;
     let space = space("moved");

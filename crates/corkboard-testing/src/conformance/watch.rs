@@ -1,4 +1,4 @@
-//! Who watches one space, or all.
+//! Watchers of one space and of all spaces.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::ids;
 use corkboard::store::{Appended, StoreError};
 use corkboard::{Error, Options, Retention, Watched};
 
-/// Who asks for what is no longer held is told the oldest that is.
+/// A watcher that asks for trimmed revisions learns the oldest available one.
 pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) {
     let options = Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() };
     let corkboard = harness.corkboard_with(options).await;
@@ -23,7 +23,7 @@ pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) 
     }
     let watch = || async { agent.watch(1).await.err() };
     eventually("old revisions to go", || async { watch().await.is_some() }).await;
-    // They may go on going while we look: then we are told again.
+    // More revisions can be trimmed meanwhile. Then the error names a newer one.
     let mut oldest = 2;
     let mut from_oldest = loop {
         match agent.watch(oldest - 1).await {
@@ -41,7 +41,7 @@ pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) 
     assert_eq!(fresh.agent("kept").unwrap().working().get::<u32>("key").await.unwrap(), Some(29));
 }
 
-/// History, then what comes: every revision once, in order, whole.
+/// A watcher gets the history, then new revisions: each once, in order, whole.
 pub async fn a_watcher_gets_history_then_what_comes(harness: &Harness) {
     let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let agent = one.agent("watched").unwrap();
@@ -57,13 +57,13 @@ pub async fn a_watcher_gets_history_then_what_comes(harness: &Harness) {
     for expected in 5..=610 {
         match watch.next().await.unwrap() {
             Watched::Revision { rev, commit, .. } => assert_eq!((rev, commit.events.len()), (expected, 1)),
-            Watched::Bookmark { .. } => panic!("a bookmark while there is news"),
+            Watched::Bookmark { .. } => panic!("a bookmark came before a new revision"),
         }
     }
     writing.await.unwrap();
 }
 
-/// A revision that does not exist yet cannot be resumed from.
+/// A watch cannot resume from a future revision.
 pub async fn a_watcher_of_the_future_is_refused(harness: &Harness) {
     let corkboard = harness.corkboard().await;
     let agent = corkboard.agent("watched").unwrap();
@@ -72,7 +72,7 @@ pub async fn a_watcher_of_the_future_is_refused(harness: &Harness) {
     assert!(matches!(refused, Some(Error::Store(StoreError::Future { asked: 2, head: 1 }))), "{refused:?}");
 }
 
-/// While nothing happens a watcher hears where it stands.
+/// An idle watcher gets bookmarks with its position.
 pub async fn an_idle_watcher_gets_bookmarks(harness: &Harness) {
     let options = Options { bookmark_interval: Duration::from_millis(5), ..Options::default() };
     let corkboard = harness.corkboard_with(options).await;
@@ -90,7 +90,7 @@ pub async fn an_idle_watcher_gets_bookmarks(harness: &Harness) {
     assert!(matches!(next, Watched::Revision { rev: 2, .. }));
 }
 
-/// History may be read slowly; a live watcher that falls behind is told where to resume.
+/// History can be read slowly. A live watcher that falls behind learns where to resume.
 pub async fn a_live_watcher_that_falls_behind_is_cut_off(harness: &Harness) {
     let options = Options { max_watch_lag: 10, bookmark_interval: Duration::from_millis(1), ..Options::default() };
     let corkboard = harness.corkboard_with(options).await;
@@ -110,19 +110,20 @@ pub async fn a_live_watcher_that_falls_behind_is_cut_off(harness: &Harness) {
     assert!(agent.watch(20).await.is_ok());
 }
 
-/// Waits until whoever listens to all spaces has heard of those revisions, or of newer ones.
+/// Waits until the listener on all spaces has received those revisions, or newer ones.
 pub(super) async fn hear(moved: &mut broadcast::Receiver<(SpaceId, u64)>, expected: &[(&SpaceId, u64)]) {
     let mut waited_for: HashMap<&SpaceId, u64> = expected.iter().copied().collect();
     while !waited_for.is_empty() {
         let told = tokio::time::timeout(Duration::from_secs(30), moved.recv()).await;
-        let (space, rev) = told.unwrap_or_else(|_| panic!("nobody told of {waited_for:?}")).expect("no lag");
+        let (space, rev) =
+            told.unwrap_or_else(|_| panic!("no event for {waited_for:?}")).expect("the listener should not lag");
         if waited_for.get(&space).is_some_and(|expected| rev >= *expected) {
             waited_for.remove(&space);
         }
     }
 }
 
-/// Whoever listens to all spaces hears of each, new ones too, be it written by the same handle or by another.
+/// A listener on all spaces learns of each space, even of new ones, written by the same handle or by another.
 pub async fn whoever_listens_to_all_spaces_hears_of_each(harness: &Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let names = [space("before"), space("own"), space("other"), SpaceId::of(SpaceKind::Board, "own")];
@@ -138,7 +139,7 @@ pub async fn whoever_listens_to_all_spaces_hears_of_each(harness: &Harness) {
     put(&other, own, own_head, &[b"3"]).await;
     hear(&mut moved, &[(others, 1), (before, 2), (own, 3)]).await;
     hear(&mut second, &[(own, 2), (board, 1), (others, 1), (before, 2), (own, 3)]).await;
-    // Whoever comes again after all have gone hears as well.
+    // A listener that comes after all others have left gets events, too.
     drop((moved, second));
     let head = put(&other, others, others_head, &[b"2"]).await;
     let mut again = store.all_changes();
@@ -146,7 +147,7 @@ pub async fn whoever_listens_to_all_spaces_hears_of_each(harness: &Harness) {
     hear(&mut again, &[(others, 3)]).await;
 }
 
-/// A space that another handle deletes and writes again is heard of, also where the store gives places in its files again.
+/// A deleted space that another handle writes again is reported, even if the store reuses places in its files.
 pub async fn a_deleted_space_that_is_written_again_is_heard_of(harness: &Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let (kept, deleted) = (space("kept"), space("deleted"));

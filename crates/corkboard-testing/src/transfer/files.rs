@@ -1,4 +1,4 @@
-//! Through a file.
+//! Transfers through a file.
 
 use super::*;
 use crate::{Fault, FaultPlan, FaultyStore};
@@ -21,12 +21,12 @@ fn outcomes(imported: &Imported) -> Vec<(&str, ImportOutcome, u64)> {
     imported.spaces.iter().map(|space| (space.space.name(), space.outcome, space.revisions)).collect()
 }
 
-/// The lines after the header, which tells when it was.
+/// The lines after the header, which contains the time.
 fn lines(file: &[u8]) -> Vec<&str> {
     std::str::from_utf8(file).unwrap().lines().skip(1).collect()
 }
 
-/// Logs of every shape go through a file and come back the same. A second import has nothing to do.
+/// Logs of every shape survive an export and an import unchanged. A second import has nothing to do.
 pub async fn an_export_is_imported_as_it_was(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
@@ -48,13 +48,13 @@ pub async fn an_export_is_imported_as_it_was(from: &Harness, to: &Harness) {
     let again = self::imported(&to, &file).await;
     assert!(outcomes(&again).iter().all(|(_, outcome, written)| (*outcome, *written) == (ImportOutcome::Unchanged, 0)));
     assert_same(&from, &to).await;
-    assert!(lines(&exported(&to).await) == lines(&file), "exported again, it is the same");
+    assert!(lines(&exported(&to).await) == lines(&file), "a second export should be the same");
 }
 
-/// One space, with nothing of the others.
+/// An export of one space contains nothing of the others.
 pub async fn one_space_is_exported(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
-    // Names that lie close together in a list.
+    // Names that are neighbours in a list.
     for name in ["bo", "boa", "bob", "bobby", "boc"] {
         put_many(&from, &space(name), 2).await;
     }
@@ -70,12 +70,12 @@ pub async fn one_space_is_exported(from: &Harness, to: &Harness) {
     assert!(matches!(none, Err(TransferError::NoSuchSpace { .. })), "{none:?}");
 }
 
-/// Where the store has the beginning of a log, the rest is appended; where it has all, nothing is.
+/// If the target has the beginning of a log, the rest is appended. If it has all of it, nothing is.
 pub async fn an_import_goes_on_where_the_store_is(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("grows"), 600).await;
     put_many(&from, &space("rests"), 3).await;
-    // Its next life begins at the tombstone that the target has too.
+    // The recreated space starts at the tombstone, which the target has, too.
     let old = exported(&from).await;
     assert_eq!(
         outcomes(&imported(&to, &old).await),
@@ -86,9 +86,13 @@ pub async fn an_import_goes_on_where_the_store_is(from: &Harness, to: &Harness) 
     let new = exported(&from).await;
     let done = imported(&to, &new).await;
     assert_eq!(outcomes(&done), [("grows", ImportOutcome::Continued, 600), ("rests", ImportOutcome::Unchanged, 0)]);
-    assert_eq!(held(&to, &space("grows"), Head::EMPTY).await.len(), 1200, "what the source trimmed is kept here");
+    assert_eq!(
+        held(&to, &space("grows"), Head::EMPTY).await.len(),
+        1200,
+        "the target should keep revisions that the source trimmed"
+    );
     assert_eq!(to.load(&space("grows")).await, from.load(&space("grows")).await);
-    // What the file holds no longer cannot be filled in.
+    // Revisions missing in the file cannot be filled in.
     let (fresh, tombstone) = (space("fresh"), ids::commit());
     put_many(&to, &fresh, 1).await;
     let head = to.head(&fresh).await.unwrap();
@@ -97,16 +101,12 @@ pub async fn an_import_goes_on_where_the_store_is(from: &Harness, to: &Harness) 
     from.delete(&fresh, head, tombstone).await.unwrap();
     put_many(&from, &fresh, 2).await;
     let done = imported(&to, &exported(&from).await).await;
-    assert_eq!(
-        outcomes(&done)[0],
-        ("fresh", ImportOutcome::Continued, 2),
-        "the same tombstone, so the same life goes on"
-    );
+    assert_eq!(outcomes(&done)[0], ("fresh", ImportOutcome::Continued, 2), "the same tombstone, so the log continues");
     assert_eq!(to.load(&fresh).await, from.load(&fresh).await);
     assert_eq!(to.check().await, Ok(vec![]));
 }
 
-/// Whatever else the store has under a space's name stays as it is, and the other spaces go on.
+/// If the target has a different log under a space's name, it stays unchanged, and the other spaces are imported.
 pub async fn an_import_leaves_another_history_alone(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["ahead", "changed", "deleted", "diverged", "gap", "good"] {
@@ -148,7 +148,7 @@ pub async fn an_import_leaves_another_history_alone(from: &Harness, to: &Harness
     assert_eq!(to.head(&space("deleted")).await.unwrap().rev, 6);
 }
 
-/// Wherever a write is refused, or its answer lost, the next import of the file goes on from there.
+/// After a refused write or a lost answer at any page, the next import of the file continues from there.
 pub async fn an_import_interrupted_at_every_page_goes_on(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
@@ -173,7 +173,7 @@ pub async fn an_import_interrupted_at_every_page_goes_on(from: &Harness, to: &Ha
     assert_same(&from, &to).await;
 }
 
-/// A space that is trimmed while it is written is taken back, and written again.
+/// If a space is trimmed during the export, its lines are discarded and written again.
 pub async fn an_export_of_a_log_that_is_trimmed_meanwhile_is_whole(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("long"), 2000).await;
@@ -193,8 +193,8 @@ pub async fn an_export_of_a_log_that_is_trimmed_meanwhile_is_whole(from: &Harnes
     assert_same(&from, &to).await;
 }
 
-/// What others write meanwhile is not half in the file: a log ends where its summary and due date belong, and a snapshot that
-/// was made since is not in it.
+/// Concurrent writes do not appear partially: an exported log ends at the revision of its summary and due date, and a
+/// newer snapshot is not included.
 pub async fn an_export_while_others_write_is_of_one_revision(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["busy", "covered", "trimmed"] {
@@ -221,11 +221,11 @@ pub async fn an_export_while_others_write_is_of_one_revision(from: &Harness, to:
     let (after, copy) = (everything(&from).await, everything(&to).await);
     assert_eq!(copy[&space("busy")], before[&space("busy")]);
     assert_eq!(copy[&space("covered")], before[&space("covered")]);
-    assert_eq!(copy[&space("trimmed")], after[&space("trimmed")], "what it was at is no longer held");
+    assert_eq!(copy[&space("trimmed")], after[&space("trimmed")], "the earlier revision is trimmed");
     assert!(after[&space("busy")].listed.head.rev > 700);
 }
 
-/// What an import would do is told without doing it.
+/// A dry run reports the result of an import without writing.
 pub async fn a_dry_run_writes_nothing(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("grows"), 5).await;

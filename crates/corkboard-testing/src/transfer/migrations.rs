@@ -1,4 +1,4 @@
-//! From store to store.
+//! Transfers from store to store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use corkboard::{Corkboard, Options, Watched};
 const VERIFY_ONLY: MigrateOptions =
     MigrateOptions { mode: MigrateMode::VerifyOnly, rounds: 1, tokens: Tokens::LeaveOut };
 
-/// Migrates, expecting that nothing stops it.
+/// Migrates without expecting an error.
 async fn copy(from: &Arc<dyn Store>, to: &Arc<dyn Store>) -> Migrated {
     migrate(&**from, &**to, MigrateOptions::default(), &mut nobody).await.unwrap()
 }
@@ -23,21 +23,21 @@ fn assert_done(migrated: &Migrated) {
     assert_eq!(migrated.behind().count(), 0);
 }
 
-/// The one problem that there must be.
+/// The only problem of a migration.
 fn problem(migrated: &Migrated) -> &TransferError {
     let [problem] = migrated.problems.as_slice() else { panic!("{:?}", migrated.problems) };
     &problem.error
 }
 
-/// Logs of every shape come over with revisions, commit ids, times, bodies, snapshots, due dates and summaries; tombstones
-/// do not. A second run has nothing to do.
+/// Logs of every shape are migrated with revisions, commit IDs, times, bodies, snapshots, due dates and summaries, but
+/// without tombstones. A second run has nothing to do.
 pub async fn a_migrated_store_is_the_same(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
     let migrated = copy(&from, &to).await;
     assert_done(&migrated);
     assert_same(&from, &to).await;
-    assert_eq!(to.head(&space("deleted")).await, Ok(Head::EMPTY), "tombstones are not carried");
+    assert_eq!(to.head(&space("deleted")).await, Ok(Head::EMPTY), "tombstones should not be migrated");
     let all = everything(&from).await;
     let names: Vec<_> = migrated.spaces.iter().map(|space| &space.space).collect();
     assert!(names.into_iter().eq(all.keys()));
@@ -57,7 +57,7 @@ pub async fn a_migrated_store_is_the_same(from: &Harness, to: &Harness) {
     }
 }
 
-/// What is remembered can be read and written in the copy, and its history watched.
+/// In the copy, an agent's memory can be read and written, and its history watched.
 pub async fn an_agent_goes_on_in_the_copy(from: &Harness, to: &Harness) {
     let options =
         || Options { snapshots: corkboard::SnapshotPolicy { events: 5, bytes: 1 << 20 }, ..Options::default() };
@@ -81,7 +81,7 @@ pub async fn an_agent_goes_on_in_the_copy(from: &Harness, to: &Harness) {
     }
 }
 
-/// More spaces than a page lists, and progress that ends with all of them.
+/// More spaces than one page lists. The progress ends with all of them.
 pub async fn three_hundred_spaces_are_migrated(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for index in 0..300 {
@@ -100,14 +100,14 @@ pub async fn three_hundred_spaces_are_migrated(from: &Harness, to: &Harness) {
     assert!(told.windows(2).all(is_forward));
 }
 
-/// Wherever a write is refused, or its answer lost, the next run goes on from there.
+/// After a refused write or a lost answer at any page, the next run continues from there.
 pub async fn a_migration_interrupted_at_every_page_goes_on(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
     let faulty = Arc::new(FaultyStore::new(to.clone(), FaultPlan::none()));
     let faults = [Fault::Refuse, Fault::CutBefore, Fault::CutAfter, Fault::LandLater];
     let mut interrupted = 0;
-    // One more write gets through each time, none is done twice: so it ends.
+    // Each time one more write succeeds, and none is repeated, so the loop ends.
     while interrupted < 100 {
         faulty.next_appends([Fault::Pass, faults[interrupted % faults.len()]]);
         let options = MigrateOptions::default();
@@ -126,7 +126,7 @@ pub async fn a_migration_interrupted_at_every_page_goes_on(from: &Harness, to: &
     assert_same(&from, &to).await;
 }
 
-/// Faults of all kinds on both sides: run again and again, it ends with the same copy.
+/// With all kinds of faults on both sides, repeated runs end with the same copy.
 pub async fn a_migration_through_faults_comes_to_the_same_end(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
@@ -137,7 +137,7 @@ pub async fn a_migration_through_faults_comes_to_the_same_end(from: &Harness, to
     let mut runs = 0;
     loop {
         runs += 1;
-        assert!(runs < 1000, "it does not end");
+        assert!(runs < 1000, "the migration did not finish in 1000 runs");
         match migrate(&source, &target, MigrateOptions::default(), &mut nobody).await {
             Ok(migrated) => break assert_done(&migrated),
             Err(TransferError::Source(_) | TransferError::Target(_)) => {}
@@ -148,7 +148,7 @@ pub async fn a_migration_through_faults_comes_to_the_same_end(from: &Harness, to
     assert_same(&from, &to).await;
 }
 
-/// Where another one copies the same meanwhile, it goes on after that.
+/// If another process migrates the same spaces, this one continues after it.
 pub async fn two_migrations_at_once_do_no_harm(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
@@ -172,8 +172,8 @@ pub async fn two_migrations_at_once_do_no_harm(from: &Harness, to: &Harness) {
     assert_same(&from, &to).await;
 }
 
-/// Ended between the last record and the snapshot, a copy of a trimmed log cannot be read. The next run, or the next import,
-/// mends it.
+/// If a migration ends between the last record and the snapshot, the copy of a trimmed log cannot be read. The next run
+/// or import completes it.
 pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["imported", "migrated"] {
@@ -183,7 +183,7 @@ pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Ha
         let (space, next_due, summary) = (space(name), listed.next_due, listed.summary);
         let import = Import { space, born: loaded.born, snapshot: None, records, next_due, summary };
         match to.import(import).await {
-            // A store that takes no log which cannot be read has nothing to mend.
+            // A store that refuses a log without its snapshot has nothing to complete.
             Err(StoreError::Unavailable(_)) => return assert_done(&copy(&from, &to).await),
             imported => assert_eq!(imported, Ok(Appended::Committed)),
         }
@@ -201,7 +201,7 @@ pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Ha
     assert_same(&from, &to).await;
 }
 
-/// While agents write without pause, it copies; once they rest, nothing is missing.
+/// It copies while agents write without pause. When they stop, nothing is missing.
 pub async fn a_migration_catches_up_with_writers(from: &Harness, to: &Harness) {
     let (source, target) = (from.open().await, to.open().await);
     let corkboard: Corkboard = from.corkboard().await;
@@ -212,11 +212,11 @@ pub async fn a_migration_catches_up_with_writers(from: &Harness, to: &Harness) {
             let stop = stop.clone();
             tokio::spawn(async move {
                 let mut written: u64 = 0;
-                // Bounded: writers to memory can outrun a copy to disk for ever.
+                // Bounded, because writers to memory can outrun a copy to disk forever.
                 while !stop.load(Ordering::SeqCst) && written < 2_000 {
                     memory.set("count", &written).await.unwrap();
                     written += 1;
-                    // A store in memory never makes anybody wait.
+                    // A store in memory never makes callers wait.
                     tokio::task::yield_now().await;
                 }
                 written
@@ -242,7 +242,7 @@ pub async fn a_migration_catches_up_with_writers(from: &Harness, to: &Harness) {
     assert_same(&source, &target).await;
 }
 
-/// A source that moves in every round is said to be ahead, by name. What was copied is right.
+/// A source that changes in every round is reported as ahead, by name. The copied revisions are correct.
 pub async fn a_source_that_never_rests_is_reported(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("busy"), 3).await;
@@ -256,12 +256,12 @@ pub async fn a_source_that_never_rests_is_reported(from: &Harness, to: &Harness)
     let migrated = migrate(&*from, &*to, options, &mut write).await.unwrap();
     assert!(migrated.problems.is_empty(), "{:?}", migrated.problems);
     let behind: Vec<_> = migrated.behind().map(|behind| (behind.space.clone(), behind.verified_revisions)).collect();
-    assert_eq!(behind, [(space("busy"), 7)], "two of three rounds were caught up with");
+    assert_eq!(behind, [(space("busy"), 7)], "two of three rounds should be copied");
     assert_done(&copy(&from, &to).await);
     assert_same(&from, &to).await;
 }
 
-/// What the source trims after it was copied cannot be compared, and need not be.
+/// Revisions that the source trims after they were copied cannot be compared. That is not a mismatch.
 pub async fn a_source_trimmed_before_it_is_compared_is_no_mismatch(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("trimmed"), 20).await;
@@ -274,12 +274,13 @@ pub async fn a_source_trimmed_before_it_is_compared_is_no_mismatch(from: &Harnes
     assert_done(&migrated);
     assert_eq!((migrated.spaces[0].copied_revisions, migrated.spaces[0].verified_revisions), (20, 10));
     assert_eq!(held(&to, &space("trimmed"), Head::EMPTY).await.len(), 20);
-    // The snapshot came later than the copy: the next run brings it.
+    // The snapshot is newer than the copy, so the next run copies it.
     assert_done(&copy(&from, &to).await);
     assert_eq!(to.load(&space("trimmed")).await, from.load(&space("trimmed")).await);
 }
 
-/// What the source trims while it is copied is missing in the target: that is said, and the others go on.
+/// Revisions that the source trims during the copy are missing in the target. That is reported, and the other spaces
+/// are migrated.
 pub async fn a_source_trimmed_under_the_copy_is_a_gap(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("long"), 2000).await;
@@ -298,7 +299,7 @@ pub async fn a_source_trimmed_under_the_copy_is_a_gap(from: &Harness, to: &Harne
     assert_eq!(everything(&from).await[&space("other")], everything(&to).await[&space("other")]);
 }
 
-/// A space that the source deletes meanwhile stays in the target, and is mentioned.
+/// A space that the source deletes meanwhile stays in the target, and is reported.
 pub async fn a_source_deleted_meanwhile_is_left_in_the_target(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     let head = put_many(&from, &space("gone"), 3).await;
@@ -316,14 +317,14 @@ pub async fn a_source_deleted_meanwhile_is_left_in_the_target(from: &Harness, to
     assert_eq!(migrated.spaces.iter().map(|here| here.space.clone()).collect::<Vec<_>>(), [space("here")]);
     assert_eq!(migrated.only_in_target, [space("gone"), space("never there")]);
     assert_eq!(held(&to, &space("gone"), Head::EMPTY).await.len(), 3);
-    // Another life of it is another history than the target's.
+    // A recreated space has a different history than the target.
     put_many(&from, &space("gone"), 1).await;
     let migrated = copy(&from, &to).await;
     assert!(matches!(problem(&migrated), TransferError::Diverged { .. }), "{:?}", migrated.problems);
     assert_eq!(held(&to, &space("gone"), Head::EMPTY).await.len(), 3);
 }
 
-/// Whatever else the target has under a space's name stays as it is, and the other spaces go on.
+/// If the target has a different log under a space's name, it stays unchanged, and the other spaces are migrated.
 pub async fn another_history_in_the_target_is_left_alone(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["ahead", "deleted", "diverged", "good"] {
@@ -358,7 +359,7 @@ pub async fn another_history_in_the_target_is_left_alone(from: &Harness, to: &Ha
     assert!(to.head(&space("deleted")).await.unwrap().rev == 6 && !after.contains_key(&space("deleted")));
 }
 
-/// One other byte in a body or a snapshot, or another time, commit or due date: the space and the revision are named.
+/// If a byte of a body or a snapshot differs, or a time, commit or due date, the space and the revision are reported.
 pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["body", "same", "snapshot"] {
@@ -390,7 +391,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
             _ => {
                 let head = Head { rev: 4, commit: ids::commit() };
                 loaded.snapshot = Some(Snapshot { head, body: b"{}".to_vec() });
-                // The original's is another one, so that the bodies are not compared.
+                // The original gets another snapshot, so that only the heads are compared.
                 snapshot_and_trim(&from, &space(name), 8, 0).await;
             }
         }
@@ -398,7 +399,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
         let ListedSpace { space, next_due, summary, .. } = listed;
         let import = Import { space, born, snapshot, records, next_due, summary };
         match to.import(import.clone()).await {
-            // A store may look at what it is given, and not take a snapshot that is not of the log.
+            // A store may validate an import and refuse a snapshot that does not belong to the log.
             Err(StoreError::Unavailable(_)) if name == "snapshot's commit" => {
                 refuses_misfits = true;
             }
@@ -421,7 +422,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
     }
     assert_eq!(said, expected);
     assert_eq!(migrated.spaces.len(), 1 + usize::from(refuses_misfits));
-    // Copying mends nothing of it, and makes nothing worse.
+    // Copying again neither repairs nor worsens it.
     let before = everything(&to).await;
     let again = copy(&from, &to).await;
     assert_eq!(again.problems.len(), 5, "the snapshot of another commit gave way to the original's newer one");
@@ -430,7 +431,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
     }
 }
 
-/// Comparing alone tells what is missing, and writes nothing.
+/// Verifying alone reports what is missing and writes nothing.
 pub async fn what_the_target_lacks_is_found(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["facts", "short", "trimmed", "whole"] {
@@ -440,7 +441,7 @@ pub async fn what_the_target_lacks_is_found(from: &Harness, to: &Harness) {
     put_many(&from, &space("missing"), 2).await;
     put_many(&from, &space("short"), 2).await;
     snapshot_and_trim(&to, &space("trimmed"), 4, 3).await;
-    // The same records, but not what was kept beside them.
+    // The same records, but without their due date and summary.
     let head = put_many(&from, &space("facts"), 1).await;
     let records = held(&from, &space("facts"), Head::EMPTY).await.split_off(5);
     let (expected, summary) = (to.head(&space("facts")).await.unwrap(), b"{}".to_vec());

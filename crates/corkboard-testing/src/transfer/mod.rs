@@ -1,4 +1,4 @@
-//! What moving logs between any two stores must do. Each case is a named test per pair of stores: see
+//! Requirements for transfers between any two stores. Each case is a named test per pair of stores: see
 //! [`transfer_suite!`](crate::transfer_suite).
 
 mod files;
@@ -18,7 +18,7 @@ use crate::ids;
 use corkboard::store::{Append, Appended, Cursor, ListedSpace, Loaded, Record, Snapshot, Store, StoreError, Trim};
 use corkboard::transfer::Progress;
 
-/// Declares a test for every case. The expressions make a fresh [`Harness`] each: to move from, and to move to.
+/// Declares a test for every case. The expressions create a fresh [`Harness`] each: the source and the target.
 #[macro_export]
 macro_rules! transfer_suite {
     ($from:expr, $to:expr) => {
@@ -68,7 +68,7 @@ fn time(second: i64) -> Timestamp {
 
 fn nobody(_: &Progress) {}
 
-/// Appends records of these bodies. Returns the new head.
+/// Appends records with these bodies. Returns the new head.
 async fn put(store: &Arc<dyn Store>, space: &SpaceId, bodies: &[&[u8]]) -> Head {
     let expected = store.head(space).await.unwrap();
     let records = (expected.rev + 1..).zip(bodies).map(|(rev, body)| Record {
@@ -94,7 +94,7 @@ async fn put_many(store: &Arc<dyn Store>, space: &SpaceId, count: usize) -> Head
     put(store, space, &bodies).await
 }
 
-/// A snapshot of a revision that is held, and the log trimmed up to another.
+/// Writes a snapshot of an available revision, and trims the log up to another.
 async fn snapshot_and_trim(store: &Arc<dyn Store>, space: &SpaceId, rev: u64, up_to: u64) {
     let page = store.read_after(space, Cursor { rev: rev - 1, commit: None }, 1).await.unwrap();
     let head = Head { rev, commit: page.records[0].commit };
@@ -103,17 +103,17 @@ async fn snapshot_and_trim(store: &Arc<dyn Store>, space: &SpaceId, rev: u64, up
     store.trim(space, Trim { up_to, older_than: None }).await.unwrap();
 }
 
-/// Logs of every shape.
+/// Fills a store with logs of every shape.
 async fn fill(store: &Arc<dyn Store>) {
     put(store, &space("plain"), &[b"{\"a\":1}", b"not JSON", b"", b" {} ", b"\xff\x00\n"]).await;
     let large: Vec<u8> = (0..2_500_000_u32).map(|index| (index * 31 % 251) as u8).collect();
     put(store, &space("large"), &[&large, b"small", &large]).await;
     put_many(store, &space("trimmed"), 30).await;
     snapshot_and_trim(store, &space("trimmed"), 20, 14).await;
-    // Nothing is left of the log but its head.
+    // Only the head of the log is left.
     put_many(store, &space("snapshot only"), 10).await;
     snapshot_and_trim(store, &space("snapshot only"), 10, 10).await;
-    // Three pages are held, and the snapshot without which they cannot be read lies in the second.
+    // The log has three pages, and the snapshot needed to read them is in the second.
     put_many(store, &space("pages"), 1500).await;
     snapshot_and_trim(store, &space("pages"), 1000, 100).await;
     let before = put_many(store, &space("reborn"), 3).await;
@@ -123,7 +123,7 @@ async fn fill(store: &Arc<dyn Store>) {
     store.delete(&space("deleted"), before, ids::commit()).await.unwrap();
 }
 
-/// Everything that a store says of a space.
+/// Everything that a store returns for a space.
 #[derive(Debug, PartialEq)]
 struct StoredSpace {
     listed: ListedSpace,
@@ -162,24 +162,24 @@ async fn held(store: &Arc<dyn Store>, space: &SpaceId, born: Head) -> Vec<Record
     }
 }
 
-/// Fails unless both stores have the same, and are in good health.
+/// Fails unless both stores have the same content and pass their checks.
 async fn assert_same(from: &Arc<dyn Store>, to: &Arc<dyn Store>) {
     let (original, copy) = (everything(from).await, everything(to).await);
     let names = |all: &BTreeMap<SpaceId, StoredSpace>| all.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&original), names(&copy));
     for (space, whole) in &original {
-        // Not `assert_eq!`: nobody reads megabytes.
-        assert!(copy[space] == *whole, "{space} is another one: {:?} {:?}", copy[space].loaded.head, whole.loaded.head);
+        // Not `assert_eq!`, which would print megabytes.
+        assert!(copy[space] == *whole, "{space} differs: {:?} {:?}", copy[space].loaded.head, whole.loaded.head);
     }
     assert_eq!(to.check().await, Ok(vec![]));
 }
 
-/// Fails if a copy that is not finished could be taken for the whole, or is in itself not sound.
+/// Fails if an unfinished copy looks complete or is inconsistent.
 async fn assert_plain_halves(from: &Arc<dyn Store>, to: &Arc<dyn Store>) {
     let originals = everything(from).await;
     for (space, StoredSpace { listed, loaded, records }) in everything(to).await {
         let original = &originals[&space];
-        assert!(original.records.starts_with(&records), "{space} is not the beginning of what is copied");
+        assert!(original.records.starts_with(&records), "{space} is not a prefix of the original");
         let snapshot = loaded.snapshot.map_or(0, |snapshot| snapshot.head.rev);
         assert!(snapshot <= listed.head.rev, "{space} has a snapshot that is ahead of its log");
         if listed.head != original.listed.head {
@@ -188,7 +188,7 @@ async fn assert_plain_halves(from: &Arc<dyn Store>, to: &Arc<dyn Store>) {
     }
 }
 
-/// Does something to a store from within a callback that cannot wait.
+/// Runs async work inside a callback that is not async.
 fn now<T>(work: impl Future<Output = T>) -> T {
     tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(work))
 }

@@ -1,4 +1,4 @@
-//! One board, many processes: claims are won once, the dead and the stopped do no harm.
+//! One board, many processes: each task is claimed by one of them, and killed or stopped processes do no harm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -43,7 +43,7 @@ on_every_shared_store!(
     a_board_watched_from_another_process_has_no_gap
 );
 
-/// Whether this is `make soak`.
+/// Whether `make soak` runs this.
 fn is_soak() -> bool {
     std::env::var_os("CORK_SOAK_ROUNDS").is_some()
 }
@@ -68,7 +68,7 @@ fn spawn(harness: &Harness, name: &str, lease: Duration, work: &[&str]) -> Worke
     harness.spawn(&[&["shared", name, &lease], work].concat())
 }
 
-/// Everything that happened, with its revision and who did it.
+/// All events of the log, each with its revision and author.
 async fn log(board: &Board) -> Vec<(u64, String, BoardEvent)> {
     let head = board.view().await.unwrap().rev();
     let mut watch = board.watch(0).await.unwrap();
@@ -82,7 +82,7 @@ async fn log(board: &Board) -> Vec<(u64, String, BoardEvent)> {
     events
 }
 
-/// How often each task was completed, by the log.
+/// The number of completions of each task in the log.
 fn completions(log: &[(u64, String, BoardEvent)]) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for (_, _, event) in log {
@@ -95,7 +95,7 @@ fn completions(log: &[(u64, String, BoardEvent)]) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The second words of the lines that begin with this one.
+/// The second words of the lines that start with `word`.
 fn said<'a>(lines: &'a [String], word: &str) -> Vec<&'a str> {
     let mut found = Vec::new();
     for line in lines {
@@ -107,7 +107,7 @@ fn said<'a>(lines: &'a [String], word: &str) -> Vec<&'a str> {
     found
 }
 
-/// Eight processes take the tasks of one board: each task is won once and completed once, and nobody is fenced.
+/// Eight processes claim the tasks of one board. Each task is claimed once and completed once, and nobody is fenced.
 async fn a_claim_race_of_eight_processes_has_one_winner_per_task(harness: &Harness) {
     let count = if is_soak() { 256 } else { 32 };
     let (_corkboard, board) = new_board(harness, count).await;
@@ -128,7 +128,7 @@ async fn a_claim_race_of_eight_processes_has_one_winner_per_task(harness: &Harne
     }
     let (claimed, completed) = (said(&lines, "claimed"), said(&lines, "completed"));
     assert_eq!((claimed.len(), completed.len()), (count, count), "{lines:?}");
-    assert_eq!(claimed.iter().collect::<BTreeSet<_>>().len(), count, "no task is won twice");
+    assert_eq!(claimed.iter().collect::<BTreeSet<_>>().len(), count, "no task should be claimed twice");
     assert_eq!(said(&lines, "fenced"), [""; 0]);
     let log = log(&board).await;
     let starts = log.iter().filter(|(_, _, event)| matches!(event, BoardEvent::TaskStarted { .. })).count();
@@ -139,7 +139,8 @@ async fn a_claim_race_of_eight_processes_has_one_winner_per_task(harness: &Harne
     assert_eq!(board.view().await.unwrap().state().discoveries().count(), count);
 }
 
-/// A worker is stopped past its lease, another takes its task; when it goes on, it writes nothing more.
+/// A worker is stopped past its lease, and another one claims its task. When the first continues, it can no longer
+/// write.
 async fn a_worker_process_that_was_stopped_is_fenced(harness: &Harness) {
     let (_corkboard, board) = new_board(harness, 1).await;
     let lease = Duration::from_secs(3);
@@ -178,18 +179,18 @@ async fn a_worker_process_that_was_stopped_is_fenced(harness: &Harness) {
     assert!(log.iter().any(|(_, _, event)| matches!(event, BoardEvent::LeaseExpired { .. })));
 }
 
-/// Workers and orchestrators are killed again and again while they work a graph. What was acknowledged is there, and every
-/// task was completed once.
+/// Workers and orchestrators are killed repeatedly while they work on a graph. All acknowledged changes are kept, and
+/// every task is completed once.
 async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harness: &Harness) {
     let mut dice = corkboard_testing::dice();
     let (batches, size, kills) = if is_soak() { (24_u64, 8_u64, 60) } else { (6, 6, 10) };
     let (_corkboard, board) = new_board(harness, 0).await;
-    // The board does not end before the kills do, however fast the work is.
+    // The board does not end before the kills do, even if the work is fast.
     let last = board.add_task(NewTask::new("all were killed")).await.unwrap();
     board.assign_task(last, &board.actor().principal).await.unwrap();
     let lease = Duration::from_secs(1);
     let start = |index: usize| match index {
-        // Always by one name: the next one goes on where the last one was killed.
+        // Always with the same name, so that the next one continues where the last one was killed.
         0 => spawn(harness, "chief", lease, &["lead", &batches.to_string(), &size.to_string()]),
         _ => spawn(harness, &format!("worker-{index}"), lease, &["work"]),
     };
@@ -198,7 +199,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     for _ in 0..kills {
         let index = dice.usize(0..workers.len());
         let mut victim = std::mem::replace(&mut workers[index], start(index));
-        // Somewhere in its work, unless it has none.
+        // At a random point of its work, unless it has none.
         for _ in 0..dice.usize(0..8) {
             match tokio::time::timeout(Duration::from_millis(200), victim.line()).await {
                 Ok(Some(line)) => lines.push(line),
@@ -214,12 +215,12 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     for worker in workers {
         lines.extend(in_time("a worker's end", worker.finish()).await);
     }
-    // The pipe of a killed process may hold the half of a line, and that without its end.
+    // The pipe of a killed process may end with half a line.
     let whole = |line: &&String| line.split(' ').count() >= 2 || line.as_str() == "ended";
     let lines: Vec<String> = lines.iter().filter(whole).cloned().collect();
     let view = board.view().await.unwrap();
     assert_eq!(view.info().unwrap().outcome, Some(BoardOutcome::Success));
-    assert_eq!(view.state().task_count() as u64, batches * size + 1, "no batch is added twice");
+    assert_eq!(view.state().task_count() as u64, batches * size + 1, "no batch should be added twice");
     let completions = completions(&log(&board).await);
     assert_eq!(completions.len() as u64, batches * size + 1);
     assert!(completions.values().all(|times| *times == 1), "{completions:?}");
@@ -232,7 +233,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     println!("{kills} kills, {} records, revision {}", kept.len(), view.rev());
 }
 
-/// A claim that waits is woken by what another process completes, and by a lease that another process's death leaves.
+/// A waiting claim is woken when another process completes a task, and when a killed process's lease expires.
 async fn a_claim_waits_for_what_another_process_makes_ready(harness: &Harness) {
     let (_corkboard, board) = new_board(harness, 0).await;
     let first = NewTask { key: Some("first".into()), ..NewTask::new("first") };
@@ -253,9 +254,9 @@ async fn a_claim_waits_for_what_another_process_makes_ready(harness: &Harness) {
             assert_eq!(claimed.task.to_string(), "T-2");
             board.release_task(claimed.task, Some(claimed.epoch)).await.unwrap();
         }
-        // The worker took it first and completed it.
+        // The worker claimed and completed it first.
         Err(error) => assert_eq!(error.code(), "task_move"),
-        Ok(None) => panic!("it was waited for"),
+        Ok(None) => panic!("the claim should wait for a task"),
     }
     let mut watch = board.watch(0).await.unwrap();
     in_time("both tasks", async {
@@ -275,13 +276,13 @@ async fn a_board_watched_from_another_process_has_no_gap(harness: &Harness) {
     assert_eq!(in_time("the watcher", watcher.line()).await.as_deref(), Some("watching"));
     let workers: Vec<_> =
         ["a", "b", "c"].iter().map(|name| spawn(harness, name, Duration::from_secs(60), &["work"])).collect();
-    // The board, its tasks, and for each of the twelve: claimed, a discovery, completed.
+    // The board, its tasks, and for each of the twelve tasks: claimed, discovery, completed.
     let seen = in_time("the watcher's end", watcher.finish()).await;
     let expected = board.at(38).await.unwrap();
     assert_eq!(expected.state().count(TaskStatus::Completed), 12);
     let revisions = seen.iter().map(|line| line.split_once(' ').unwrap().0.parse::<u64>().unwrap());
     assert!(revisions.eq(1..=38), "{seen:?}");
-    assert_eq!(seen[1], "2 12", "a batch is one revision");
+    assert_eq!(seen[1], "2 12", "a batch should be one revision");
     board.complete(None, Unfinished::Refuse).await.unwrap();
     for worker in workers {
         in_time("a worker's end", worker.finish()).await;

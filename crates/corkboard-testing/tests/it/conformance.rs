@@ -44,7 +44,7 @@ mod redis {
     corkboard_testing::conformance_suite!(processes: Harness::redis(WORKER));
 }
 
-/// The wrapper that injects faults changes nothing while it injects none.
+/// The fault-injecting wrapper changes nothing while it injects no faults.
 mod faulty_memory {
     use super::*;
 

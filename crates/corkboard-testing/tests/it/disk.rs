@@ -1,4 +1,4 @@
-//! A disk that fails: the store ends, and nothing that was acknowledged is lost.
+//! A failing disk: the store stops, and no acknowledged write is lost.
 
 mod damage;
 mod permissions;
@@ -23,7 +23,7 @@ int fsync(int file) { (void) file; return fail(); }
 int fdatasync(int file) { (void) file; return fail(); }
 "#;
 
-/// Fails every fsync of the database once there is something in it, and none of its write-ahead log.
+/// Fails every fsync of the database once it has content, but none of its write-ahead log.
 const FAILING_CHECKPOINT: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ int fsync(int file) { (void) file; errno = EIO; return -1; }
 int fdatasync(int file) { (void) file; errno = EIO; return -1; }
 "#;
 
-/// Lets 100 KiB be written to files; then half of a write lands, and the disk fails.
+/// After 100 KiB of file writes, half of a write is stored, and then the disk fails.
 const FAILING_WRITE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -75,7 +75,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
 }
 "#;
 
-/// While there is a file named by FULL, half of the first write to a file lands, and then the disk is full.
+/// While a file named by FULL exists, half of the first write is stored, and then the disk is full.
 const FULL_AT_TIMES: &str = include_str!("../full_disk.c");
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn a_failed_fsync_ends_the_store_and_loses_nothing_acknowledged() {
     }
 }
 
-/// SQLite itself says nothing of it, and goes on. All that was acknowledged is in its log.
+/// SQLite itself reports nothing and continues. All acknowledged writes are in its log.
 #[tokio::test]
 async fn a_failed_fsync_of_the_database_ends_a_store_of_sqlite_and_loses_nothing_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,15 +98,15 @@ async fn a_failed_fsync_of_the_database_ends_a_store_of_sqlite_and_loses_nothing
     check_kept(folder.path(), "sqlite", &text).await;
 }
 
-/// What is in a log may be in the disk's cache alone, left there by a process that was killed.
+/// A killed process may have left data only in the disk's cache.
 #[tokio::test]
-async fn what_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
+async fn data_that_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
     let folder = tempfile::tempdir().unwrap();
     let written = Command::new(WORKER).args([&url(folder.path(), "file"), "note", "a", "note", "3"]).status().unwrap();
     assert!(written.success());
     let output = worker(folder.path(), "file", NO_FSYNC);
     let text = String::from_utf8_lossy(&output.stdout);
-    // The second attempt does not ask the disk again: it might say that all is well.
+    // The second attempt does not ask the disk again, which could wrongly report success.
     let errors: Vec<&str> = text.lines().collect();
     assert_eq!(errors.len(), 2, "{text}");
     assert!(errors.iter().all(|error| error.starts_with("error: the store has stopped: fsync of ")), "{text}");
@@ -114,7 +114,7 @@ async fn what_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
     assert_eq!(corkboard.agent("a").unwrap().working().notes().await.unwrap().len(), 3);
 }
 
-/// Nobody knows what a disk holds that cannot even be written to.
+/// After a failed write, the content of the disk is unknown.
 #[tokio::test]
 async fn a_failed_write_ends_a_store_of_files_and_loses_nothing_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,12 +124,12 @@ async fn a_failed_write_ends_a_store_of_files_and_loses_nothing_acknowledged() {
     assert!(torn.len() > 0);
 }
 
-/// As with a quota: what does not fit is not there, and the store has not ended.
+/// As with a quota: a write that does not fit is not stored, and the store does not stop.
 #[tokio::test]
 async fn a_file_that_may_not_grow_ends_no_store_and_loses_nothing_acknowledged() {
     for store in STORES {
         let folder = tempfile::tempdir().unwrap();
-        // No file may grow beyond 200 KiB, and trying is an error, not a signal.
+        // No file may grow beyond 200 KiB, and exceeding it is an error, not a signal.
         let script = r#"trap '' XFSZ; ulimit -f 200; exec "$0" "$@""#;
         let output = Command::new("bash")
             .args(["-c", script, WORKER, &url(folder.path(), store), "note", "a", "note", "1000"])
@@ -141,7 +141,7 @@ async fn a_file_that_may_not_grow_ends_no_store_and_loses_nothing_acknowledged()
     }
 }
 
-/// Whoever waits for space gets it, and nothing that did not fit is half there.
+/// A writer that waits for space gets it, and no write is stored partially.
 #[tokio::test]
 async fn after_a_full_disk_the_store_writes_again_and_loses_nothing_acknowledged() {
     for store in STORES {
@@ -159,18 +159,21 @@ async fn after_a_full_disk_the_store_writes_again_and_loses_nothing_acknowledged
             assert!(error.contains("no space left") && error.contains("nothing was written"), "{store}: {error}");
             std::fs::remove_file(&full).unwrap();
         }
-        assert!(lines.by_ref().any(|line| line == "399"), "{store}: it does not write again");
+        assert!(lines.by_ref().any(|line| line == "399"), "{store}: it should write again");
         assert!(worker.wait().unwrap().success(), "{store}");
         let corkboard = Corkboard::open(&url(folder.path(), store)).await.unwrap();
         assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
         let notes = corkboard.agent("a").unwrap().working().notes().await.unwrap();
         let texts: Vec<String> = notes.iter().map(|note| note.text.to_string()).collect();
         assert_eq!(texts, (0..400).map(|number| format!("note-{number}")).collect::<Vec<_>>(), "{store}");
-        assert!(!folder.path().join("corkboard/agent/a/log.torn").exists(), "nothing is left of what did not fit");
+        assert!(
+            !folder.path().join("corkboard/agent/a/log.torn").exists(),
+            "nothing should be left of the write that did not fit"
+        );
     }
 }
 
-/// A process that adds notes, with a library before the system's own.
+/// A process that adds notes, with a preloaded library in front of the system's.
 fn worker(folder: &Path, store: &str, source: &str) -> Output {
     let notes = [&url(folder, store), "note", "a", "note", "1000"];
     Command::new(WORKER).env("LD_PRELOAD", preloaded(folder, source)).args(notes).output().unwrap()
@@ -191,7 +194,7 @@ fn url(folder: &Path, store: &str) -> String {
 async fn check(folder: &Path, store: &str, output: &Output) {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success(), "{text}");
-    // The write that met the failure may be on disk or not; none is tried on that file again.
+    // The write that met the failure may or may not be stored. That file is not written again.
     assert!(text.contains("error: the outcome is unknown: the store has stopped"), "{text}");
     assert!(text.lines().last().unwrap().starts_with("error: the store has stopped"), "{text}");
     check_kept(folder, store, &text).await;
@@ -206,6 +209,6 @@ async fn check_kept(folder: &Path, store: &str, text: &str) {
     let kept: HashSet<&str> = notes.iter().map(|note| &*note.text).collect();
     assert!(!kept.contains("note-again"));
     for number in acknowledged {
-        assert!(kept.contains(format!("note-{number}").as_str()), "note {number} was acknowledged");
+        assert!(kept.contains(format!("note-{number}").as_str()), "note {number} was acknowledged but is missing");
     }
 }

@@ -1,5 +1,5 @@
-//! With faults injected everywhere: what was acknowledged is there once, what failed is not there, and only what is said to
-//! be unknown may be either.
+//! With faults everywhere: an acknowledged write is stored once, a failed one is not stored, and only a write with an
+//! unknown outcome can be either.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,9 +47,9 @@ async fn check(store: Arc<dyn Store>, seed: u64) {
             Ok(()) => assert_eq!(found, 1, "acknowledged {note} (seed {seed})"),
             Err(Error::Store(StoreError::OutcomeUnknown(_))) => {
                 unknown += 1;
-                assert!(found <= 1, "unknown {note} is there {found} times (seed {seed})");
+                assert!(found <= 1, "{note} with unknown outcome is stored {found} times (seed {seed})");
             }
-            Err(error) => assert_eq!(found, 0, "{note} failed with {error}, but is there (seed {seed})"),
+            Err(error) => assert_eq!(found, 0, "{note} failed with {error}, but is stored (seed {seed})"),
         }
     }
     let acknowledged = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).count();
@@ -85,10 +85,10 @@ async fn no_acknowledged_write_is_lost_or_doubled_in_sqlite() {
 }
 
 #[tokio::test]
-async fn what_may_still_land_is_never_called_a_failure() {
+async fn an_append_that_may_still_land_is_never_reported_as_failed() {
     let store = Arc::new(MemoryStore::shared());
     let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
-    // Nobody waits to see how it ends.
+    // Do not wait for the outcome.
     let options = Options { busy_timeout: Duration::ZERO, ..Options::default() };
     let memory = Corkboard::with_store(faulty.clone(), options).agent("victim").unwrap().working();
     memory.add_note("before").await.unwrap();
@@ -96,16 +96,16 @@ async fn what_may_still_land_is_never_called_a_failure() {
     let outcome = memory.add_note("late").await;
     assert!(matches!(outcome, Err(Error::Store(StoreError::OutcomeUnknown(_)))), "{outcome:?}");
     faulty.settle().await;
-    assert_eq!(memory.notes().await.unwrap().len(), 2, "it landed after all");
+    assert_eq!(memory.notes().await.unwrap().len(), 2, "the append should land after all");
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_looked_for_until_the_store_is_clear_about_it() {
+async fn a_lost_answer_is_looked_up_until_the_outcome_is_known() {
     let store = Arc::new(MemoryStore::shared());
     let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
     let memory = Corkboard::with_store(faulty.clone(), Options::default()).agent("victim").unwrap().working();
     memory.add_note("before").await.unwrap();
-    // The first attempt is on its way when the second one is refused, and the third is lost.
+    // The first attempt is still on its way when the second is refused and the third is lost.
     faulty.next_appends([Fault::LandLater, Fault::Refuse, Fault::CutBefore]);
     memory.add_note("late").await.unwrap();
     faulty.settle().await;
@@ -113,7 +113,7 @@ async fn a_lost_answer_is_looked_for_until_the_store_is_clear_about_it() {
 }
 
 #[tokio::test]
-async fn what_lands_late_is_what_its_caller_was_told() {
+async fn a_late_append_matches_its_callers_answer() {
     let store = Arc::new(MemoryStore::shared());
     let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
     let memory = Corkboard::with_store(faulty.clone(), Options::default()).agent("victim").unwrap().working();
@@ -137,7 +137,7 @@ async fn what_lands_late_is_what_its_caller_was_told() {
     }
 }
 
-/// Whoever writes, and a watcher whose store fails when it is told to.
+/// A writer, and a watcher whose store fails on demand.
 fn beside_a_faulty_store(options: Options) -> (Corkboard, Arc<FaultyStore>, Corkboard) {
     let store = Arc::new(MemoryStore::shared());
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
@@ -146,7 +146,7 @@ fn beside_a_faulty_store(options: Options) -> (Corkboard, Arc<FaultyStore>, Cork
 }
 
 #[tokio::test]
-async fn a_watcher_whose_read_fails_when_it_is_woken_reads_again_before_it_says_anything() {
+async fn a_watcher_whose_read_fails_after_a_wake_up_reads_again_before_it_reports() {
     let options = Options { bookmark_interval: Duration::from_millis(1), ..Options::default() };
     let (writing, faulty, watching) = beside_a_faulty_store(options);
     let memory = writing.agent("a").unwrap().working();
@@ -155,7 +155,7 @@ async fn a_watcher_whose_read_fails_when_it_is_woken_reads_again_before_it_says_
     for rev in 1..=3 {
         faulty.refuse_reads(4);
         memory.add_note("news").await.unwrap();
-        // A bookmark would say that there is none.
+        // A bookmark would claim that there is no new revision.
         let told = watch.next().await.unwrap();
         assert!(matches!(told, Watched::Revision { rev: found, .. } if found == rev), "{rev}: {told:?}");
         assert_eq!(faulty.reads_to_refuse(), 0);
@@ -164,7 +164,7 @@ async fn a_watcher_whose_read_fails_when_it_is_woken_reads_again_before_it_says_
 }
 
 #[tokio::test]
-async fn a_watcher_whose_read_fails_wakes_by_itself() {
+async fn a_watcher_whose_read_failed_retries_by_itself() {
     // Nothing else happens that could wake it.
     let options = Options { bookmark_interval: Duration::from_secs(3600), ..Options::default() };
     let (writing, faulty, watching) = beside_a_faulty_store(options);
@@ -172,19 +172,20 @@ async fn a_watcher_whose_read_fails_wakes_by_itself() {
     let mut watch = watching.agent("a").unwrap().watch(0).await.unwrap();
     faulty.refuse_reads(2);
     memory.add_note("news").await.unwrap();
-    let told = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("it sleeps on").unwrap();
+    let told =
+        tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should retry").unwrap();
     assert!(matches!(told, Watched::Revision { rev: 1, .. }), "{told:?}");
 }
 
 #[tokio::test]
-async fn a_failed_read_of_history_makes_nobody_live() {
+async fn a_failed_read_of_history_does_not_skip_to_live() {
     let options = Options { max_watch_lag: 5, bookmark_interval: Duration::from_millis(1), ..Options::default() };
     let (writing, faulty, watching) = beside_a_faulty_store(options);
     let memory = writing.agent("a").unwrap().working();
     for _ in 0..20 {
         memory.add_note("history").await.unwrap();
     }
-    // Its first read, and some more.
+    // Its first read and some more.
     faulty.refuse_reads(4);
     let mut watch = watching.agent("a").unwrap().watch(0).await.unwrap();
     memory.add_note("news").await.unwrap();
@@ -195,7 +196,7 @@ async fn a_failed_read_of_history_makes_nobody_live() {
     assert_eq!(faulty.reads_to_refuse(), 0);
 }
 
-/// Nothing but the store itself is asked: no caller writes meanwhile.
+/// Only the store itself is asked: no caller writes meanwhile.
 #[tokio::test]
 async fn every_store_finds_out_by_itself_that_it_can_write_again() {
     let harnesses = [
@@ -225,7 +226,7 @@ async fn every_store_finds_out_by_itself_that_it_can_write_again() {
             tokio::time::timeout(Duration::from_secs(60), recovered).await.expect(kind);
         }
         assert_eq!(memory.get::<u32>("number").await.unwrap(), Some(1), "{kind}");
-        // What was written to find out is nothing that anybody lists.
+        // The probe write creates nothing that is listed.
         assert_eq!(corkboard.agents(None, 10).await.unwrap().len(), 1, "{kind}");
         assert_eq!(corkboard.boards(None, 10).await.unwrap().len(), 0, "{kind}");
         assert_eq!(corkboard.check().await.unwrap(), [""; 0], "{kind}");

@@ -1,5 +1,6 @@
-//! `file:` in a process that ends at every step it takes, with the power or without: every change happened whole or not at
-//! all, and what was acknowledged did. What the next process has seen stays, even if the power goes then.
+//! `file:` in a process that ends at each of its steps in turn, with or without a power loss. Every change happened
+//! completely or not at all, and every acknowledged change happened. What the next process has seen stays, even if the
+//! power fails then.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ fn space(name: &str) -> SpaceId {
     SpaceId::of(SpaceKind::Agent, name)
 }
 
-/// The same in every run.
+/// The same ID in every run.
 fn commit(rev: u64) -> CommitId {
     CommitId(uuid::Uuid::from_u128(u128::from(rev)))
 }
@@ -42,7 +43,7 @@ fn rewrite(name: &str, expected: u64, record: Record, snapshot: Option<Snapshot>
     Rewrite { space: space(name), expected: head(expected), records: vec![record], snapshot }
 }
 
-/// The changes of one process, in order. From [`FORGOTTEN`] on, no file of the store may hold the word "secret".
+/// The changes of one process, in order. From [`FORGOTTEN`] on, no file of the store may contain the word "secret".
 async fn change(store: &FileStore, number: usize) -> bool {
     let (a, b) = (space("a"), space("b"));
     let long = format!("[\"{}\"]", "long ".repeat(Record::PART_BYTES / 4));
@@ -74,10 +75,10 @@ async fn change(store: &FileStore, number: usize) -> bool {
     true
 }
 
-/// How many changes are done when the secret is gone.
+/// Number of changes after which the secret is gone.
 const FORGOTTEN: usize = 5;
 
-/// Everything that the store says of its spaces.
+/// Everything that the store returns about its spaces.
 async fn describe(store: &FileStore) -> String {
     let mut text = format!("{:?}\n", store.list(SpaceKind::Agent, None, 9).await.unwrap());
     for space in [space("a"), space("b")] {
@@ -109,7 +110,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the process does that is ended: another process of this test, or this one, which then ends well.
+/// The work of the process that is ended: a child process of this test, or this test itself, which runs to the end.
 #[tokio::test]
 async fn the_changes_of_one_process() {
     let own = tempfile::tempdir().unwrap();
@@ -129,7 +130,7 @@ fn of_the_next() -> SpaceId {
     SpaceId::of(SpaceKind::Board, "c")
 }
 
-/// What the process does that comes after: it reads, and writes something of its own.
+/// The work of the next process: it reads, and writes to a new space.
 #[tokio::test]
 async fn the_next_process() {
     let own = tempfile::tempdir().unwrap();
@@ -142,7 +143,7 @@ async fn the_next_process() {
     store.close().await.unwrap();
 }
 
-/// A test of this program in a process of its own.
+/// A test of this program in a separate process.
 fn process(test: &str, library: &Path, place: &Path, step: u32) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]);
@@ -157,7 +158,7 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/power_loss.c");
     let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap();
     assert!(compiled.success());
-    // What the store is like after each change.
+    // The store after each change.
     let store = open(&folder.path().join("whole")).await;
     let mut states = vec![describe(&store).await];
     while change(&store, states.len() - 1).await {
@@ -195,12 +196,18 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
             let store = open(&place).await;
             let state = describe(&store).await;
             if let Some(seen) = seen_next {
-                assert_eq!(state, seen, "{what}: the next process saw something else");
-                assert_eq!(store.head(&of_the_next()).await, Ok(head(1)), "{what}: the next process wrote");
+                assert_eq!(state, seen, "{what}: the next process saw a different state");
+                assert_eq!(
+                    store.head(&of_the_next()).await,
+                    Ok(head(1)),
+                    "{what}: the write of the next process is missing"
+                );
             }
-            // The change that it was in the middle of may have happened.
+            // The interrupted change may or may not have happened.
             let found = (done..states.len().min(done + 2)).find(|number| states[*number] == state);
-            let Some(found) = found else { panic!("{what}: neither before nor after it\n{state}") };
+            let Some(found) = found else {
+                panic!("{what}: the state is neither before nor after the change\n{state}")
+            };
             seen[found] += 1;
             assert_eq!(store.check().await, Ok(vec![]), "{what}");
             store.scrub().await.unwrap();
@@ -212,7 +219,7 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
                 assert!(!secret || found < FORGOTTEN, "{what}: a secret in {path:?}");
             }
             if step % 8 == 0 {
-                // It goes on from there.
+                // The changes continue from there.
                 for number in found..states.len() - 1 {
                     change(&store, number).await;
                 }

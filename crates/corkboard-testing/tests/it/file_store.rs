@@ -1,4 +1,5 @@
-//! `file:` on a disk that people, crashes and rot get at: what was acknowledged is there, or the space says what is wrong.
+//! `file:` on a disk that people, crashes and bit rot change: acknowledged writes are there, or the space reports the
+//! damage.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ fn append(space: &SpaceId, expected: Head, bodies: &[&str]) -> Append {
     Append { space: space.clone(), expected, records, next_due: Some(time(9)), summary: b"{\"n\":1}".to_vec() }
 }
 
-/// The same for the same revision, so that two runs write the same bytes.
+/// The same ID for the same revision, so that two runs write the same bytes.
 fn uuid(rev: u64) -> uuid::Uuid {
     uuid::Uuid::from_u128(u128::from(rev))
 }
@@ -82,7 +83,7 @@ async fn two_spaces() -> TempDir {
     folder
 }
 
-/// As if the last append to "a" had been written, but a crash came before it was fsynced.
+/// As if the last append to "a" had been written but not yet fsynced before a crash.
 fn last_append_was_not_saved(folder: &Path) {
     std::fs::copy(folder.join("head-at-2.json"), file(folder, "a/head.json")).unwrap();
 }
@@ -104,13 +105,13 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Where the bytes of lines begin, and at last the end.
+/// The start of each line, and the end.
 fn line_starts(log: &[u8]) -> Vec<usize> {
     std::iter::once(0).chain((1..=log.len()).filter(|end| log[end - 1] == b'\n')).collect()
 }
 
 #[tokio::test]
-async fn a_log_cut_at_any_byte_of_its_last_append_loses_that_append_alone() {
+async fn a_log_cut_at_any_byte_of_its_last_append_loses_only_that_append() {
     let folder = two_spaces().await;
     let log = file(folder.path(), "a/log.jsonl");
     let whole = std::fs::read(&log).unwrap();
@@ -119,7 +120,7 @@ async fn a_log_cut_at_any_byte_of_its_last_append_loses_that_append_alone() {
         std::fs::write(&log, &whole[..cut]).unwrap();
         last_append_was_not_saved(folder.path());
         let store = open(folder.path()).await;
-        // Only the last line break is missing: then nothing is.
+        // If only the last line break is missing, nothing is lost.
         let kept = if cut == whole.len() - 1 { 4 } else { 2 };
         assert_eq!(store.head(&space("a")).await, Ok(head(kept as u64)), "cut at {cut}");
         assert_eq!(bodies(&store, &space("a")).await, BODIES[..kept]);
@@ -149,11 +150,11 @@ async fn a_log_cut_between_two_records_is_noticed() {
     let whole = std::fs::read(&log).unwrap();
     let starts = line_starts(&whole);
     for (lines, cut) in starts[..starts.len() - 1].iter().enumerate() {
-        // Between two records, and in the middle of one: that one had been acknowledged, too.
+        // Between two records, and in the middle of one that had been acknowledged, too.
         for cut in [*cut, *cut + 40] {
             std::fs::write(&log, &whole[..cut]).unwrap();
             let store = open(folder.path()).await;
-            let error = store.head(&space("a")).await.expect_err("a cut log");
+            let error = store.head(&space("a")).await.expect_err("a cut log should be an error");
             let is_named =
                 matches!(&error, StoreError::Corrupt(text) if text.contains("a/log.jsonl: it ends at revision"));
             assert!(is_named, "cut after {lines} lines: {error}");
@@ -161,7 +162,7 @@ async fn a_log_cut_between_two_records_is_noticed() {
                 stopped(&store, "a", "but revision 40 was saved").await;
             }
             store.close().await.unwrap();
-            assert!(std::fs::read(&log).unwrap() == whole[..cut], "nothing is cut off");
+            assert!(std::fs::read(&log).unwrap() == whole[..cut], "the log should not be changed");
             assert!(!file(folder.path(), "a/log.torn").exists());
         }
     }
@@ -169,7 +170,7 @@ async fn a_log_cut_between_two_records_is_noticed() {
     let store = open(folder.path()).await;
     stopped(&store, "a", "is missing").await;
     store.close().await.unwrap();
-    // The way on without what is lost.
+    // How to continue without the lost records.
     std::fs::write(&log, &whole[..starts[20]]).unwrap();
     std::fs::remove_file(file(folder.path(), "a/head.json")).unwrap();
     let store = open(folder.path()).await;
@@ -181,9 +182,9 @@ async fn a_log_cut_between_two_records_is_noticed() {
     assert_eq!(store.check().await, Ok(vec![]));
 }
 
-/// A folder where the torn bytes would be kept stands for a disk without room for them.
+/// A folder with the name of the file for torn bytes imitates a disk without room for them.
 #[tokio::test]
-async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
+async fn a_torn_append_that_cannot_be_cut_off_yet_does_not_block_readers() {
     let folder = two_spaces().await;
     let (log, torn) = (file(folder.path(), "a/log.jsonl"), file(folder.path(), "a/log.torn"));
     let whole = std::fs::read(&log).unwrap();
@@ -198,7 +199,7 @@ async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
         assert_eq!(store.list(SpaceKind::Agent, None, 1).await.unwrap()[0].head, head(2));
         let told = store.check().await.unwrap();
         assert!(told.len() == 1 && told[0].contains("could not be removed"), "{told:?}");
-        // Nothing is written behind what is torn, and the others are written to as ever.
+        // Nothing is written after the torn bytes. Other spaces can be written.
         for _ in 0..2 {
             let refused = store.append(append(&space("a"), head(2), &BODIES[2..])).await;
             assert!(matches!(&refused, Err(StoreError::Unavailable(why)) if why.contains("log.torn")), "{refused:?}");
@@ -208,7 +209,7 @@ async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
         assert_eq!(std::fs::read(&log).unwrap(), whole[..cut]);
         put(&store, &space("c"), Head::EMPTY, &BODIES[..1]).await;
         assert_eq!(bodies(&store, &space("b")).await, BODIES[..1]);
-        // There is room again.
+        // Now there is room again.
         std::fs::remove_dir(&torn).unwrap();
         put(&store, &space("a"), head(2), &BODIES[2..]).await;
         assert_eq!(std::fs::read(&log).unwrap(), whole);
@@ -222,7 +223,7 @@ async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
 }
 
 #[tokio::test]
-async fn a_record_of_several_parts_is_there_whole_or_not_at_all() {
+async fn a_record_of_several_parts_is_stored_completely_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let long = format!("[\"{}\"]", "Ä\\\"".repeat(Record::PART_BYTES / 2));
@@ -244,13 +245,13 @@ async fn a_record_of_several_parts_is_there_whole_or_not_at_all() {
         assert_eq!(bodies(&store, &space("a")).await, BODIES[..1]);
         store.close().await.unwrap();
     }
-    // A part that is gone from the middle is no crash.
+    // A part missing from the middle is not the result of a crash.
     std::fs::write(&log, [&whole[..starts[4]], &whole[starts[5]..]].concat()).unwrap();
     let store = open(folder.path()).await;
     assert!(matches!(store.head(&space("a")).await, Err(StoreError::Corrupt(_))));
 }
 
-/// That the space is stopped, with an error that names the file and contains a text, whatever is asked of it.
+/// Checks that every call on the space fails with an error that names the file and contains a text.
 async fn stopped(store: &FileStore, name: &str, text: &str) {
     let space = space(name);
     let import = Import {
@@ -275,15 +276,15 @@ async fn stopped(store: &FileStore, name: &str, text: &str) {
         store.scrub().await.err(),
     ];
     for (call, error) in errors.into_iter().enumerate() {
-        let Some(StoreError::Corrupt(said)) = &error else { panic!("call {call} gives {error:?}") };
+        let Some(StoreError::Corrupt(said)) = &error else { panic!("call {call} returned {error:?}") };
         assert!(said.contains(&format!("agent/{name}/")) && said.contains(text), "call {call} says {said:?}");
     }
     let problems = store.check().await.unwrap();
-    assert!(problems.iter().any(|problem| problem.contains(text)), "{problems:?} does not say {text:?}");
+    assert!(problems.iter().any(|problem| problem.contains(text)), "{problems:?} does not contain {text:?}");
     assert!(!problems.iter().any(|problem| problem.contains("agent/b/")), "{problems:?}");
     let listed = store.list(SpaceKind::Agent, None, 9).await.unwrap();
-    assert!(listed.iter().map(|listed| listed.space.name()).eq([name, "b"]), "it does not look deleted");
-    // The others do not notice.
+    assert!(listed.iter().map(|listed| listed.space.name()).eq([name, "b"]), "the space should not look deleted");
+    // Other spaces are unaffected.
     let b = self::space("b");
     let at = store.head(&b).await.unwrap();
     assert_eq!(store.append(append(&b, at, &["more"])).await, Ok(Appended::Committed));
@@ -305,20 +306,20 @@ async fn a_changed_byte_stops_its_space_and_nothing_else() {
             stopped(&store, "a", &format!("log.jsonl, line {line}: ")).await;
         }
         let listed = store.list(SpaceKind::Agent, None, 1).await.unwrap().remove(0);
-        // What is told without reading it all is checked: the last line, and the seal of the one before that it follows.
+        // Calls that do not read the whole log check its last line, and the seal of the line before it.
         let is_told = at < starts[4] - 27;
         assert_eq!(
             (listed.head, listed.summary.is_empty()),
             if is_told { (head(4), false) } else { (Head::EMPTY, true) }
         );
-        let error = store.head(&space("a")).await.expect_err("a changed byte");
+        let error = store.head(&space("a")).await.expect_err("a changed byte should be an error");
         assert!(error.to_string().contains(&format!("a/log.jsonl, line {line}: ")), "byte {at}: {error}");
         store.close().await.unwrap();
-        assert!(std::fs::read(&log).unwrap() == damaged, "it is left as it was found, byte {at}");
+        assert!(std::fs::read(&log).unwrap() == damaged, "the log should not be changed, byte {at}");
     }
     std::fs::write(&log, &whole).unwrap();
     let store = open(folder.path()).await;
-    assert_eq!(bodies(&store, &space("a")).await, BODIES, "put right, it goes on");
+    assert_eq!(bodies(&store, &space("a")).await, BODIES, "after a repair the space should work again");
 }
 
 #[tokio::test]
@@ -334,11 +335,11 @@ async fn a_tombstone_is_not_taken_for_a_torn_beginning() {
         damaged[at] ^= [1, 0x20, 0x80][at % 3];
         std::fs::write(&log, &damaged).unwrap();
         let store = open(folder.path()).await;
-        let error = store.head(&space("a")).await.expect_err("a changed byte");
+        let error = store.head(&space("a")).await.expect_err("a changed byte should be an error");
         assert!(error.to_string().contains("a/log.jsonl, line 1: "), "byte {at}: {error}");
         store.close().await.unwrap();
     }
-    // An editor may take the last line break away; it is put back.
+    // An editor may remove the last line break. The store adds it again.
     std::fs::write(&log, whole.strip_suffix(b"\n").unwrap()).unwrap();
     let store = open(folder.path()).await;
     assert_eq!(store.head(&space("a")).await, Ok(head(5)));
@@ -347,7 +348,7 @@ async fn a_tombstone_is_not_taken_for_a_torn_beginning() {
 }
 
 #[tokio::test]
-async fn lines_that_were_removed_moved_or_doubled_are_found() {
+async fn removed_moved_or_repeated_lines_are_found() {
     let folder = two_spaces().await;
     let log = file(folder.path(), "a/log.jsonl");
     let whole = std::fs::read_to_string(&log).unwrap();
@@ -365,14 +366,14 @@ async fn lines_that_were_removed_moved_or_doubled_are_found() {
         stopped(&store, "a", &format!("log.jsonl, line {line}: ")).await;
         store.close().await.unwrap();
     }
-    // Every damaged line is told, not only the first.
+    // Every damaged line is reported, not only the first.
     let damaged = whole.replace("\"three\"", "\"drei\"").replace("\"one\"", "\"eins\"");
     std::fs::write(&log, damaged).unwrap();
     let store = open(folder.path()).await;
     let problems = store.check().await.unwrap();
     assert!(problems.len() == 2 && problems[0].contains("line 2") && problems[1].contains("line 4"), "{problems:?}");
     store.close().await.unwrap();
-    // A line from before a rewrite is a good line, but not of this log.
+    // A line from before a rewrite is valid, but does not belong to this log.
     std::fs::write(&log, &whole).unwrap();
     let store = open(folder.path()).await;
     let record = Record { rev: 3, commit: CommitId(uuid(3)), at: time(3), body: b"[\"other\"]".to_vec() };
@@ -385,7 +386,7 @@ async fn lines_that_were_removed_moved_or_doubled_are_found() {
     let store = open(folder.path()).await;
     stopped(&store, "a", "log.jsonl, line 5: its checksum does not match").await;
     store.close().await.unwrap();
-    // Another agent's log is not this one's.
+    // Another agent's log is not accepted.
     std::fs::copy(file(folder.path(), "b/log.jsonl"), &log).unwrap();
     let store = open(folder.path()).await;
     stopped(&store, "a", "it is the log of agent/b").await;
@@ -425,8 +426,12 @@ async fn a_damaged_snapshot_is_fatal_only_where_the_log_does_not_begin_at_the_be
     assert_eq!(store.load(&space("a")).await, Ok(loaded));
     let problems = store.check().await.unwrap();
     assert!(problems.len() == 1 && problems[0].contains("snapshot.json: its checksum"), "{problems:?}");
-    assert_eq!(store.trim(&space("a"), Trim { up_to: 9, older_than: None }).await, Ok(1), "nothing covers them");
-    // A new one takes its place, and then the log may go.
+    assert_eq!(
+        store.trim(&space("a"), Trim { up_to: 9, older_than: None }).await,
+        Ok(1),
+        "no valid snapshot covers the records"
+    );
+    // A new snapshot replaces it, and then the log can be trimmed.
     store.write_snapshot(&space("a"), snapshot).await.unwrap();
     assert_eq!(store.trim(&space("a"), Trim { up_to: 9, older_than: None }).await, Ok(4));
     assert_eq!(store.check().await, Ok(vec![]));
@@ -458,7 +463,7 @@ async fn a_log_that_another_program_changes_is_not_written_to() {
     assert!(matches!(&error, Err(StoreError::Corrupt(text)) if text.contains("another program")), "{error:?}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), text);
     put(&store, &space("b"), head(1), &["two"]).await;
-    // A folder that was put there in the meantime is not overwritten either.
+    // A folder that another program created meanwhile is not overwritten, either.
     std::fs::create_dir(file(folder.path(), "c")).unwrap();
     std::fs::write(file(folder.path(), "c/log.jsonl"), "mine\n").unwrap();
     let error = store.delete(&space("c"), Head::EMPTY, CommitId(uuid(1))).await;
@@ -478,13 +483,17 @@ async fn one_process_at_a_time() {
     assert_eq!(said, format!("error: the store is locked by process {}\n", std::process::id()));
     assert!(!output.status.success());
     let again = FileStore::open(folder.path().join("store"), Ownership::Sole).await.err();
-    assert!(matches!(again, Some(StoreError::Locked { .. })), "not even this one twice: {again:?}");
+    assert!(matches!(again, Some(StoreError::Locked { .. })), "even this process should not open it twice: {again:?}");
     corkboard.close().await.unwrap();
     assert!(worker().status.success());
-    assert_eq!(std::fs::read(folder.path().join("store/corkboard.lock")).unwrap(), b"", "nobody holds it");
+    assert_eq!(
+        std::fs::read(folder.path().join("store/corkboard.lock")).unwrap(),
+        b"",
+        "the lock file should be empty after closing"
+    );
 }
 
-/// Ids and checksums differ from run to run.
+/// Masks IDs and checksums, which differ between runs.
 fn masked(text: &str) -> String {
     let is_id = |part: &str| part.len() == 36 && part.bytes().filter(|byte| *byte == b'-').count() == 4;
     let is_sum = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -522,7 +531,7 @@ async fn what_a_person_sees() {
     assert_eq!(read("head.json"), "{\"format\":1,\"head\":{\"rev\":3,\"commit\":\"…\"},\"sum\":\"…\"}\n");
 }
 
-/// Ids and checksums left out.
+/// With IDs and checksums masked.
 const PERSONS_VIEW: &str = r#"{"format":1,"space":"agent/Ada L.","sum":"…"}
 {"rev":1,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":3,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin","via":null},"events":[{"entry_set":{"key":"name","updated":false,"entry":{"id":"…","value":"Grace","type_name":"str","kind":"fact","importance":0.5,"tags":[],"custom":null,"timestamp":"2026-02-04T12:00:00Z","expires_at":null,"author":"local","session":null,"trust":null}}}]},"summary":{"entries":1,"notes":0,"scopes":0,"bytes":11},"sum":"…"}
 {"rev":2,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":3,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin","via":null},"events":[{"entry_set":{"key":"plan","updated":false,"entry":{"id":"…","value":["schema","routes"],"type_name":"[&str; 2]","kind":"fact","importance":0.5,"tags":[],"custom":null,"timestamp":"2026-02-04T12:00:00Z","expires_at":"2026-02-11T12:00:00Z","author":"local","session":null,"trust":null}}}]},"next_due":"2026-02-11T12:00:00Z","summary":{"entries":2,"notes":0,"scopes":0,"bytes":34},"sum":"…"}
@@ -540,7 +549,7 @@ async fn names_of_all_sorts() {
     for name in names {
         put(&store, &space(name), Head::EMPTY, &[name]).await;
     }
-    // A kind that this version does not know, and ids without one.
+    // A kind that this version does not know, and IDs without a kind.
     let others = ["later/x", "x", "/x"].map(SpaceId::from_stored);
     for space in &others {
         put(&store, space, Head::EMPTY, &[space.as_str()]).await;
@@ -559,7 +568,8 @@ async fn names_of_all_sorts() {
     }
     assert_eq!(store.check().await, Ok(vec![]));
     store.close().await.unwrap();
-    // A long name is in the log alone. If that cannot be read, nobody can tell whose it is, but it is not forgotten.
+    // A long name is stored only in the log. If the log cannot be read, the name is unknown, but the space is not
+    // forgotten.
     let is_cut = |path: &PathBuf| path.to_str().unwrap().contains("%-") && path.ends_with("log.jsonl");
     let cut = files(&folder.path().join("store")).into_keys().find(is_cut).unwrap();
     let path = folder.path().join("store").join(&cut);
@@ -571,7 +581,7 @@ async fn names_of_all_sorts() {
     assert_eq!(listed.len(), names.len() - 1);
     let lost = [&long, &longer].map(|name| space(name));
     let lost = lost.iter().find(|space| !listed.iter().any(|listed| listed.space == **space)).unwrap();
-    // Whoever knows the name is told, and does not begin it anew.
+    // A caller that knows the name gets an error, and cannot recreate the space.
     let errors = [
         store.head(lost).await.err(),
         store.load(lost).await.err(),
@@ -598,7 +608,7 @@ async fn a_folder_that_is_not_ours_is_refused_untouched() {
 }
 
 #[tokio::test]
-async fn what_is_newer_is_left_alone() {
+async fn a_newer_format_is_left_alone() {
     let folder = two_spaces().await;
     let marker = folder.path().join("store/corkboard.json");
     std::fs::write(&marker, "{\"store\":\"corkboard\",\"format\":2,\"shape\":\"new\"}").unwrap();
@@ -611,7 +621,7 @@ async fn appends_that_wait_together_cost_one_fsync() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let a = space("a");
-    // Each on the one before, none waited for.
+    // Each append follows the previous one, without waiting for it.
     let appends = (0..100).map(|rev| {
         let expected = if rev == 0 { Head::EMPTY } else { head(rev) };
         store.append(append(&a, expected, &["{}"]))
@@ -624,7 +634,7 @@ async fn appends_that_wait_together_cost_one_fsync() {
 }
 
 #[tokio::test]
-async fn a_conflict_among_appends_that_wait_together_is_its_own() {
+async fn a_conflict_does_not_affect_the_other_waiting_appends() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let a = space("a");
@@ -637,7 +647,7 @@ async fn a_conflict_among_appends_that_wait_together_is_its_own() {
 }
 
 #[tokio::test]
-async fn what_would_break_a_log_is_refused() {
+async fn changes_that_would_break_a_log_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let a = space("a");
@@ -661,16 +671,16 @@ async fn what_would_break_a_log_is_refused() {
     }
     assert_eq!(store.head(&a).await, Ok(Head::EMPTY));
     put(&store, &a, Head::EMPTY, &["1"]).await;
-    // A snapshot of another history is not kept.
+    // A snapshot of a different history is not kept.
     let other = Snapshot { head: Head { rev: 1, commit: CommitId(uuid(9)) }, body: Vec::new() };
     store.write_snapshot(&a, other).await.unwrap();
     assert_eq!(store.load(&a).await.unwrap().snapshot, None);
     let left = files(&folder.path().join("store/agent"));
-    assert!(left.keys().eq(["a/head.json", "a/log.jsonl"].map(Path::new)), "nothing is left of what was refused");
+    assert!(left.keys().eq(["a/head.json", "a/log.jsonl"].map(Path::new)), "refused changes should leave no files");
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_what_was_deleted_or_rewritten() {
+async fn deleted_or_rewritten_content_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let (a, b) = (space("a"), space("b"));
@@ -686,7 +696,7 @@ async fn nothing_is_left_of_what_was_deleted_or_rewritten() {
     let store = open(folder.path()).await;
     assert_eq!(store.delete(&a, head(3), CommitId(uuid(4))).await, Ok(Appended::Committed));
     let left = files(&file(folder.path(), "a"));
-    assert!(left.keys().eq(["head.json", "log.jsonl"].map(Path::new)), "the tombstone alone");
+    assert!(left.keys().eq(["head.json", "log.jsonl"].map(Path::new)), "only the tombstone should be left");
     let record = Record { rev: 2, commit: CommitId(uuid(2)), at: time(2), body: b"nothing".to_vec() };
     let snapshot = Snapshot { head: head(3), body: b"state".to_vec() };
     let rewrite =
@@ -743,7 +753,7 @@ async fn a_long_log_is_read_from_anywhere() {
     let store = open(folder.path()).await;
     check(&store, 250).await;
     assert_eq!(store.check().await, Ok(vec![]));
-    // All that a snapshot covers may go but the head.
+    // Everything that a snapshot covers can be trimmed except the head.
     store.write_snapshot(&a, Snapshot { head: head(600), body: b"{}".to_vec() }).await.unwrap();
     assert_eq!(store.trim(&a, Trim { up_to: u64::MAX, older_than: None }).await, Ok(600));
     store.close().await.unwrap();

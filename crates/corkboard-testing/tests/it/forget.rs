@@ -1,4 +1,4 @@
-//! What is forgotten for good is in no state, no revision, no snapshot and no file; everything else is as it was.
+//! Forgotten content is in no state, revision, snapshot or file. Everything else is unchanged.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use corkboard_testing::servers::TestServer;
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
 const SECRET: &str = "hunter2-correct-horse-battery";
 
-/// A history in which the secret was everywhere: values, appended text, tags, metadata, scopes, merges, a restored
-/// snapshot, notes; and what must stay.
+/// A history with the secret everywhere: in values, appended text, tags, metadata, scopes, merges, a restored snapshot
+/// and notes; and with content that must stay.
 async fn history(agent: &AgentMemory) {
     let memory = agent.working();
     memory.set("kept", "stays").await.unwrap();
@@ -71,7 +71,7 @@ async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
         let corkboard = harness.corkboard_with(eager_snapshots()).await;
         let agent = corkboard.agent("forgetful").unwrap();
         history(&agent).await;
-        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
+        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history should contain the secret");
         let rev = agent.rev().await.unwrap();
         let forgotten = agent.forget("password").await.unwrap();
         assert_eq!((forgotten.removed, agent.rev().await.unwrap()), (2, rev + 1));
@@ -79,19 +79,19 @@ async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
         let text = log_text(&harness, "forgetful").await;
         assert!(!text.contains(SECRET) && text.contains("stays still"));
         assert_eq!(agent.working().get::<String>("password").await.unwrap(), None);
-        // Whoever reads the log from the beginning comes to the same memory.
+        // Reading the log from the beginning gives the same memory.
         let fresh = harness.corkboard().await;
         let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
         assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
         assert_eq!(fresh.check().await.unwrap(), [""; 0]);
-        // Again, there is nothing left to do.
+        // A repeat has nothing to do.
         let again = agent.forget("password").await.unwrap();
         assert_eq!((again.removed, again.revisions), (0, 0));
     }
 }
 
 #[tokio::test]
-async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
+async fn a_value_removed_long_ago_is_forgotten_too() {
     for harness in harnesses() {
         let corkboard = harness.corkboard().await;
         let agent = corkboard.agent("forgetful").unwrap();
@@ -103,7 +103,7 @@ async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
 }
 
 #[tokio::test]
-async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
+async fn a_renamed_entry_is_forgotten_under_all_its_keys() {
     for harness in harnesses() {
         let corkboard = harness.corkboard_with(eager_snapshots()).await;
         let agent = corkboard.agent("forgetful").unwrap();
@@ -113,7 +113,7 @@ async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
         memory.batch().rename("draft", "plan").append("plan", SECRET).await.unwrap();
         memory.set("draft", "stays").await.unwrap();
         memory.append("draft", " still").await.unwrap();
-        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
+        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history should contain the secret");
         assert_eq!(agent.forget("plan").await.unwrap().removed, 1);
         let text = log_text(&harness, "forgetful").await;
         assert!(!text.contains(SECRET) && text.contains("stays"), "{text}");
@@ -126,7 +126,7 @@ async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
 }
 
 #[tokio::test]
-async fn a_forgotten_note_goes_with_all_that_say_the_same() {
+async fn forgetting_a_note_removes_all_notes_with_the_same_text() {
     for harness in harnesses() {
         let corkboard = harness.corkboard().await;
         let agent = corkboard.agent("forgetful").unwrap();
@@ -168,7 +168,7 @@ async fn forgetting_touches_no_other_agent_and_no_watcher_notices() {
 }
 
 #[tokio::test]
-async fn another_process_with_an_old_state_brings_nothing_back() {
+async fn another_process_with_an_old_state_restores_nothing() {
     for harness in harnesses() {
         let (here, there) = (harness.corkboard().await, harness.corkboard_with(eager_snapshots()).await);
         let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
@@ -184,9 +184,9 @@ async fn another_process_with_an_old_state_brings_nothing_back() {
     }
 }
 
-/// What is written after it was forgotten is new: the log and the state must agree on it.
+/// A write after forgetting is new content. The log and the state must agree on it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_process_writes_while_something_is_forgotten_stays() {
+async fn a_concurrent_write_of_another_process_stays() {
     let harness = Harness::sqlite(WORKER);
     let (here, there) = (harness.corkboard().await, harness.corkboard().await);
     let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
@@ -203,16 +203,18 @@ async fn what_another_process_writes_while_something_is_forgotten_stays() {
         met += u32::from(state.is_some());
         assert_eq!(logged(&ours, written.version).await, state, "round {round}, {delay:?}");
     }
-    assert!(met > 0, "no write came after its value was forgotten");
+    assert!(met > 0, "some writes should come after the forgetting");
 }
 
-/// What the log says that a key was set to by a revision, unless it was removed after.
+/// The value that a revision set according to the log, unless it was removed later.
 async fn logged(agent: &AgentMemory, version: u64) -> Option<String> {
     let mut logged = None;
     let mut watch = agent.watch(version - 1).await.unwrap();
     let last = agent.rev().await.unwrap();
     loop {
-        let Watched::Revision { rev, commit, .. } = watch.next().await.unwrap() else { panic!("not all of it") };
+        let Watched::Revision { rev, commit, .. } = watch.next().await.unwrap() else {
+            panic!("the watch should return every revision")
+        };
         for event in &commit.events {
             match event {
                 AgentEvent::EntrySet { entry, .. } => logged = Some(entry.value.parse::<String>().unwrap()),
@@ -227,7 +229,7 @@ async fn logged(agent: &AgentMemory, version: u64) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
+async fn forgetting_covers_the_rest_of_a_trimmed_log() {
     let harness = Harness::sqlite(WORKER);
     let corkboard =
         harness.corkboard_with(Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() }).await;
@@ -240,7 +242,7 @@ async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
     assert!(!raw.contains(SECRET));
 }
 
-/// Every byte of every file of a store in files, while it is open.
+/// Every byte of every file of a store, while it is open.
 fn raw_files(harness: &Harness) -> String {
     let url = harness.url();
     let (scheme, path) = url.split_once(':').unwrap();
@@ -255,18 +257,18 @@ fn raw(folder: &Path) -> String {
         if file.is_dir() {
             text.push_str(&raw(&file));
         } else if file.is_file() {
-            // A server may have removed it meanwhile.
+            // A server may have removed the file meanwhile.
             text.push_str(&String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()));
         }
     }
     text
 }
 
-/// Remembers the secret in all ways, sees it in the raw bytes, forgets it, and sees it no more.
+/// Stores the secret in every way, finds it in the raw bytes, forgets it, and no longer finds it.
 async fn forgotten_in_raw_bytes(corkboard: &Corkboard, raw: impl Fn() -> String) {
     let agent = corkboard.agent("forgetful").unwrap();
     history(&agent).await;
-    // Long enough for pages of their own, and more than one part.
+    // Long enough to need separate pages and more than one part.
     for _ in 0..8 {
         agent.working().set("password", &SECRET.repeat(10_000)).await.unwrap();
     }
@@ -276,12 +278,12 @@ async fn forgotten_in_raw_bytes(corkboard: &Corkboard, raw: impl Fn() -> String)
     agent.working().set("kept", "stays for good").await.unwrap();
     let bytes = raw();
     assert!(!bytes.contains(SECRET), "{} bytes", bytes.len());
-    assert!(bytes.contains("stays for good"), "what is kept is where it was looked for");
+    assert!(bytes.contains("stays for good"), "kept content should be found in the raw bytes");
     assert!(corkboard.check().await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn nothing_of_it_is_left_in_the_folder_of_files() {
+async fn nothing_forgotten_is_left_in_the_folder_of_files() {
     let harness = Harness::file(WORKER);
     let corkboard = harness.corkboard_with(eager_snapshots()).await;
     corkboard.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
@@ -290,7 +292,7 @@ async fn nothing_of_it_is_left_in_the_folder_of_files() {
 }
 
 #[tokio::test]
-async fn nothing_of_it_is_left_in_the_files_of_redis() {
+async fn nothing_forgotten_is_left_in_the_files_of_redis() {
     let server = TestServer::redis();
     let corkboard = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
     corkboard.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
@@ -299,12 +301,13 @@ async fn nothing_of_it_is_left_in_the_files_of_redis() {
 }
 
 #[tokio::test]
-async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
+async fn nothing_forgotten_is_left_in_the_tables_of_postgres() {
     let server = TestServer::postgres();
     let tables = server.folder().join("data/base");
     let corkboard = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
-    // The write-ahead log keeps it for a while, and that is said, and so does free space in the tables' files: what is left
-    // when an operator has removed that is in the tables, once what the server holds in memory is written to them.
+    // The write-ahead log and the free space of the tables' files keep the secret for a while, which the documentation
+    // says. After an operator has cleared them, only the tables are left, once the server has written its memory to
+    // them.
     forgotten_in_raw_bytes(&corkboard, || {
         server.vacuum_full();
         server.checkpoint();
@@ -314,12 +317,12 @@ async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
 }
 
 #[tokio::test]
-async fn nothing_of_it_is_left_in_sqlites_files() {
+async fn nothing_forgotten_is_left_in_sqlites_files() {
     let harness = Harness::sqlite(WORKER);
     let corkboard = harness.corkboard_with(eager_snapshots()).await;
     let agent = corkboard.agent("forgetful").unwrap();
     history(&agent).await;
-    // Long enough for pages of their own.
+    // Long enough to need separate pages.
     agent.working().set("password", &SECRET.repeat(2000)).await.unwrap();
     assert!(raw_files(&harness).contains(SECRET));
     agent.forget("password").await.unwrap();
@@ -327,8 +330,8 @@ async fn nothing_of_it_is_left_in_sqlites_files() {
     assert!(!raw.contains(SECRET) && raw.contains("stays still"));
 }
 
-/// A reader in the middle of its work keeps the write-ahead log from being emptied, so forgetting cannot end before the
-/// other process has written.
+/// An open read transaction keeps the write-ahead log from being emptied, so forgetting cannot end before the other
+/// process has written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forgetting_in_sqlite_does_not_stop_other_writers() {
     let harness = Harness::sqlite(WORKER);
@@ -360,7 +363,7 @@ async fn forgetting_in_sqlite_does_not_stop_other_writers() {
     for number in 0..50 {
         theirs.set("number", &number).await.unwrap();
     }
-    assert!(!forgetting.is_finished(), "the log still holds it");
+    assert!(!forgetting.is_finished(), "forgetting should wait while the log contains the secret");
     let written = log_length() - before;
     assert!(written < database / 2, "{written} bytes were written to wipe one entry out of {database}");
     reader.execute_batch("COMMIT").unwrap();
@@ -382,9 +385,9 @@ async fn agents(corkboard: &Corkboard) -> usize {
     corkboard.agents(None, 10).await.unwrap().len()
 }
 
-/// Where there is nothing, nothing is forgotten, and that ends.
+/// Forgetting missing content finds nothing and ends at once.
 #[tokio::test]
-async fn what_was_never_written_or_is_gone_is_forgotten_at_once() {
+async fn forgetting_missing_content_ends_at_once() {
     let harnesses = [
         Harness::memory(),
         Harness::file(WORKER),
@@ -407,5 +410,5 @@ async fn what_was_never_written_or_is_gone_is_forgotten_at_once() {
 }
 
 async fn in_time<T>(work: impl IntoFuture<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), work).await.expect("it takes for ever")
+    tokio::time::timeout(Duration::from_secs(60), work).await.expect("the work should finish within a minute")
 }

@@ -1,4 +1,5 @@
-//! The tests of the stores, with their processes, servers and faults, in one binary: linking is what costs.
+//! The tests of the stores, with their processes, servers and faults, in one binary, because linking dominates the
+//! build time.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,7 +7,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "in a test, helpers included, a panic is the way to fail"
+    reason = "tests and their helpers fail by panicking"
 )]
 
 mod boards_processes;

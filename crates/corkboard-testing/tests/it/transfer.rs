@@ -1,4 +1,4 @@
-//! Whole logs move between any two stores, and through files.
+//! Transfers of whole logs between any two stores, and through files.
 
 use corkboard_testing::Harness;
 
@@ -10,7 +10,7 @@ mod memory_to_memory {
     corkboard_testing::transfer_suite!(Harness::memory(), Harness::memory());
 }
 
-// Round all stores: each is once what is read from, and once what is written to.
+// A ring through all stores: each is once the source and once the target.
 
 mod memory_to_file {
     use super::*;

@@ -1,4 +1,4 @@
-//! `sqlite:` on a disk that changes bits: reads and `check` report it, and nothing acknowledged is dropped silently.
+//! `sqlite:` on a disk that flips bits: reads and `check` report it, and no acknowledged write is dropped silently.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::WORKER;
 
-/// Found only once in a database.
+/// Occurs only once in a database.
 const BODY: &str = "{\"body\":\"The quick brown fox jumps over the lazy dog.\"}";
 const STATE: &str = "{\"state\":\"Pack my box with five dozen liquor jugs.\"}";
 
@@ -42,7 +42,7 @@ async fn try_open(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path.to_owned(), Ownership::Shared, Duration::from_secs(30)).await
 }
 
-/// A closed database with a record for each body. Closing copied everything into the one file.
+/// A closed database with a record for each body. Closing copied everything into the main file.
 async fn written(folder: &Path, bodies: &[&[u8]], snapshot: Option<u64>) -> PathBuf {
     let path = folder.join("a.db");
     let store = try_open(&path).await.unwrap();
@@ -56,11 +56,11 @@ async fn written(folder: &Path, bodies: &[&[u8]], snapshot: Option<u64>) -> Path
     path
 }
 
-/// Where the only occurrence of some bytes is.
+/// The position of the only occurrence of some bytes.
 fn find(bytes: &[u8], wanted: &[u8]) -> usize {
     let mut found = bytes.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
     let (at, _) = found.next().unwrap();
-    assert!(found.next().is_none(), "it occurs only once");
+    assert!(found.next().is_none(), "the bytes should occur only once");
     at
 }
 
@@ -89,7 +89,7 @@ async fn a_flipped_bit_in_a_record_is_noticed_by_reads_and_by_check() {
         std::fs::write(&path, &damaged).unwrap();
         let store = try_open(&path).await.unwrap();
         assert_names(read(&store, 1).await.err(), 2, &format!("byte {at}"));
-        assert_eq!(read(&store, 2).await.unwrap().len(), 1, "the others can be read");
+        assert_eq!(read(&store, 2).await.unwrap().len(), 1, "the other records should be readable");
         let problems = store.check().await.unwrap();
         assert!(problems.iter().any(|problem| problem.contains("agent/ada, revision 2: ")), "byte {at}: {problems:?}");
         store.close().await.unwrap();
@@ -103,7 +103,7 @@ async fn a_flipped_bit_in_a_record_is_noticed_by_reads_and_by_check() {
 #[tokio::test]
 async fn a_flipped_bit_in_any_part_of_a_long_record_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    // No two blocks of eight bytes are the same.
+    // No two blocks of eight bytes are equal.
     let long: Vec<u8> =
         (0..Record::PART_BYTES as u64 / 3).flat_map(|number| ((number << 20) | 0xA5A5A).to_be_bytes()).collect();
     let path = written(folder.path(), &[&long], None).await;
@@ -153,7 +153,7 @@ async fn a_flipped_bit_in_a_snapshot_is_noticed_and_the_log_is_used_if_it_has_ev
             assert!(problems.iter().any(|problem| problem.contains("snapshot")), "byte {at}: {problems:?}");
             if !is_trimmed {
                 let trimmed = store.trim(&space(), Trim { up_to: 2, older_than: None }).await;
-                assert_eq!(trimmed, Ok(1), "byte {at}: nothing goes on the strength of a damaged snapshot");
+                assert_eq!(trimmed, Ok(1), "byte {at}: a damaged snapshot should not allow trimming");
             }
             store.close().await.unwrap();
         }
@@ -191,12 +191,12 @@ fn crash_image(from: &Path, to: &Path) {
     }
 }
 
-/// That it does not open, and says why, or that everything acknowledged is there.
+/// Checks that the store either refuses to open and says why, or has every acknowledged write.
 async fn refused_or_whole(path: &Path, acknowledged: u64, what: &str) -> bool {
     match try_open(path).await {
         Ok(store) => {
             let found = read(&store, 0).await.unwrap().len() as u64;
-            assert_eq!(found, acknowledged, "{what}: it opens without a word");
+            assert_eq!(found, acknowledged, "{what}: it opened without an error");
             store.close().await.unwrap();
             false
         }
@@ -223,7 +223,7 @@ async fn a_flipped_bit_in_a_leftover_write_ahead_log_is_noticed() {
     let length = std::fs::metadata(&log).unwrap().len() as usize;
     assert!(length > 12 * 4096, "{length} bytes");
     let frame = 24 + 4096;
-    // The header, the frames' headers, and a sample of the pages.
+    // The header, the frame headers, and a sample of the pages.
     let mut places: Vec<usize> = (0..32).collect();
     places.extend((32..length).filter(|at| (at - 32) % frame < 24).step_by(5));
     places.extend((32..length).step_by(997));
@@ -233,23 +233,23 @@ async fn a_flipped_bit_in_a_leftover_write_ahead_log_is_noticed() {
         bytes[at] ^= 1 << (number % 8);
         std::fs::write(&log, &bytes).unwrap();
         let what = format!("byte {at}, bit {}", number % 8);
-        assert!(refused_or_whole(&path, 12, &what).await, "{what}: nobody noticed");
-        assert!(std::fs::read(&log).unwrap() == bytes, "{what}: it is left as it was found");
+        assert!(refused_or_whole(&path, 12, &what).await, "{what}: the damage was not noticed");
+        assert!(std::fs::read(&log).unwrap() == bytes, "{what}: the log should not be changed");
     }
     for frames in 0..(length - 32) / frame {
         crash_image(folder.path(), image.path());
         std::fs::File::options().write(true).open(&log).unwrap().set_len((32 + frames * frame) as u64).unwrap();
         assert!(refused_or_whole(&path, 12, &format!("cut after {frames} frames")).await);
     }
-    // Whoever accepts the loss can go on.
+    // An operator who accepts the loss can continue.
     std::fs::remove_file(image.path().join("a.db-head")).unwrap();
     let store = try_open(&path).await.unwrap();
     assert!(read(&store, 0).await.unwrap().len() < 12);
 }
 
-/// What was being committed when the process died is dropped, as ever: nobody was told that it is saved.
+/// A transaction that was being committed when the process died is dropped. It was never acknowledged.
 #[tokio::test]
-async fn a_transaction_that_a_crash_cut_off_is_no_damage() {
+async fn a_transaction_cut_off_by_a_crash_is_not_damage() {
     let (folder, image) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = try_open(&folder.path().join("a.db")).await.unwrap();
     for rev in 1..=6 {
@@ -290,7 +290,8 @@ async fn check_looks_at_the_write_ahead_log_of_an_open_store() {
     assert!(problems.iter().any(|problem| problem.contains("a.db-wal")), "{problems:?}");
 }
 
-/// What a process that was killed left behind is no damage, however often, and whoever wrote before.
+/// Leftovers of killed processes are not reported as damage, however often processes are killed and whichever wrote
+/// last.
 #[tokio::test]
 async fn killed_processes_leave_no_false_alarm() {
     let folder = tempfile::tempdir().unwrap();

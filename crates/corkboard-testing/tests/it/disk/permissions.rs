@@ -1,4 +1,4 @@
-//! Nobody but the owner can read what a store on disk keeps, or lock it.
+//! Only the owner of a store on disk can read or lock it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs a worker that writes notes, and lists the files while it runs: SQLite removes some when it closes.
+/// Runs a worker that writes notes, and lists the files while it runs, because SQLite removes some when it closes.
 fn modes_with(umask: &str, folder: &Path, url: &str) -> Vec<(PathBuf, u32)> {
     let script = format!("umask {umask}; exec \"$0\" \"$@\"");
     let mut worker = Command::new("sh")
@@ -41,7 +41,7 @@ fn modes_with(umask: &str, folder: &Path, url: &str) -> Vec<(PathBuf, u32)> {
     for _ in 0..3 {
         lines.next().unwrap().unwrap();
     }
-    // Nothing of it may go while it is looked at.
+    // Stop the worker, so that no file is removed during the listing.
     let stopped = Command::new("kill").args(["-STOP", &worker.id().to_string()]).status().unwrap();
     assert!(stopped.success());
     let found = modes(folder);
@@ -51,7 +51,7 @@ fn modes_with(umask: &str, folder: &Path, url: &str) -> Vec<(PathBuf, u32)> {
 }
 
 #[test]
-fn a_store_on_disk_is_created_for_its_owner_alone_whatever_the_umask() {
+fn a_store_on_disk_is_created_for_its_owner_alone_under_any_umask() {
     for umask in ["000", "022", "077"] {
         for store in ["file", "sqlite"] {
             let folder = tempfile::tempdir().unwrap();
@@ -72,7 +72,7 @@ fn a_store_on_disk_is_created_for_its_owner_alone_whatever_the_umask() {
     }
 }
 
-/// Opens a store that was closed. Where tests are threads of one process, a child that another test is starting has a copy of
+/// Reopens a closed store. If tests are threads of one process, a child that another test is starting keeps a copy of
 /// the closed lock until it runs its program.
 async fn open_again(url: &str) -> Corkboard {
     for _ in 0..3000 {
@@ -84,7 +84,7 @@ async fn open_again(url: &str) -> Corkboard {
     panic!("{url} stays locked");
 }
 
-/// What is there stays as its owner made it; files beside a database are as open as the database.
+/// Existing files keep their permissions. Files next to a database get the database's permissions.
 #[tokio::test]
 async fn a_store_that_others_can_open_stays_so_and_warns() {
     for store in ["file", "sqlite"] {
@@ -112,7 +112,7 @@ async fn a_store_that_others_can_open_stays_so_and_warns() {
             assert_eq!(mode(&path.join("agent/a/log.jsonl")), 0o640);
             let forgotten = corkboard.delete_agent("a").await;
             assert!(forgotten.is_ok());
-            assert_eq!(mode(&path.join("agent/a/log.jsonl")), 0o640, "a new log is as open as the old one");
+            assert_eq!(mode(&path.join("agent/a/log.jsonl")), 0o640, "a new log should have the old one's permissions");
         }
         corkboard.close().await.unwrap();
     }

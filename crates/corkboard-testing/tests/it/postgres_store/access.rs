@@ -1,4 +1,4 @@
-//! Who may connect, and what of it is shown.
+//! Who may connect, and that passwords are never shown.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,12 +14,13 @@ async fn opening(url: &str) -> Result<Arc<PostgresStore>, StoreError> {
 }
 
 fn openssl(folder: &Path, arguments: &str) {
-    let made = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().expect("openssl runs");
+    let made =
+        Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().expect("openssl should run");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// A certificate for `localhost` and `db.example` by an authority, another authority that knows nothing of it, and one that vouches for
-/// itself as PostgreSQL's manual makes it.
+/// Creates a certificate for `localhost` and `db.example` by an authority, an unrelated authority, and a self-signed
+/// certificate made as in PostgreSQL's manual.
 fn certificates(folder: &Path) {
     for authority in ["root", "stranger"] {
         openssl(
@@ -41,7 +42,7 @@ fn certificates(folder: &Path) {
     );
 }
 
-/// Gives the server a certificate. Its key must be the server's own.
+/// Gives the server a certificate. The server must own its key.
 async fn encrypt(server: &TestServer, folder: &Path, name: &str) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     let data = server.folder().join("data");
@@ -61,7 +62,7 @@ async fn encrypt(server: &TestServer, folder: &Path, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sslmode_checks_what_it_says() {
+async fn sslmode_checks_what_it_promises() {
     let server = TestServer::postgres();
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
@@ -106,12 +107,12 @@ async fn sslmode_checks_what_it_says() {
         let store = opening(&format!("{url}?{parameters}")).await;
         assert_eq!(store.is_ok(), works, "{url} {parameters}: {:?}", store.err());
     }
-    // It does not only connect.
+    // The store works, it does not only connect.
     let store = opening(&format!("{localhost}?sslmode=verify-full&sslrootcert={own}")).await.unwrap();
     put(&*store, &space("ada"), Head::EMPTY, b"encrypted").await;
 }
 
-/// Under a name that is not this machine's, as at the end of a tunnel.
+/// The server's URL under other host names, as at the end of a tunnel.
 fn remote(server: &TestServer, names: &str, parameters: &str) -> String {
     let addresses = vec!["127.0.0.1"; names.split(',').count()].join(",");
     let port = server.url().rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
@@ -120,7 +121,7 @@ fn remote(server: &TestServer, names: &str, parameters: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_on_another_machine_is_verified_unless_that_is_refused_by_name() {
+async fn a_remote_server_is_verified_unless_sslmode_disables_it() {
     let server = TestServer::postgres();
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
@@ -141,7 +142,7 @@ async fn a_server_on_another_machine_is_verified_unless_that_is_refused_by_name(
         ("db.example", format!("sslmode=require&{root}"), true),
         ("other.example", format!("sslmode=require&{root}"), false),
         ("other.example", format!("sslmode=verify-ca&{root}"), true),
-        // Each by its own name: the first is not who it says, the second is.
+        // Each host is verified by its own name: the first one fails, the second succeeds.
         ("other.example,db.example", root.clone(), true),
         ("other.example,another.example", root.clone(), false),
     ] {
@@ -158,9 +159,9 @@ async fn a_server_on_another_machine_is_verified_unless_that_is_refused_by_name(
     assert!(any.info().warnings.iter().any(|warning| warning.contains("not verified")), "{:?}", any.info());
 }
 
-/// Where the tables are, nothing but reading and writing them is needed.
+/// With existing tables, read and write permissions are enough.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_who_may_not_create_works_on_tables_that_are_there() {
+async fn a_user_without_create_permission_works_on_existing_tables() {
     let schema = PostgresSchema::on_shared_server();
     let owner = sql(schema.server()).await;
     let role = format!("limited_{}", schema.name());
@@ -182,13 +183,13 @@ async fn a_user_who_may_not_create_works_on_tables_that_are_there() {
     assert_eq!(memory.get::<u32>("key").await.unwrap(), Some(1));
     assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
     assert!(corkboard.delete_agent("ada").await.unwrap());
-    // Scrubbing tables is their owner's: PostgreSQL would pass over them in silence.
+    // Only the owner can scrub tables; PostgreSQL would skip them silently.
     let refused = opening(&limited).await.unwrap().scrub().await.unwrap_err();
     assert!(refused.to_string().contains("owner"), "{refused}");
     owner.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
 }
 
-/// What was logged, for a test to look through.
+/// The log output, for a test to search.
 #[derive(Clone, Default)]
 struct Log(Arc<parking_lot::Mutex<Vec<u8>>>);
 
@@ -203,7 +204,7 @@ impl std::io::Write for Log {
     }
 }
 
-/// A password is used, and shown nowhere: not where the store is, not in errors, not in debugging output, not in logs.
+/// The password is used, but never shown: not in the store's details, errors, debug output or logs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_is_never_shown() {
     let log = Log::default();
@@ -246,7 +247,7 @@ async fn a_password_is_never_shown() {
     }
 }
 
-/// Acknowledging before writing needs a store of one's own, which this never is.
+/// Acknowledging before writing needs exclusive use of the store, which PostgreSQL never gives.
 #[tokio::test]
 async fn save_interval_is_refused() {
     let schema = PostgresSchema::on_shared_server();

@@ -1,12 +1,12 @@
-//! A server that is killed, and one that is away.
+//! A server that is killed, and one that is unavailable.
 
 use corkboard::{ErrorKind, Watched};
 use corkboard_testing::servers::TestServer;
 
 use super::*;
 
-/// Killed mid-load and started again, round after round: nothing acknowledged is lost, nothing is applied twice, and
-/// everybody goes on by himself.
+/// The server is killed under load and restarted, repeatedly: no acknowledged write is lost, nothing is applied twice,
+/// and all callers recover by themselves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_server_loses_nothing_acknowledged() {
     let mut dice = corkboard_testing::dice();
@@ -26,9 +26,9 @@ async fn a_killed_server_loses_nothing_acknowledged() {
     storm.judge(&open(&server.url(), patience).await).await;
 }
 
-/// While the server is away, calls say so within a bounded time; when it is back, they work again, and so do watchers.
+/// While the server is unavailable, calls fail within a bounded time. When it is back, calls and watchers work again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_was_killed_and_comes_back_is_found_again() {
+async fn a_killed_server_that_restarts_is_found_again() {
     let mut server = TestServer::postgres();
     let (one, two) = (open(&server.url(), Duration::from_secs(2)).await, patient(&server.url()).await);
     let memory = one.agent("ada").unwrap().working();
@@ -44,7 +44,7 @@ async fn a_server_that_was_killed_and_comes_back_is_found_again() {
     assert!(two.load(&space("ada")).await.is_err_and(|error| error.is_retryable()));
     tokio::task::block_in_place(|| server.start());
     eventually("it works again", || async { memory.set("key", &3).await.is_ok() }).await;
-    let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up");
+    let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
     assert!(matches!(seen.unwrap(), Watched::Revision { rev: 2, .. }));
     eventually("the other, too", || async { two.load(&space("ada")).await.is_ok() }).await;
 }

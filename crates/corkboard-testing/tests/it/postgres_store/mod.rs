@@ -1,4 +1,4 @@
-//! The PostgreSQL store when the server crashes, the network cuts, others get in the way, or a proxy stands in between.
+//! The PostgreSQL store under server crashes, network cuts, contention, and behind a proxy.
 
 mod access;
 mod crash;
@@ -19,12 +19,12 @@ use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
-/// How often the tests that rest on chance are repeated: `make soak` asks for more.
+/// How often the randomized tests repeat. `make soak` asks for more.
 fn rounds(few: usize) -> usize {
     std::env::var("CORK_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(few)
 }
 
-/// A store that waits for nothing longer than this.
+/// A store with this timeout for everything.
 async fn store(url: &str, patience: Duration) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::open(&ServerUrl::new(url), patience).await.unwrap())
 }
@@ -37,7 +37,7 @@ async fn open(url: &str, patience: Duration) -> Corkboard {
     Corkboard::with_store(store(url, patience).await, Options::default())
 }
 
-/// A connection for those who speak SQL.
+/// A connection for direct SQL.
 async fn sql(url: &str) -> Client {
     let url = url.split('?').next().unwrap();
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -65,7 +65,7 @@ fn new_head(append: &Append) -> Head {
     Head { rev: last.rev, commit: last.commit }
 }
 
-/// Appends, expecting to succeed. Returns the new head.
+/// Appends and expects success. Returns the new head.
 async fn put(store: &dyn Store, space: &SpaceId, expected: Head, body: &[u8]) -> Head {
     let append = append(space, expected, body);
     let head = new_head(&append);
@@ -73,7 +73,7 @@ async fn put(store: &dyn Store, space: &SpaceId, expected: Head, body: &[u8]) ->
     head
 }
 
-/// Waits for a condition that others bring about.
+/// Waits until a condition holds that others establish.
 async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
     while !condition().await {
@@ -82,18 +82,18 @@ async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -
     }
 }
 
-/// Callers who add notes without pause, and remember what they were told.
+/// Callers that add notes without pause and record their answers.
 struct Storm {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
     callers: Vec<JoinHandle<Vec<NoteOutcome>>>,
 }
 
-/// An agent, a note, and what the caller who added it was told.
+/// An agent, a note, and the answer that its writer got.
 type NoteOutcome = (String, String, Result<(), Error>);
 
 impl Storm {
-    /// Callers on every board, on a few agents each of which all boards write to.
+    /// Starts callers on every Corkboard, on a few agents each that all of them write to.
     fn start(boards: &[Corkboard]) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let callers = (0..boards.len() * 6).map(|caller| {
@@ -119,13 +119,14 @@ impl Storm {
         Self { stop, acknowledged, callers }
     }
 
-    /// Waits until so many more were acknowledged.
+    /// Waits until this many more notes are acknowledged.
     async fn more(&self, acknowledged: usize) {
         let enough = self.acknowledged.load(Ordering::SeqCst) + acknowledged;
         eventually("writes are acknowledged", || async { self.acknowledged.load(Ordering::SeqCst) >= enough }).await;
     }
 
-    /// What was acknowledged is there once, what failed is not there, and only what is said to be unknown may be either.
+    /// Checks that an acknowledged note is stored once, a failed one is not stored, and only a note with an unknown
+    /// outcome can be either.
     async fn judge(self, fresh: &Corkboard) {
         self.stop.store(true, Ordering::SeqCst);
         let mut outcomes = Vec::new();
@@ -148,11 +149,11 @@ impl Storm {
                 }
                 Err(Error::Store(StoreError::OutcomeUnknown(_))) => {
                     unknown += 1;
-                    assert!(found <= 1, "unknown {note} is there {found} times");
+                    assert!(found <= 1, "{note} with unknown outcome is stored {found} times");
                 }
                 Err(error) => {
                     failed += 1;
-                    assert_eq!(found, 0, "{note} failed with {error}, but is there");
+                    assert_eq!(found, 0, "{note} failed with {error}, but is stored");
                 }
             }
         }

@@ -1,11 +1,11 @@
-//! Connections that are cut, held up and refused.
+//! Connections that are cut, delayed and refused.
 
 use corkboard::{ErrorKind, Watched};
 use corkboard_testing::{Direction, PostgresSchema, Proxy};
 
 use super::*;
 
-/// A schema on the shared server, and a proxy before it.
+/// A schema on the shared server, and a proxy in front of it.
 async fn behind_proxy() -> (PostgresSchema, Proxy, String) {
     let schema = PostgresSchema::on_shared_server();
     let proxy = Proxy::start(schema.port()).await;
@@ -13,9 +13,9 @@ async fn behind_proxy() -> (PostgresSchema, Proxy, String) {
     (schema, proxy, url)
 }
 
-/// Cut anywhere, in either direction, also between a commit and its answer.
+/// Cuts happen anywhere and in both directions, even between a commit and its answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
+async fn connections_cut_mid_commit_lose_and_repeat_nothing() {
     let mut dice = corkboard_testing::dice();
     let (schema, proxy, url) = behind_proxy().await;
     let patience = Duration::from_secs(10);
@@ -31,7 +31,7 @@ async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
     storm.judge(&open(&schema.url(), patience).await).await;
 }
 
-/// The answer to a commit that does not come in time: it may be done, and the caller is told so.
+/// If the answer to a commit is late, the commit may have happened, and the caller learns that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
     let (schema, proxy, url) = behind_proxy().await;
@@ -41,14 +41,14 @@ async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
     let mut head = Head::EMPTY;
     let landed = loop {
         head = put(&*store, &space, head, b"1").await;
-        // The connection it used is free again once the others are told.
+        // The connection is free again once notifications are sent.
         tokio::time::sleep(Duration::from_millis(100)).await;
         proxy.delay(Direction::ToClient, Duration::from_secs(3600));
         let late = append(&space, head, b"2");
         let landed = new_head(&late);
         match store.append(late).await {
             Err(StoreError::OutcomeUnknown(_)) => break landed,
-            // The open connection was in use, and no other could be had: then nothing was sent.
+            // The open connection was in use and no other was available, so nothing was sent.
             Err(StoreError::Unavailable(_)) => assert_eq!(direct.head(&space).await, Ok(head)),
             other => panic!("{other:?}"),
         }
@@ -61,7 +61,7 @@ async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
     eventually("it works again", || async { store.head(&space).await == Ok(landed) }).await;
 }
 
-/// A server that takes connections and says nothing, as a frozen machine does: nobody waits for it without end.
+/// A server that accepts connections but sends nothing, like a frozen machine: calls end after a timeout.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
     let (_schema, proxy, url) = behind_proxy().await;
@@ -74,13 +74,13 @@ async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
     let landed = new_head(&late);
     let mute = async {
         let appended = store.append(late).await;
-        // It may have been on its way already when the connection was cut.
+        // It may have been on its way when the connection was cut.
         let told = matches!(appended, Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_)));
         assert!(told, "{appended:?}");
         let read = store.head(&space).await;
         assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     };
-    tokio::time::timeout(Duration::from_secs(60), mute).await.expect("an answer");
+    tokio::time::timeout(Duration::from_secs(60), mute).await.expect("the call should end");
     proxy.delay(Direction::ToClient, Duration::ZERO);
     eventually("it works again", || async {
         let current = store.head(&space).await;
@@ -89,14 +89,14 @@ async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
     .await;
 }
 
-/// A commit that arrives late is done late, or not at all, but not twice; and it is not told as one that failed.
+/// A delayed commit happens late or not at all, but never twice, and it is not reported as failed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
     let (schema, proxy, url) = behind_proxy().await;
     let corkboard = open(&url, Duration::from_secs(2)).await;
     let memory = corkboard.agent("ada").unwrap().working();
     memory.set("log", "").await.unwrap();
-    // Others are told of it, on the same connection.
+    // The notification of the first write uses the same connection; wait for it.
     tokio::time::sleep(Duration::from_millis(200)).await;
     proxy.delay(Direction::ToServer, Duration::from_secs(3600));
     let appending = tokio::spawn(async move { memory.append("log", "once").await.map(|_| ()) });
@@ -109,13 +109,13 @@ async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
     let expected: &[&str] = match &outcome {
         Ok(()) => &["once"],
         Err(Error::Store(StoreError::OutcomeUnknown(_))) => &["once", ""],
-        // Every connection was in use, and no other could be made: it was not sent.
+        // Every connection was in use and no other could be opened, so it was not sent.
         Err(_) => &[""],
     };
     assert!(expected.contains(&log.as_deref().unwrap()), "{outcome:?}: {log:?}");
 }
 
-/// No way in: that is said, nothing was written, and it works again by itself.
+/// While the server refuses connections, calls say so and write nothing. Then they work again by themselves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
     let (_schema, proxy, url) = behind_proxy().await;
@@ -132,14 +132,14 @@ async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
     memory.set("key", &3).await.unwrap();
 }
 
-/// A server that is away for a moment is waited for: nobody has to notice.
+/// Calls wait during a short outage, so nobody notices it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_short_outage_is_ridden_out() {
     let (_schema, proxy, url) = behind_proxy().await;
     let corkboard = open(&url, Duration::from_secs(10)).await;
     let memory = corkboard.agent("ada").unwrap().working();
     memory.set("key", &0).await.unwrap();
-    // On a busy machine a moment may become long: once is enough.
+    // On a busy machine the outage can become long, so one success is enough.
     for _ in 0..10 {
         proxy.refuse();
         proxy.cut();
@@ -154,10 +154,10 @@ async fn a_short_outage_is_ridden_out() {
             return;
         }
     }
-    panic!("not once");
+    panic!("no short outage was survived in ten attempts");
 }
 
-/// A watcher whose connections are cut, listening included, misses nothing.
+/// A watcher misses nothing when all connections are cut, including the listening one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_whose_connections_are_cut_misses_nothing() {
     let (schema, proxy, url) = behind_proxy().await;
@@ -170,8 +170,9 @@ async fn a_watcher_whose_connections_are_cut_misses_nothing() {
             proxy.cut();
         }
         let seen = loop {
-            // A read that was cut is tried again, as a program would.
-            match tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up") {
+            // A read that was cut is retried, as a program would.
+            match tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up")
+            {
                 Ok(Watched::Bookmark { .. }) => {}
                 Ok(Watched::Revision { rev, .. }) => break rev,
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),

@@ -1,4 +1,4 @@
-//! Behind a PgBouncer that gives every transaction another connection of the server: the whole conformance suite.
+//! The whole conformance suite behind a PgBouncer that gives every transaction another server connection.
 
 use corkboard::Watched;
 use corkboard_testing::{Harness, PostgresSchema, Proxy};
@@ -14,7 +14,7 @@ fn detail(store: &PostgresStore, name: &str) -> String {
     details.into_iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// The proxy is noticed: names of statements would be mixed up, and nobody would be listened to.
+/// The store detects the proxy, which would mix up prepared statements and lose notifications.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_is_noticed() {
     let schema = PostgresSchema::behind_pgbouncer();
@@ -27,7 +27,7 @@ async fn a_proxy_is_noticed() {
     assert!(detail(&store, "wake-ups").starts_with("LISTEN"));
 }
 
-/// Whoever insists on prepared statements where they do not last gets answers all the same.
+/// Even with prepared statements forced on, calls work where the statements do not last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prepared_statements_that_do_not_last_are_given_up() {
     let schema = PostgresSchema::behind_pgbouncer();
@@ -49,21 +49,22 @@ async fn prepared_statements_that_do_not_last_are_given_up() {
     }
 }
 
-/// Behind the proxy one may listen on a way of its own, directly to the server.
+/// Behind the proxy, notifications can use a separate, direct connection to the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_may_listen_beside_the_proxy() {
+async fn notifications_can_bypass_the_proxy() {
     let direct = PostgresSchema::on_shared_server();
     let schema = PostgresSchema::behind_pgbouncer();
     let way = Proxy::start(direct.port()).await;
     let listen = direct.server().replace(&format!(":{}/", direct.port()), &format!(":{}/", way.port()));
     let url = format!("{}&listen={}", schema.url(), listen.replace(':', "%3A").replace('/', "%2F"));
     let (one, two) = (Corkboard::open(&url).await.unwrap(), Corkboard::open(&schema.url()).await.unwrap());
-    assert_eq!(way.connections(), 0, "nobody listens yet");
+    assert_eq!(way.connections(), 0, "there should be no listening connection yet");
     let mut watch = one.agent("ada").unwrap().watch(0).await.unwrap();
     eventually("it listens", || async { way.connections() == 1 }).await;
     for rev in 1..=20 {
         two.agent("ada").unwrap().working().set("key", &rev).await.unwrap();
-        let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up");
+        let seen =
+            tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
         assert!(matches!(seen.unwrap(), Watched::Revision { rev: seen, .. } if seen == rev));
     }
     drop(watch);

@@ -1,4 +1,4 @@
-//! The tables: made once, checked, and what is in them when many write.
+//! The tables: created once, checked, and consistent under concurrent writes.
 
 use corkboard_testing::servers::TestServer;
 use corkboard_testing::{Harness, PostgresSchema};
@@ -7,7 +7,7 @@ use super::*;
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
 
-/// Many who open an empty database at once all find the same tables.
+/// Many clients that open an empty database at once find the same tables.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_may_open_an_empty_database_at_once() {
     for _ in 0..rounds(3) {
@@ -26,7 +26,7 @@ async fn many_may_open_an_empty_database_at_once() {
     }
 }
 
-/// What a newer Corkboard made is left alone.
+/// Tables of a newer Corkboard are left alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn newer_tables_are_left_alone() {
     let schema = PostgresSchema::on_shared_server();
@@ -38,8 +38,8 @@ async fn newer_tables_are_left_alone() {
     assert!(matches!(&refused, Some(Error::Store(error)) if *error == expected), "{refused:?}");
 }
 
-/// Appends that wait together are one transaction; what cannot be written takes nobody along; two to one space are judged
-/// one after the other.
+/// Waiting appends share one transaction. One that cannot be written does not affect the others. Two on one space are
+/// decided in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_batch_is_one_transaction_and_each_append_is_judged_for_itself() {
     let schema = PostgresSchema::on_shared_server();
@@ -67,12 +67,12 @@ async fn a_batch_is_one_transaction_and_each_append_is_judged_for_itself() {
     let middle = store.commits();
     futures_util::future::join_all(together.into_iter().map(|append| store.append(append))).await;
     let (first, second) = (middle - before, store.commits() - middle);
-    assert!(second < 20, "{first} transactions with one that cannot be written, {second} without");
+    assert!(second < 20, "{first} transactions with a failing append, {second} without");
 }
 
-/// Several processes on one space and on spaces of their own, and many tasks here on all of them.
+/// Several processes on a shared space and on separate spaces, and many tasks here on all of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn processes_hammer_one_space_and_many() {
+async fn processes_write_to_one_space_and_to_many() {
     let harness = Harness::postgres(WORKER);
     let workers: Vec<_> = ["a", "b", "c", "d", "e", "f"]
         .iter()
@@ -101,7 +101,7 @@ async fn processes_hammer_one_space_and_many() {
     assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
 }
 
-/// Whoever waits too long for others is told so, and nothing was written.
+/// A caller that waits too long for a lock gets `busy`, and nothing was written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_space_that_others_hold_for_too_long_is_busy() {
     let schema = PostgresSchema::on_shared_server();
@@ -114,15 +114,15 @@ async fn a_space_that_others_hold_for_too_long_is_busy() {
     let busy = store.append(append(&space, head, b"2")).await;
     assert!(matches!(busy, Err(StoreError::Busy { .. })), "{busy:?}");
     assert!(matches!(store.delete(&space, head, commit()).await, Err(StoreError::Busy { .. })));
-    assert_eq!(store.head(&space).await, Ok(head), "readers do not wait");
+    assert_eq!(store.head(&space).await, Ok(head), "readers should not wait");
     holder.rollback().await.unwrap();
     put(&*store, &space, head, b"2").await;
 }
 
-/// A deadlock with someone who locks in another order is broken by the server, and the batch that it undid is tried again.
-// In one thread, so that both are in one batch: it is taken when this task waits.
+/// The server breaks a deadlock with a client that locks in another order, and the rolled-back batch is retried.
+// On one thread, so that both appends are in one batch, which is taken when this task waits.
 #[tokio::test]
-async fn a_batch_that_the_server_undid_is_tried_again() {
+async fn a_batch_that_the_server_rolled_back_is_retried() {
     let schema = PostgresSchema::on_shared_server();
     let store = patient(&schema.url()).await;
     let (one, two) = (space("one"), space("two"));
@@ -136,7 +136,7 @@ async fn a_batch_that_the_server_undid_is_tried_again() {
         store.append(append(&two, heads.1, b"2")),
     );
     let opponent = async {
-        // By now they hold the first space.
+        // By now the batch holds the first space.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let outcome = other.batch_execute(&lock("one")).await;
         let _ = other.rollback().await;
@@ -147,7 +147,7 @@ async fn a_batch_that_the_server_undid_is_tried_again() {
     assert_eq!(store.check().await, Ok(vec![]));
 }
 
-/// Where transactions are serializable by default, the server undoes more, and the result is the same.
+/// If transactions are serializable by default, the server rolls back more, but the result is the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stricter_default_isolation_changes_nothing() {
     let schema = PostgresSchema::on_shared_server();
@@ -168,7 +168,7 @@ async fn a_stricter_default_isolation_changes_nothing() {
     }
 }
 
-/// Every kind of damage is found, and named with its space.
+/// Every kind of damage is found and reported with its space.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damage_is_found() {
     let damages = [
@@ -196,10 +196,10 @@ async fn damage_is_found() {
     }
 }
 
-/// A head is updated in place: no index changes, however often it moves.
+/// A head is updated in place: indexes stay unchanged, however often it moves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_move_in_place() {
-    // On the shared server, a transaction of another test could keep old rows from being pruned.
+    // On the shared server, another test's transaction could keep old rows from being pruned.
     let server = TestServer::postgres();
     let store = patient(&server.url()).await;
     let mut heads = [Head::EMPTY; 20];

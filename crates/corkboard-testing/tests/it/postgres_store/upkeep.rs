@@ -1,4 +1,4 @@
-//! Settings that durability rests on, wake-ups, the clock, and scrubbing.
+//! Durability settings, notifications, the clock, and scrubbing.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use corkboard_testing::servers::TestServer;
 
 use super::*;
 
-/// Whether any file below holds these bytes.
+/// Whether any file below the folder contains these bytes.
 fn holds(folder: &Path, secret: &[u8]) -> bool {
     let mut entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     entries.any(|entry| match entry.file_type().unwrap().is_dir() {
         true => holds(&entry.path(), secret),
-        // The server removes files as it likes.
+        // The server may remove files at any time.
         false => {
             std::fs::read(entry.path()).is_ok_and(|bytes| bytes.windows(secret.len()).any(|window| window == secret))
         }
     })
 }
 
-/// What was deleted or rewritten is in no table any more, statistics included, but only once nobody sees it. What is left in
-/// free space goes with `VACUUM FULL`.
+/// Deleted and rewritten content is removed from every table, including statistics, once no transaction can see it.
+/// `VACUUM FULL` removes it from free space.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scrubbing_leaves_nothing_of_what_was_deleted_but_in_free_space() {
+async fn scrubbing_removes_deleted_content_except_from_free_space() {
     let server = TestServer::postgres();
     let store = store(&server.url(), Duration::from_secs(3)).await;
     let files = server.folder().join("data/base");
@@ -39,14 +39,14 @@ async fn scrubbing_leaves_nothing_of_what_was_deleted_but_in_free_space() {
     let client = sql(&server.url()).await;
     client.batch_execute("ANALYZE").await.unwrap();
     client.batch_execute("CHECKPOINT").await.unwrap();
-    assert!(secrets.iter().all(|secret| holds(&files, secret)), "they are there at first");
+    assert!(secrets.iter().all(|secret| holds(&files, secret)), "the secrets should be in the files first");
     store.delete(&space("gone"), gone, commit()).await.unwrap();
     record.body = b"nothing".to_vec();
     let new = Snapshot { head, body: b"state".to_vec() };
     let rewrite = Rewrite { space: space("kept"), expected: head, records: vec![record], snapshot: Some(new) };
     assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
     let last = put(&*store, &space("kept"), head, b"next").await;
-    // While someone may still see it, it cannot go, and that is said.
+    // While a transaction can still see it, it cannot be removed, and the error says so.
     let mut other = sql(&server.url()).await;
     let reader =
         other.build_transaction().isolation_level(tokio_postgres::IsolationLevel::RepeatableRead).read_only(true);
@@ -67,7 +67,7 @@ async fn scrubbing_leaves_nothing_of_what_was_deleted_but_in_free_space() {
     assert_eq!(store.check().await, Ok(vec![]));
 }
 
-/// Someone who has read the tables and not ended the transaction holds a lock that only `VACUUM FULL` waits for.
+/// A transaction that has read the tables holds a lock for which only `VACUUM FULL` waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scrubbing_does_not_stop_readers_or_writers() {
     let server = TestServer::postgres();
@@ -92,15 +92,15 @@ async fn scrubbing_does_not_stop_readers_or_writers() {
     assert_eq!(store.head(&space("kept")).await, Ok(head));
 }
 
-/// What could lose acknowledged writes is said; what we can do about it is done.
+/// Settings that could lose acknowledged writes give warnings or are overridden.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn risky_settings_are_said_or_overruled() {
+async fn risky_settings_give_warnings_or_are_overridden() {
     let risky = TestServer::postgres_with(&["fsync=off", "full_page_writes=off", "synchronous_commit=off"]);
     let info = patient(&risky.url()).await.info();
     assert!(info.warnings.iter().any(|warning| warning.contains("fsync is off")), "{info:?}");
     assert!(info.warnings.iter().any(|warning| warning.contains("full_page_writes is off")), "{info:?}");
     assert!(info.details.iter().any(|(_, text)| text.contains("synchronous_commit=on")), "{info:?}");
-    // Inside the transaction of every write, whatever is the default.
+    // Set inside the transaction of every write, against any default.
     let mut client = sql(&risky.url()).await;
     let nil = uuid::Uuid::nil();
     for write in [
@@ -122,9 +122,9 @@ async fn risky_settings_are_said_or_overruled() {
     assert_eq!(patient(&safe.url()).await.info().warnings, [""; 0]);
 }
 
-/// A commit is told to whoever listens, soon after it and not inside its transaction.
+/// Listeners learn of a commit soon after it, not inside its transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_are_told_to_other_processes() {
+async fn other_processes_are_notified_of_commits() {
     let schema = PostgresSchema::on_shared_server();
     let store = patient(&schema.url()).await;
     let (client, mut connection) = tokio_postgres::connect(schema.server(), NoTls).await.unwrap();
@@ -146,7 +146,7 @@ async fn commits_are_told_to_other_processes() {
     assert!(heard.trim().ends_with(":2"), "{heard}");
 }
 
-/// Listening may be turned off, or its connection ended by the server: then polling finds what others write.
+/// If listening is turned off, or the server ends its connection, polling finds other processes' writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_notifications_polling_finds_what_others_write() {
     let schema = PostgresSchema::on_shared_server();
@@ -170,14 +170,13 @@ async fn without_notifications_polling_finds_what_others_write() {
                 }
             };
             let newest = changes.wait_for(|rev| *rev >= head.rev);
-            tokio::time::timeout(Duration::from_secs(30), newest).await.expect("a wake-up").unwrap();
+            tokio::time::timeout(Duration::from_secs(30), newest).await.expect("the watcher should wake up").unwrap();
         }
     }
 }
 
-/// The time is the server's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_servers_clock_is_gone_by() {
+async fn the_servers_clock_is_used() {
     let schema = PostgresSchema::on_shared_server();
     let store = patient(&schema.url()).await;
     let client = sql(schema.server()).await;
@@ -185,6 +184,6 @@ async fn the_servers_clock_is_gone_by() {
     let before: i64 = client.query_one(now, &[]).await.unwrap().get(0);
     let shown = store.now().unwrap().as_millisecond();
     let after: i64 = client.query_one(now, &[]).await.unwrap().get(0);
-    // As exact as half a round trip to a busy server.
+    // Accurate to half a round trip to a busy server.
     assert!((before - 2000..=after + 2000).contains(&shown), "{before} {shown} {after}");
 }

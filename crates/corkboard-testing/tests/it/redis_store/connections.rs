@@ -42,7 +42,7 @@ async fn an_append_whose_answer_is_cut_is_unknown_and_one_that_never_left_is_not
     let space = space("a");
     let head = put(&store, append(&space, Head::EMPTY, b"one")).await;
 
-    // The answer is cut off: it was written.
+    // The answer is cut: the append was written.
     proxy.cut_after(Direction::ToClient, 1);
     let second = append(&space, head, b"two");
     let cut = store.append(second.clone()).await;
@@ -50,16 +50,16 @@ async fn an_append_whose_answer_is_cut_is_unknown_and_one_that_never_left_is_not
     eventually("it is there", || async { store.head(&space).await == Ok(head_after(&second)) }).await;
     let head = head_after(&second);
 
-    // The command is cut off: it was not.
+    // The command is cut: the append was not written.
     proxy.cut_after(Direction::ToServer, 20);
     let cut = store.append(append(&space, head, b"three")).await;
     assert!(matches!(cut, Err(StoreError::OutcomeUnknown(_))), "{cut:?}");
     assert_eq!(store.head(&space).await, Ok(head));
 
-    // Nothing can be sent: nothing was written, and the caller knows.
+    // Nothing can be sent: nothing was written, and the caller knows that.
     proxy.refuse();
     proxy.cut();
-    // Until the cut is noticed, a command may be half on its way.
+    // Until the cut is noticed, a command may be half sent.
     eventually("the cut", || async { store.head(&space).await.is_err() }).await;
     let denied = in_time(store.append(append(&space, head, b"three"))).await;
     assert!(matches!(denied, Err(StoreError::Unavailable(_))), "{denied:?}");
@@ -70,7 +70,7 @@ async fn an_append_whose_answer_is_cut_is_unknown_and_one_that_never_left_is_not
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
+async fn a_server_that_stops_answering_is_given_up_after_a_timeout() {
     let server = TestServer::redis();
     let proxy = Proxy::start(server.port()).await;
     let store = open_within(&server.url_at(proxy.port()), Duration::from_secs(2)).await;
@@ -82,7 +82,7 @@ async fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
     let late = in_time(store.head(&space)).await;
     assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
     proxy.delay(Direction::ToClient, Duration::ZERO);
-    assert_eq!(store.head(&space).await.unwrap().rev, 2, "it had arrived");
+    assert_eq!(store.head(&space).await.unwrap().rev, 2, "the append should have arrived");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,7 +96,7 @@ async fn no_wake_up_is_lost_with_its_connection() {
     let mut head = put(&writer, append(&a, Head::EMPTY, b"x")).await;
     for _ in 0..rounds() {
         in_time(changes.wait_for(|rev| *rev == head.rev)).await.unwrap();
-        // What is told now is told to nobody.
+        // Messages published now reach nobody.
         proxy.refuse();
         proxy.cut();
         eventually("the cut", || async { proxy.connections() == 0 }).await;
@@ -104,7 +104,7 @@ async fn no_wake_up_is_lost_with_its_connection() {
         proxy.accept();
     }
     in_time(changes.wait_for(|rev| *rev == head.rev)).await.unwrap();
-    // Nor is it needed that anything is told at all. It hears: what is told arrives.
+    // Wake-ups do not depend on messages. Check that messages arrive again.
     eventually("it hears", || async {
         redis::<()>(&server, &["PUBLISH", "cork:{agent/a}:wake", "50"]);
         *changes.borrow() == 50
@@ -128,7 +128,7 @@ async fn appends_are_told_and_heard() {
     for expected in ["1", "2"] {
         assert_eq!(told.get_message().unwrap().get_payload::<String>().unwrap(), expected);
     }
-    // What comes over the channel is believed without a look: this revision is nowhere else.
+    // A revision announced on the channel is trusted without a check: this one exists nowhere else.
     let mut changes = store.changes(&a);
     in_time(changes.wait_for(|rev| *rev == 2)).await.unwrap();
     redis::<()>(&server, &["PUBLISH", channel, "77"]);
@@ -156,7 +156,7 @@ async fn the_connection_for_wake_ups_is_there_while_someone_listens() {
         clients.lines().count()
     };
     eventually("nobody listens", || async { subscribers().await == 0 }).await;
-    // And once more.
+    // And again.
     let mut again = store.changes(&space("a"));
     put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
     in_time(again.wait_for(|rev| *rev == 1)).await.unwrap();

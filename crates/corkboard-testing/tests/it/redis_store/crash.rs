@@ -1,4 +1,4 @@
-//! Servers that are killed, restarted, emptied, or made to forget their scripts, under load.
+//! Servers that are killed, restarted, emptied, or lose their scripts, under load.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn a_killed_server_loses_nothing_acknowledged_and_applies_nothing_twice() 
         })
         .await
         .unwrap();
-        // Nobody told them: they find the server again by themselves.
+        // The writers find the server again by themselves.
         writers.progress(50).await;
         let ledger = writers.check(&url).await;
         println!("round {round}: {} outcomes unknown", ledger.unknown);
@@ -41,7 +41,7 @@ async fn forgotten_scripts_are_sent_again() {
     let writers = Writers::start(&corkboard, "writer");
     for round in 0..50 {
         redis::<()>(&server, &["SCRIPT", "FLUSH", "SYNC"]);
-        // A log that begins, with something due: the one path on which several commands are sent together.
+        // A new log with a due date: the only case in which several commands are sent together.
         let days = corkboard::EntryMetadata { expiry_days: Some(1), ..Default::default() };
         let memory = corkboard.agent(&format!("new-{round}")).unwrap().working();
         memory.set("key", &round).metadata(days).await.unwrap();
@@ -53,9 +53,9 @@ async fn forgotten_scripts_are_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_away_is_told_of_in_time_and_found_again() {
+async fn an_unavailable_server_is_reported_in_time_and_found_again() {
     let mut server = TestServer::redis();
-    // So long an answer that was lost is looked for.
+    // How long a lost answer is looked up.
     let options = Options { busy_timeout: Duration::from_secs(2), ..Options::default() };
     let corkboard = Corkboard::open_with(&server.url(), options).await.unwrap();
     let memory = corkboard.agent("a").unwrap().working();
@@ -87,8 +87,8 @@ async fn a_server_emptied_under_a_running_process_is_noticed() {
     }
     let mut watch = agent.watch(5).await.unwrap();
     redis::<()>(&server, &["FLUSHALL"]);
-    assert_eq!(memory.len().await.unwrap(), 0, "a read is current: there is nothing any more");
-    // Writing begins anew, hints included, though this process remembers to have written the same due date before.
+    assert_eq!(memory.len().await.unwrap(), 0, "a read should be current and find nothing");
+    // Writing starts again, including hints, although this process remembers writing the same due date before.
     memory.set("key", "new").metadata(days()).await.unwrap();
     assert_eq!((agent.rev().await.unwrap(), memory.len().await.unwrap()), (1, 1));
     let told = in_time(async {
@@ -113,7 +113,7 @@ async fn the_clock_is_the_servers() {
     let (second, _): (i64, i64) = redis(&server, &["TIME"]);
     let ours = store.now().unwrap().as_second();
     assert!((second - ours).abs() < 10, "{second} : {ours}");
-    // It goes on without the server.
+    // The clock works without the server.
     drop(server);
     let later = || async { store.now().unwrap().as_millisecond() > ours * 1000 + 1000 };
     eventually("time passes", later).await;

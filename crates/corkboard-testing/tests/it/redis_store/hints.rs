@@ -1,4 +1,4 @@
-//! The indexes are hints: whatever happens to them, lists and due dates are right.
+//! The indexes are only hints: lists and due dates are right even if the hints are wrong.
 
 use corkboard::store::{Append, Appended, Store};
 use corkboard_core::{Head, SpaceKind};
@@ -10,29 +10,29 @@ const SPACES: &str = "cork:{index}:spaces:agent";
 const DUES: &str = "cork:{index}:due:agent";
 
 #[tokio::test]
-async fn a_hint_of_what_never_came_is_not_seen() {
+async fn a_hint_without_its_append_is_ignored() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;
     put(&store, append(&space("b"), Head::EMPTY, b"x")).await;
-    // As a process leaves it that ends between hint and append.
+    // As a process leaves them that ends between hint and append.
     redis::<()>(&server, &["ZADD", SPACES, "0", "agent/a\x000"]);
     redis::<()>(&server, &["ZADD", DUES, "1000", "agent/a\x001-00000000000000000000000000000001"]);
     let listed = store.list(SpaceKind::Agent, None, 10).await.unwrap();
     assert!(listed.iter().map(|listed| listed.space.name()).eq(["b"]));
     assert_eq!(store.due(SpaceKind::Agent, time(100), 10).await.unwrap(), []);
-    // The append may still come: its hints stay, and it is found when it does.
+    // The append may still come, so its hints stay and are used then.
     assert_eq!(redis::<usize>(&server, &["ZCARD", SPACES]), 2);
     assert_eq!(redis::<usize>(&server, &["ZCARD", DUES]), 1);
     put(&store, Append { next_due: Some(time(7)), ..append(&space("a"), Head::EMPTY, b"x") }).await;
     assert_eq!(store.list(SpaceKind::Agent, None, 10).await.unwrap().len(), 2);
     assert_eq!(store.due(SpaceKind::Agent, time(100), 10).await.unwrap(), [space("a")]);
-    // Of the two hints of one revision, one was nobody's: now that is certain, and it is gone.
+    // One of the two hints of this revision belonged to no append. Now that is certain, and it is removed.
     assert_eq!(redis::<usize>(&server, &["ZCARD", DUES]), 1);
     assert_eq!(store.check().await, Ok(vec![]));
 }
 
 #[tokio::test]
-async fn hints_that_are_over_are_removed() {
+async fn obsolete_hints_are_removed() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;
     let space = space("a");
@@ -47,13 +47,13 @@ async fn hints_that_are_over_are_removed() {
         redis::<usize>(&server, &["ZCARD", DUES]) + redis::<usize>(&server, &["ZCARD", SPACES]) == 0
     })
     .await;
-    // A removal that was lost is made up for by who reads.
+    // If a removal was lost, the next reader repeats it.
     redis::<()>(&server, &["ZADD", SPACES, "0", "agent/a\x000"]);
     redis::<()>(&server, &["ZADD", DUES, "1000", "agent/a\x002-00000000000000000000000000000002"]);
     assert_eq!(store.list(SpaceKind::Agent, None, 10).await.unwrap(), []);
     assert_eq!(store.due(SpaceKind::Agent, time(100), 10).await.unwrap(), []);
     assert_eq!(redis::<usize>(&server, &["ZCARD", DUES]) + redis::<usize>(&server, &["ZCARD", SPACES]), 0);
-    // The next life needs a hint of its own, which its first append does not know yet.
+    // The recreated space needs another hint, which its first append does not know yet.
     let head = store.head(&space).await.unwrap();
     put(&store, append(&space, head, b"again")).await;
     assert_eq!(store.list(SpaceKind::Agent, None, 10).await.unwrap().len(), 1);
@@ -74,7 +74,7 @@ async fn a_due_date_that_a_process_remembers_is_hinted_again_where_it_is_needed(
 }
 
 #[tokio::test]
-async fn a_hint_that_comes_too_early_is_put_right() {
+async fn a_hint_that_comes_too_early_is_corrected() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;
     put(&store, Append { next_due: Some(time(50)), ..append(&space("a"), Head::EMPTY, b"x") }).await;
@@ -86,7 +86,7 @@ async fn a_hint_that_comes_too_early_is_put_right() {
 }
 
 #[tokio::test]
-async fn a_check_puts_missing_hints_back_and_finds_damage() {
+async fn a_check_restores_missing_hints_and_finds_damage() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;
     let mut head = Head::EMPTY;
@@ -118,7 +118,7 @@ async fn a_check_puts_missing_hints_back_and_finds_damage() {
     redis::<()>(&server, &["DEL", "cork:{agent/a}:head"]);
     let problems = store.check().await.unwrap();
     assert!(problems.len() == 1 && problems[0].contains("no head"), "{problems:?}");
-    // Nobody writes over the rest of it.
+    // The damaged rest is not overwritten.
     let begun = store.append(append(&space("a"), Head::EMPTY, b"x")).await;
     assert!(matches!(begun, Err(corkboard::store::StoreError::Corrupt(_))), "{begun:?}");
     assert_eq!(redis::<Option<String>>(&server, &["HGET", "cork:{agent/a}:head", "rev"]).as_deref(), Some("0"));

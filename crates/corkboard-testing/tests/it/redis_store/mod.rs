@@ -1,4 +1,4 @@
-//! What is particular to the Redis store: crashes, cut connections, servers that are not as they should be.
+//! Specific to the Redis store: crashes, cut connections, misconfigured servers.
 
 mod connections;
 mod crash;

@@ -12,7 +12,7 @@ use crate::redis_store::support::{
     append, commit, eventually, head_after, in_time, open, put, redis, refused, space, time,
 };
 
-/// What the module's documentation says a user needs.
+/// The permissions that the module's documentation lists.
 fn documented() -> Vec<&'static str> {
     let text = include_str!("../../../../corkboard/src/store/redis/mod.rs");
     let (_, list) = text.split_once("(`ACL SETUSER`): `").unwrap();
@@ -20,7 +20,7 @@ fn documented() -> Vec<&'static str> {
     list.split_whitespace().filter(|word| *word != "//!").collect()
 }
 
-/// Makes a user with these permissions; returns the URL to log in with.
+/// Creates a user with these permissions and returns the URL to log in with.
 fn user(server: &TestServer, permissions: &[&str]) -> String {
     let permissions = permissions.iter().map(|permission| permission.replace("PREFIX", "cork"));
     let rules = ["reset", "on", ">geheim"].into_iter().map(str::to_owned).chain(permissions);
@@ -65,7 +65,7 @@ async fn the_documented_permissions_are_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_may_not_subscribe_to_all_channels_looks_at_all_spaces() {
+async fn a_user_without_permission_for_all_channels_polls_all_spaces() {
     let server = TestServer::redis();
     let further = ["+psubscribe", "+punsubscribe"];
     for (permissions, patterns) in [(documented(), 0), ([documented(), further.to_vec()].concat(), 1)] {
@@ -83,7 +83,7 @@ async fn whoever_may_not_subscribe_to_all_channels_looks_at_all_spaces() {
 }
 
 #[tokio::test]
-async fn every_permission_that_scripts_need_is_asked_for_at_opening() {
+async fn opening_checks_every_permission_that_scripts_need() {
     let server = TestServer::redis();
     let optional = ["+info", "+ping", "+subscribe", "+unsubscribe", "+time", "+eval", "+evalsha"];
     let mut tried = 0;
@@ -101,7 +101,7 @@ async fn every_permission_that_scripts_need_is_asked_for_at_opening() {
 }
 
 #[tokio::test]
-async fn what_goes_beyond_is_said_where_it_is_missing() {
+async fn optional_permissions_are_reported_when_needed() {
     let server = TestServer::redis();
     let store = open(&user(&server, &documented())).await;
     put(&store, append(&space("a"), Head::EMPTY, b"x")).await;
@@ -120,14 +120,14 @@ async fn what_goes_beyond_is_said_where_it_is_missing() {
 }
 
 #[tokio::test]
-async fn a_permission_taken_away_leaves_nothing_half_written() {
+async fn a_revoked_permission_leaves_no_partial_write() {
     let server = TestServer::redis();
     let store = open(&user(&server, &documented())).await;
     let head = put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
     for missing in ["+xadd", "+hset"] {
         let others: Vec<&str> = documented().into_iter().filter(|word| *word != missing).collect();
         user(&server, &others);
-        // Changing a user ends his connections.
+        // Changing a user closes its connections.
         eventually("he is refused", || async {
             let told = store.append(append(&space("a"), head, b"two")).await;
             matches!(told, Err(StoreError::Unavailable(why)) if why.contains("can't run this command"))
@@ -175,7 +175,7 @@ async fn passwords_are_checked_and_never_shown() {
     }
     let error = Corkboard::open(&format!("{url}?bogus=1")).await.unwrap_err();
     assert!(error.to_string().contains("bogus") && !format!("{error} {error:?}").contains("geheim"), "{error}");
-    // A password that changes under a running process: it says so, and goes on when it is right again.
+    // If the password changes while a process runs, calls fail, and work again once the password is right.
     redis_as(&url, &["ACL", "SETUSER", "ada", "resetpass", ">neu"]);
     eventually("he is turned away", || async {
         let told = store.head(&space("a")).await;
@@ -189,6 +189,6 @@ async fn passwords_are_checked_and_never_shown() {
 fn redis_as(url: &str, command: &[&str]) {
     let mut connection = redis::Client::open(url).unwrap().get_connection().unwrap();
     redis::cmd(command[0]).arg(&command[1..]).exec(&mut connection).unwrap();
-    // Those who are logged in stay so until they are sent away.
+    // Logged-in clients stay logged in until they are disconnected.
     let _ = redis::cmd("CLIENT").arg(&["KILL", "USER", "ada"]).exec(&mut connection);
 }

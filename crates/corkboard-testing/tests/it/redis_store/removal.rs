@@ -1,4 +1,4 @@
-//! What is removed: from logs, and from the server's files.
+//! Removing data from logs and from the server's files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use corkboard_testing::servers::TestServer;
 
 use crate::redis_store::support::{append, commit, eventually, head_after, open, put, space, time};
 
-/// Whether the text is in any file below the folder.
+/// Whether any file below the folder contains the text.
 fn is_on_disk(folder: &Path, text: &str) -> bool {
     std::fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
         if path.is_dir() {
             return is_on_disk(&path, text);
         }
-        // A file may go while it is looked for.
+        // A file may be removed during the search.
         let bytes = std::fs::read(&path).unwrap_or_default();
         bytes.windows(text.len()).any(|window| window == text.as_bytes())
     })
@@ -36,18 +36,18 @@ async fn scrubbing_leaves_nothing_in_the_servers_files() {
         let head = put(&store, append(&space("a"), head, secret.as_bytes())).await;
         let body = format!("state with {secret}").into_bytes();
         store.write_snapshot(&space("a"), Snapshot { head, body }).await.unwrap();
-        // Twice: files that are there already must go, too.
+        // Twice, because existing files must be replaced, too.
         store.scrub().await.unwrap();
-        assert!(is_on_disk(server.folder(), secret), "it is in the files as long as it is in the store");
+        assert!(is_on_disk(server.folder(), secret), "the secret should be in the files while it is stored");
         let page = store.read_after(&space("a"), Cursor { rev: 1, commit: None }, 10).await.unwrap();
         let record = Record { body: b"nothing".to_vec(), ..page.records[0].clone() };
         let snapshot = Snapshot { head, body: b"state".to_vec() };
         let rewrite = Rewrite { space: space("a"), expected: head, records: vec![record], snapshot: Some(snapshot) };
         assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
-        assert!(is_on_disk(server.folder(), secret), "rewriting alone is not enough");
+        assert!(is_on_disk(server.folder(), secret), "rewriting alone should leave it in the files");
         store.scrub().await.unwrap();
         assert!(!is_on_disk(server.folder(), secret), "{arguments:?}");
-        // What is deleted is gone the same way.
+        // Deleted content disappears in the same way.
         assert!(is_on_disk(server.folder(), "nothing"));
         store.delete(&space("a"), head, commit()).await.unwrap();
         store.scrub().await.unwrap();
@@ -57,7 +57,7 @@ async fn scrubbing_leaves_nothing_in_the_servers_files() {
 }
 
 #[tokio::test]
-async fn a_server_without_files_is_not_given_one() {
+async fn scrubbing_creates_no_file_on_a_server_without_files() {
     let server = TestServer::redis_with(&[]);
     let store = open(&server.url()).await;
     put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
@@ -66,7 +66,7 @@ async fn a_server_without_files_is_not_given_one() {
 }
 
 #[tokio::test]
-async fn scrubs_at_the_same_time_all_succeed() {
+async fn concurrent_scrubs_all_succeed() {
     let server = TestServer::redis_with(&["--appendonly", "yes", "--save", "3600 1"]);
     let store = open(&server.url()).await;
     put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
@@ -80,7 +80,7 @@ async fn a_long_log_is_trimmed_by_time_and_never_in_the_middle_of_a_revision() {
     let store = open(&server.url()).await;
     let space = space("a");
     let mut head = Head::EMPTY;
-    // More than is looked at in one step, with long bodies among them.
+    // More records than one step examines, with long bodies among them.
     for batch in 0..6_u64 {
         let mut records = append(&space, head, &vec![b'x'; 2 * Record::PART_BYTES + 7]).records;
         for rev in head.rev + 2..head.rev + 500 {
@@ -99,7 +99,7 @@ async fn a_long_log_is_trimmed_by_time_and_never_in_the_middle_of_a_revision() {
     assert_eq!(store.check().await, Ok(vec![]));
     assert_eq!(store.trim(&space, trim(i64::from(u32::MAX))).await, Ok(head.rev));
     assert_eq!(store.check().await, Ok(vec![]));
-    // A log with little in it goes on where it was.
+    // A short log continues where it was.
     let next = append(&space, head, b"next");
     let expected = head_after(&next);
     assert_eq!(put(&store, next).await, expected);
@@ -138,7 +138,7 @@ async fn a_snapshot_of_another_history_is_not_kept() {
     assert!(store.load(&space("a")).await.unwrap().snapshot.is_some());
 }
 
-/// Writes thirty revisions, waits 25 hours, writes ten more. Returns the oldest that is held in the end.
+/// Writes thirty revisions, waits 25 hours, writes ten more. Returns the oldest revision that is left.
 async fn oldest_after_a_day(retention: Option<Retention>) -> u64 {
     let server = TestServer::redis();
     let clock = Arc::new(ManualClock::new(time(1_794_000_000)));
@@ -156,7 +156,7 @@ async fn oldest_after_a_day(retention: Option<Retention>) -> u64 {
     }
     let snapshot = || async { store.load(&space("a")).await.unwrap().snapshot.map_or(0, |snapshot| snapshot.head.rev) };
     eventually("a snapshot", || async { snapshot().await > 30 }).await;
-    // Trimming comes right after the snapshot.
+    // Trimming follows the snapshot.
     let oldest = || async {
         match agent.watch(0).await {
             Ok(_) => 1,
@@ -171,7 +171,7 @@ async fn oldest_after_a_day(retention: Option<Retention>) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_day_of_log_is_kept_unless_told_otherwise() {
+async fn a_day_of_log_is_kept_by_default() {
     assert_eq!(oldest_after_a_day(None).await, 31);
     assert_eq!(oldest_after_a_day(Some(Retention::Everything)).await, 1);
 }

@@ -1,4 +1,4 @@
-//! Servers as they are: what they may lose, what they must not do, and what they say when they cannot go on.
+//! Server configurations: what they may lose, what is refused, and what is reported when they cannot write.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ async fn a_server_that_evicts_is_refused() {
 }
 
 #[tokio::test]
-async fn what_a_crash_may_cost_is_said() {
+async fn the_possible_loss_in_a_crash_is_reported() {
     let cases: [(&[&str], &str, &str); 6] = [
         (&["--appendonly", "yes", "--appendfsync", "always"], "", "append-only file, appendfsync always; no RDB saves"),
         (&["--appendonly", "yes"], "about the last second", "append-only file, appendfsync everysec; no RDB saves"),
@@ -56,7 +56,7 @@ async fn what_a_crash_may_cost_is_said() {
     }
 }
 
-/// What it gives, and what is logged meanwhile.
+/// The result of some work, and the log output meanwhile.
 pub(crate) async fn logged<T>(work: impl AsyncFnOnce() -> T) -> (T, String) {
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
@@ -82,7 +82,7 @@ pub(crate) async fn logged<T>(work: impl AsyncFnOnce() -> T) -> (T, String) {
 }
 
 #[tokio::test]
-async fn what_the_server_is_stands_in_the_details() {
+async fn the_details_describe_the_server() {
     let server = TestServer::redis();
     let store = open(&format!("{}?prefix=mine", server.url())).await;
     let info = store.info();
@@ -113,7 +113,7 @@ async fn databases_and_prefixes_keep_stores_apart() {
     assert!(refused(&format!("{}99", server.url())).await.to_string().contains("database"));
 }
 
-/// Room that others take up: with it the server is full, without it it is not.
+/// Fills the server with other data; without it there is room.
 fn fill(server: &TestServer) {
     let filler = "x".repeat(2 * 1024 * 1024);
     redis::<()>(server, &["SET", "filler", &filler]);
@@ -135,7 +135,7 @@ async fn a_full_server_refuses_writes_cleanly() {
     let due = Append { next_due: Some(crate::redis_store::support::time(1)), ..append(&space("b"), Head::EMPTY, b"x") };
     assert!(full(&store.append(due).await.unwrap_err()));
     assert!(full(&store.write_snapshot(&space("a"), snapshot(head)).await.unwrap_err()));
-    // Nothing of it is there, and everything else is. Reading works, opening too, and so does making room.
+    // Nothing of it is stored, and everything else is there. Reading, opening and deleting work.
     assert_eq!(store.head(&space("b")).await, Ok(Head::EMPTY));
     assert_eq!(memory.get::<String>("key").await.unwrap().as_deref(), Some("before"));
     let second = open(&server.url()).await;
@@ -153,7 +153,7 @@ fn snapshot(head: Head) -> corkboard::store::Snapshot {
 }
 
 #[tokio::test]
-async fn an_append_that_began_in_time_is_written_whole() {
+async fn an_append_that_started_in_time_is_written_completely() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;
     let used: String = redis(&server, &["INFO", "memory"]);
@@ -167,7 +167,7 @@ async fn an_append_that_began_in_time_is_written_whole() {
         large.records.extend(next.records);
     }
     let (expected, appended) = (head_after(&large), store.append(large).await);
-    // The arguments alone may fill the server: then nothing at all is written.
+    // If the arguments alone fill the server, nothing is written.
     let head = store.head(&space("a")).await.unwrap();
     match appended {
         Ok(Appended::Committed) => assert_eq!(head, expected),
@@ -182,7 +182,7 @@ async fn a_server_whose_disk_fails_takes_no_writes() {
     let server = TestServer::redis_with(&["--save", "3600 1", "--enable-protected-configs", "yes"]);
     let store = open(&server.url()).await;
     let head = put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
-    // Nobody can write a file there.
+    // No file can be written there.
     redis::<()>(&server, &["CONFIG", "SET", "dir", "/proc"]);
     redis::<()>(&server, &["BGSAVE"]);
     eventually("the save fails", || async {
@@ -214,7 +214,7 @@ async fn a_replica_is_read_and_not_written_to() {
     assert_eq!(follower.head(&space("a")).await, Ok(head));
     let told = follower.append(append(&space("a"), head, b"two")).await;
     assert!(matches!(&told, Err(StoreError::Unavailable(why)) if why.contains("replica")), "{told:?}");
-    // A failover: the same address takes writes from now on.
+    // A failover: the same address accepts writes from now on.
     drop(server);
     redis::<()>(&replica, &["REPLICAOF", "NO", "ONE"]);
     put(&follower, append(&space("a"), head, b"two")).await;
@@ -226,14 +226,14 @@ async fn conflict(store: &Arc<corkboard::store::RedisStore>) -> Appended {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_yet_is_said() {
+async fn unsupported_servers_are_reported() {
     let server = TestServer::redis();
     redis::<()>(&server, &["HSET", "cork:{index}:meta", "format", "99"]);
     assert_eq!(refused(&server.url()).await, StoreError::NewerFormat { found: 99, known: 1 });
     let options = Options { save: SavePolicy::Interval(Duration::from_secs(1)), ..Options::default() };
     let told = Corkboard::open_with(&server.url(), options).await.unwrap_err().to_string();
     assert!(told.contains("save_interval"), "{told}");
-    // Without a port of its own, the cluster bus takes one that the system may have given to somebody else.
+    // By default the cluster bus uses a port that the system may have given to another process.
     let bus = free_port().to_string();
     let cluster = TestServer::redis_with(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
     assert!(refused(&cluster.url()).await.to_string().contains("Cluster"));

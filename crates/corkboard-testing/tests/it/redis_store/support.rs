@@ -1,4 +1,4 @@
-//! Servers to talk to, and writers who remember what they were told.
+//! Test servers, and writers that record their answers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use redis::FromRedisValue;
 /// Longer than anything here takes.
 const FOREVER: Duration = Duration::from_secs(30);
 
-/// What a command gives, sent past Corkboard.
+/// The result of a command that is sent directly to the server.
 pub(crate) fn redis<T: FromRedisValue>(server: &TestServer, command: &[&str]) -> T {
     let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
     let (name, arguments) = command.split_first().unwrap();
@@ -31,7 +31,7 @@ pub(crate) async fn open_within(url: &str, answer_within: Duration) -> Arc<Redis
     Arc::new(RedisStore::open(&ServerUrl::new(url), answer_within).await.unwrap())
 }
 
-/// Why it does not open.
+/// The error of opening the store.
 pub(crate) async fn refused(url: &str) -> StoreError {
     match RedisStore::open(&ServerUrl::new(url), FOREVER).await {
         Ok(_) => panic!("{url} opens"),
@@ -51,27 +51,27 @@ pub(crate) fn commit() -> CommitId {
     CommitId(uuid::Uuid::new_v4())
 }
 
-/// One more record in a space.
+/// An append of one record to a space.
 pub(crate) fn append(space: &SpaceId, expected: Head, body: &[u8]) -> Append {
     let record =
         Record { rev: expected.rev + 1, commit: commit(), at: time(expected.rev as i64 + 1), body: body.to_vec() };
     Append { space: space.clone(), expected, records: vec![record], next_due: None, summary: b"{}".to_vec() }
 }
 
-/// Where the log is after the append.
+/// The head after the append.
 pub(crate) fn head_after(append: &Append) -> Head {
     let last = append.records.last().unwrap();
     Head { rev: last.rev, commit: last.commit }
 }
 
-/// Appends, expecting to succeed.
+/// Appends and expects success.
 pub(crate) async fn put(store: &Arc<RedisStore>, append: Append) -> Head {
     let head = head_after(&append);
     assert_eq!(store.append(append).await, Ok(Appended::Committed));
     head
 }
 
-/// Waits for a condition that someone else brings about.
+/// Waits until a condition holds that others establish.
 pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     let deadline = tokio::time::Instant::now() + FOREVER;
     while !condition().await {
@@ -81,34 +81,34 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, condition: 
 }
 
 pub(crate) async fn in_time<F: IntoFuture>(future: F) -> F::Output {
-    tokio::time::timeout(FOREVER, future).await.expect("it hangs")
+    tokio::time::timeout(FOREVER, future).await.expect("the future should finish")
 }
 
-/// How many rounds the tests that rest on chance take.
+/// How often the randomized tests repeat.
 pub(crate) fn rounds() -> usize {
     std::env::var("CORK_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
 }
 
-/// Writers who add notes without pause, and keep account of what they were told.
+/// Writers that add notes without pause and record their answers.
 pub(crate) struct Writers {
     stop: Arc<AtomicBool>,
     ledger: Arc<Mutex<Ledger>>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
-/// What writers were told, by agent.
+/// The answers that writers got, by agent.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// It is durable.
+    /// Acknowledged: durable.
     acknowledged: HashMap<String, HashSet<String>>,
-    /// Nothing was written.
+    /// Failed: not written.
     denied: HashMap<String, HashSet<String>>,
-    /// It may or may not have happened.
+    /// Unknown outcomes.
     pub(crate) unknown: usize,
 }
 
 impl Writers {
-    /// Eight writers: half of them on one agent, the others each on their own.
+    /// Starts eight writers: half of them share one agent, the others have one each.
     pub(crate) fn start(corkboard: &Corkboard, name: &str) -> Self {
         let (stop, ledger) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Ledger::default())));
         let tasks = (0..8).map(|writer| {
@@ -119,18 +119,18 @@ impl Writers {
         Self { tasks: tasks.collect(), stop, ledger }
     }
 
-    /// How many notes were acknowledged so far.
+    /// Number of notes acknowledged so far.
     pub(crate) fn acknowledged(&self) -> usize {
         self.ledger.lock().acknowledged.values().map(HashSet::len).sum()
     }
 
-    /// Lets it go on until so many more notes were acknowledged.
+    /// Waits until this many more notes are acknowledged.
     pub(crate) async fn progress(&self, notes: usize) {
         let before = self.acknowledged();
         eventually("writers get on", || async { self.acknowledged() >= before + notes }).await;
     }
 
-    /// Ends it, and compares what was told with what is there.
+    /// Stops the writers and compares their answers with the stored notes.
     pub(crate) async fn check(self, url: &str) -> Ledger {
         self.stop.store(true, Ordering::SeqCst);
         for task in self.tasks {
@@ -141,12 +141,12 @@ impl Writers {
         for (agent, notes) in &ledger.acknowledged {
             let kept = corkboard.agent(agent).unwrap().working().notes().await.unwrap();
             let texts: HashSet<&str> = kept.iter().map(|note| &*note.text).collect();
-            assert_eq!(texts.len(), kept.len(), "{agent}: no note twice");
+            assert_eq!(texts.len(), kept.len(), "{agent}: no note should be there twice");
             let lost: Vec<_> = notes.iter().filter(|note| !texts.contains(note.as_str())).collect();
             assert!(lost.is_empty(), "{agent}: {} of {} acknowledged notes lost: {lost:?}", lost.len(), notes.len());
             let denied = ledger.denied.get(agent).cloned().unwrap_or_default();
             let undead: Vec<_> = denied.iter().filter(|note| texts.contains(note.as_str())).collect();
-            assert!(undead.is_empty(), "{agent}: written, though it was said that nothing was: {undead:?}");
+            assert!(undead.is_empty(), "{agent}: reported as failed, but written: {undead:?}");
         }
         assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
         corkboard.close().await.unwrap();

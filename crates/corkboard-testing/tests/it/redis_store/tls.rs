@@ -1,4 +1,4 @@
-//! `rediss://`: a server with a certificate of its own authority.
+//! `rediss://`: a server whose certificate comes from a private authority.
 
 use corkboard::store::{Store, StoreError};
 use corkboard::{Corkboard, Watched};
@@ -7,7 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 
 use crate::redis_store::support::{in_time, open, refused};
 
-/// A server that takes encrypted connections on a second port, and the certificate of who vouches for it.
+/// A server with TLS on a second port, and the certificate of its authority.
 fn encrypted() -> (TestServer, u16, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut authority = CertificateParams::new([]).unwrap();
@@ -32,7 +32,7 @@ fn encrypted() -> (TestServer, u16, tempfile::TempDir) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn encrypted_connections_check_who_they_talk_to() {
+async fn encrypted_connections_verify_the_server() {
     let (_server, port, folder) = encrypted();
     let root = folder.path().join("ca.pem").display().to_string();
     let trusted = format!("rediss://localhost:{port}/?ca={root}");
