@@ -1,22 +1,22 @@
-# `make run` starts Corkboard, `make test` proves it. The rest is for those who build it.
+# `make run` starts Corkboard, `make test` runs every test. `make help` lists the other targets.
 
 CARGO ?= cargo
 
 .PHONY: run tour test check openapi examples built nextest remote schemathesis clients servers doc-test bench soak deny help
 
 help:
-	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
-	@echo "make tour    a commented tour, from Rust: an agent's memory, a board, a memory core"
-	@echo "make test    every test, with PostgreSQL and Redis, and the documentation's examples"
-	@echo "make clients generate a TypeScript and a Python client and use them"
-	@echo "make check   format, lints, links in the documentation"
-	@echo "make examples  collect the examples of answers in that description anew, after a change to what is answered"
-	@echo "make openapi write the description of the HTTP interface anew, after a change to the routes"
-	@echo "make bench   tables of ratios (docs/benchmarks.md); needs valgrind"
-	@echo "make soak    the crash and fault tests, for long"
-	@echo "make deny    licences, bans and sources of all dependencies"
+	@echo "make run        build cork and serve a SQLite store (STORE, default ./corkboard.db); Ctrl-C stops it"
+	@echo "make tour       run a commented tour in Rust: an agent's memory, a board, a memory core"
+	@echo "make test       run every test, with PostgreSQL and Redis, and the documentation's examples"
+	@echo "make clients    generate a TypeScript and a Python client and use them"
+	@echo "make check      check formatting, lints and links in the documentation"
+	@echo "make examples   update the example answers in the HTTP description, after a change to answers"
+	@echo "make openapi    update the HTTP description (openapi.json), after a change to the routes"
+	@echo "make bench      print benchmark tables (docs/benchmarks.md); needs valgrind"
+	@echo "make soak       run the crash and fault tests many times, with new random values"
+	@echo "make deny       check licences, bans and sources of all dependencies"
 
-# Where `make run` keeps what it is told.
+# The store that `make run` serves.
 STORE ?= sqlite:corkboard.db
 
 run:
@@ -28,14 +28,14 @@ tour:
 
 test: nextest remote schemathesis clients doc-test
 
-# Format, lints, and a documentation without broken links.
+# Format, lints, and links in the documentation.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) check --package corkboard-core --quiet
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
 
-# Examples of answers, as a server gives them.
+# Collects example answers from a real server.
 examples:
 	CORK_WRITE_FIXTURES=1 $(CARGO) test --quiet --package corkboard-server --all-features --test http every_example_of_an_answer
 	$(MAKE) openapi
@@ -43,7 +43,7 @@ examples:
 openapi:
 	CORK_WRITE_FIXTURES=1 $(CARGO) test --quiet --package corkboard-server --lib the_description_that_is_served
 
-# One build serves every target below: the same packages with the same features.
+# One build serves every target below, with the same packages and features.
 TESTS = --workspace --all-features --tests
 
 built:
@@ -53,20 +53,20 @@ built:
 nextest: built servers
 	$(WITH_SERVERS) $(CARGO) nextest run $(TESTS)
 
-# The command line's tests again, with every command sent to a server (`.config/nextest.toml` says which).
+# The command line's tests again, with every command sent to a server (`.config/nextest.toml` selects the tests).
 remote: built
 	CORK_TEST_REMOTE=1 $(CARGO) nextest run --profile remote $(TESTS)
 
-# A PostgreSQL and a Redis for the tests, on free ports, for as long as the command runs.
+# Runs a command with a temporary PostgreSQL and Redis on free ports.
 WITH_SERVERS = $${CARGO_TARGET_DIR:-target}/debug/test-servers
 
 # Installs the servers that tests start. Starts none.
 servers:
 	@sh scripts/install-servers.sh
 
-# Whatever the description of the server's routes allows, and what it does not: no 5xx, and no answer that is not described.
+# Sends random valid and invalid requests, generated from the HTTP description. No answer may be a 5xx or undocumented.
 SECONDS_OF_SCHEMATHESIS ?= 90
-# The same requests in the same order, so that who changed nothing finds nothing new; `make soak` looks further.
+# A fixed seed, so that a run without changes finds nothing new. `make soak` uses random seeds.
 SEED_OF_SCHEMATHESIS ?= --seed 1
 schemathesis: built
 	sh scripts/schemathesis.sh $(SECONDS_OF_SCHEMATHESIS) $(SEED_OF_SCHEMATHESIS)
@@ -83,8 +83,8 @@ bench: servers
 	$(CARGO) bench --quiet --package corkboard --package corkboard-testing --bench table --bench servers --bench redis
 	$(CARGO) bench --quiet --profile release --package corkboard-cli --bench server
 
-# Rounds of the tests that rest on chance: kills, faults, contention, random histories. `make test` draws the same random
-# values in every run (.cargo/config.toml), a soak draws new ones and prints their seed.
+# Repeats the randomized tests: kills, faults, contention, random histories. `make test` uses the same random values in
+# every run (.cargo/config.toml). A soak uses new ones and prints their seed.
 ROUNDS ?= 20
 SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d " ")
 soak: export CORK_TEST_SEED = $(SOAK_SEED)

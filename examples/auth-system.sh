@@ -1,29 +1,28 @@
 #!/usr/bin/env bash
-# "Build auth system for the API": an orchestrator, a developer and a reviewer, each a process of its own, and a person who
-# steers them. They share nothing but a board. What the board learns is promoted to a memory core, shows up in the next
-# board, and is taken back.
+# "Build auth system for the API": an orchestrator, a developer and a reviewer, each in a separate process, and a person
+# who steers them. They share only a board. A learning of the board is promoted to a memory core, appears in the next
+# board, and is rolled back.
 #
 #   examples/auth-system.sh                       in a new SQLite file
 #   examples/auth-system.sh postgres://…          in another store that several processes share: SQLite, Redis, PostgreSQL
 #
-# Needs `cork` on the PATH, or its place in CORK. Once more in the same store: with another CORK_BOARD.
+# Needs `cork` on the PATH, or its path in CORK. To run it again in the same store, set another CORK_BOARD.
 set -euo pipefail
 
 CORK=${CORK:-cork}
-command -v "$CORK" >/dev/null || { echo "cork is not on the PATH: say where it is in CORK" >&2; exit 1; }
+command -v "$CORK" >/dev/null || { echo "cork is not on the PATH: set CORK to its path" >&2; exit 1; }
 export CORK_STORE=${1:-sqlite:$(mktemp -d)/auth-system.db}
 export CORK_BOARD=${CORK_BOARD:-auth-system}
 
-# --- what all of them use -------------------------------------------------------------------------------------------------
+# --- shared functions -----------------------------------------------------------------------------------------------------
 
-# as NAME ROLE COMMAND…: a command in somebody's name
+# as NAME ROLE COMMAND…: run a command as this agent or person
 as() { "$CORK" --principal "$1" --role "$2" "${@:3}"; }
 
-# say NAME TEXT: a line that shows who does what
+# say NAME TEXT: print who does what
 say() { printf '%-12s  %s\n' "$1" "$2"; }
 
-# wait_for TEXT: until an event of the board has it, whoever causes it; what happened before counts. Whoever waits for longer
-# than a minute has lost the one it waits for.
+# wait_for TEXT: wait for an event of the board that contains the text; past events count. Give up after a minute.
 wait_for() {
   local what=$1
   grep --max-count=1 --fixed-strings --quiet -- "$what" <(timeout 60 "$CORK" board watch --from-rev 0 --json 2>/dev/null) ||
@@ -34,7 +33,7 @@ wait_for() {
 
 orchestrator() {
   local me=conductor ready
-  # 1. It makes the board. The cores give what they know about the goal, and a pattern gives the first tasks.
+  # 1. It creates the board. The cores provide their knowledge about the goal, and a pattern provides the first tasks.
   as $me orchestrator board create "Auth system" --id "$CORK_BOARD" --goal "Build auth system for the API" \
     --core auth-jwt --core acme-app --pattern best --json >/dev/null
   say $me "made the board $CORK_BOARD, with tasks $("$CORK" task list --ids | xargs)"
@@ -43,19 +42,19 @@ orchestrator() {
   as $me orchestrator task assign T-1 dev >/dev/null
   say $me "assigned T-1 to dev"
 
-  # 7. It sees that the task is done, and assigns the review.
+  # 7. It sees that the task was submitted, and assigns the review.
   wait_for '"type":"task_submitted","task":"T-1"'
   as $me orchestrator task assign T-1 qa --review >/dev/null
   say $me "assigned the review of T-1 to qa"
 
-  # 8. It goes on with the next tasks until there are none.
+  # 8. It continues with the next tasks until none is left.
   wait_for '"type":"task_reviewed","task":"T-1"'
   while ready=$("$CORK" task list --view ready --ids | head --lines=1) && [ -n "$ready" ]; do
     as $me orchestrator task assign "$ready" dev >/dev/null
     say $me "assigned $ready to dev"
     wait_for "\"type\":\"task_completed\",\"task\":\"$ready\""
   done
-  as $me orchestrator board complete --reason "the auth system stands" >/dev/null
+  as $me orchestrator board complete --reason "the auth system works" >/dev/null
   say $me "completed the board"
 }
 
@@ -63,7 +62,7 @@ orchestrator() {
 
 developer() {
   local me=dev revision task
-  # It works on what is assigned to it, one thing after the other, until the board has ended.
+  # It works on its assigned tasks, one after the other, until the board has ended.
   "$CORK" board watch --from-rev 0 --json | while read -r revision; do
     case $revision in *'"type":"task_assigned","task":"'*'","agent":"dev"}'*) ;; *) continue ;; esac
     task=${revision#*'"type":"task_assigned","task":"'}
@@ -80,7 +79,7 @@ developer() {
 
 design() {
   local me=dev task=$1 context
-  # 3. It reads its context, finds a boundary, and decides.
+  # 3. It reads its context, discovers a constraint, and makes a decision.
   context=$(as $me worker task context "$task")
   grep --quiet "Build auth system for the API" <<<"$context"
   as $me worker board discover "User table has no refresh_token column" --type constraint --affects-task "$task" >/dev/null
@@ -88,7 +87,7 @@ design() {
     --alternative "a table of their own" --rationale "one table less to join" --affects-task "$task" >/dev/null
   say $me "found that the user table has no refresh_token column; decided to add it"
 
-  # 5. On its next turn it reads its context again. What a person said is in it.
+  # 5. On its next turn it reads its context again, which now contains the person's nudge.
   wait_for '"nudge_sent"'
   context=$(as $me worker task context "$task")
   grep --quiet "Don't modify user table, use separate token table" <<<"$context"
@@ -96,9 +95,9 @@ design() {
   as $me worker board decide "Where do refresh tokens live?" "A separate token table" --supersedes D-1 \
     --alternative "a column of the user table" --rationale "the user table is not ours to change: other services read it" \
     --affects-task "$task" >/dev/null
-  say $me "heard the nudge, and decided anew"
+  say $me "read the nudge, and changed the decision"
 
-  # 6. It makes the schema, and submits it for review.
+  # 6. It creates the schema and submits it for review.
   mkdir -p "$WORK/schema"
   echo "CREATE TABLE tokens (id UUID PRIMARY KEY, user_id UUID NOT NULL, expires_at TIMESTAMPTZ NOT NULL);" \
     >"$WORK/schema/tokens.sql"
@@ -122,7 +121,7 @@ reviewer() {
 WORK=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$WORK"' EXIT
 
-# What earlier projects left.
+# Knowledge from earlier projects.
 as grace human core add auth-jwt "Access tokens live 15 minutes, refresh tokens 30 days" --importance 0.8 >/dev/null
 as grace human core add auth-jwt --tag task-pattern --importance 0.9 "Auth system for an API
 1. Design token schema [review]
@@ -142,7 +141,7 @@ developer=$!
 reviewer &
 reviewer=$!
 
-# 4. She sees what was decided, and does not like it.
+# 4. She sees the decision and disagrees.
 wait_for '"decision_recorded"'
 as grace human nudge "Don't modify user table, use separate token table" --to dev >/dev/null
 say grace "nudged dev: Don't modify user table, use separate token table"
@@ -151,9 +150,9 @@ wait $orchestrator
 wait $developer
 wait $reviewer
 
-# --- what is learned ------------------------------------------------------------------------------------------------------
+# --- the learning ---------------------------------------------------------------------------------------------------------
 
-say grace "looks at what can be learned:"
+say grace "lists what can be learned:"
 as grace human learn extract
 as grace human learn promote D-2 --core acme-app >/dev/null
 as grace human board archive >/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Generates a TypeScript and a Python client from the description that a server serves, compiles a program against each, and
-# runs the Python program (a team of agents) against that server.
+# Generates a TypeScript and a Python client from a server's HTTP description, compiles a program against each, and runs
+# the Python program (a team of agents) against that server.
 set -eu
 
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
@@ -8,7 +8,7 @@ sources=$(cd "$(dirname "$0")/../crates/corkboard-server/tests/clients" && pwd)
 work=$target/clients
 mkdir -p "$work"
 
-# Installs again only if the pinned versions changed.
+# Reinstall only if the pinned versions changed.
 if ! cmp -s "$sources/package-lock.json" "$work/package-lock.json" || ! [ -d "$work/node_modules" ]; then
     command -v npm >/dev/null || { echo "make clients needs npm: install Node.js first" >&2; exit 1; }
     rm -f "$work/package-lock.json"
@@ -47,7 +47,7 @@ tsc --strict --noEmit --target es2022 --module nodenext --lib es2022,dom operati
 
 rm -rf client
 openapi-python-client generate --path openapi.json --config "$sources/generate.yml" --output-path client --fail-on-warning
-# Every operation is there, and its response has a type.
+# Every operation exists and has a typed response.
 python - <<'PYTHON'
 import json, pathlib, sys
 operations = [method["operationId"] for path in json.load(open("openapi.json"))["paths"].values() for method in path.values()]

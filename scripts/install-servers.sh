@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the programs that the tests start for themselves, if they are missing. Nothing is started or enabled here.
+# Installs missing programs that the tests start. Starts and enables none of them.
 set -eu
 
 missing=
@@ -16,7 +16,7 @@ if ! have apt-get || [ "$(id -u)" != 0 ]; then
     exit 1
 fi
 echo "installing$missing"
-# A package that is installed must not start its service on a port that someone else may use.
+# Prevent packages from starting their services on ports that may be in use.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"

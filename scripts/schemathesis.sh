@@ -1,13 +1,13 @@
 #!/bin/sh
-# Sends whatever the description of the server's routes allows, and what it does not, to a server of its own: no answer may be
-# a 5xx, and none may be other than described. Usage: schemathesis.sh SECONDS [further options of `st run`].
+# Sends random valid and invalid requests, generated from the HTTP description, to a temporary server. No answer may be
+# a 5xx or undocumented. Usage: schemathesis.sh SECONDS [more options of `st run`].
 set -eu
 
 seconds=$1
 shift
 target=${CARGO_TARGET_DIR:-target}
 python=$target/schemathesis/bin/python
-# Every package with its version: what is sent depends on them.
+# All package versions are pinned, because the generated requests depend on them.
 pinned=$(dirname "$0")/schemathesis-requirements.txt
 
 if ! cmp -s "$pinned" "$target/schemathesis/installed.txt"; then
@@ -30,14 +30,15 @@ until [ -s "$folder/started.json" ]; do
 done
 url=$("$python" -c 'import json, sys; print(json.load(sys.stdin)["url"])' <"$folder/started.json")
 
-# One worker: Python 3.11 now and then fails when two of its threads parse Python at the same time, as Hypothesis has them do.
-# A stream of events does not end by itself: crates/corkboard-server/tests/http/events.rs reads those.
+# One worker, because Python 3.11 sometimes fails when two threads parse Python at the same time, as Hypothesis does.
+# Event streams are excluded because they do not end by themselves; crates/corkboard-server/tests/http/events.rs tests
+# them.
 status=0
 SCHEMATHESIS_HOOKS=schemathesis_hooks PYTHONPATH=$(dirname "$0") "$target/schemathesis/bin/st" run "$url/openapi.json" \
     --header "Authorization: Bearer the-admins-secret" --max-time "$seconds" --request-timeout 30 --workers 1 \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
     --exclude-path-regex "/events$" --suppress-health-check all --warnings off --no-color "$@" || status=$?
-# It must be there still, and well.
+# The server must still run and be ready.
 "$python" - "$url" <<'PYTHON' || status=1
 import sys, urllib.request
 urllib.request.urlopen(sys.argv[1] + "/readyz", timeout=30)

@@ -1,4 +1,4 @@
-"""What schemathesis is told of the routes that the description cannot tell."""
+"""Facts about the routes that the HTTP description cannot express."""
 
 import json
 
@@ -6,7 +6,7 @@ import schemathesis
 
 
 def without_waiting(values):
-    """Whoever waits, for news or for a task, waits for a moment only."""
+    """Sets wait times to zero, so that requests that wait return at once."""
     for name in ("wait_s", "wait"):
         if isinstance(values, dict) and isinstance(values.get(name), (int, float)) and values[name] > 0:
             values[name] = 0
@@ -25,7 +25,7 @@ def map_body(context, body):
 
 @schemathesis.serializer("application/x-ndjson")
 def json_lines(_context, value):
-    """JSON lines: each of a list, or a text as it is."""
+    """Serializes a list as JSON lines; passes text and bytes through."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):

@@ -79,7 +79,7 @@ fn a_nudge_is_shown_only_to_its_targets_urgent_first() {
 }
 
 #[test]
-fn a_nudge_is_shown_until_each_target_acknowledges_it() {
+fn a_nudge_is_shown_until_acknowledged_by_each_target() {
     let (ann, bob) = (worker("ann"), worker("bob"));
     let mut desk = Desk::new();
     desk.tell(nudge(NudgeTarget::All, NudgePriority::Normal));
@@ -136,7 +136,7 @@ fn nudges_to_others_are_neither_read_nor_acknowledged() {
 }
 
 #[test]
-fn a_nudge_to_the_orchestrator_is_acknowledged_by_one() {
+fn one_acknowledgement_is_enough_for_a_nudge_to_the_orchestrator() {
     let (olga, otto) = (orchestrator("olga"), orchestrator("otto"));
     let mut desk = Desk::new();
     desk.tell(nudge(NudgeTarget::Orchestrator, NudgePriority::Urgent));

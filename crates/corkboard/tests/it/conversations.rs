@@ -304,7 +304,7 @@ async fn clearing_or_forgetting_a_memory_covers_its_conversations() {
 
 /// A write that races with the end of its conversation comes either before it, and is deleted, or after it, and stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_write_that_races_with_the_end_of_its_conversation_is_answered() {
+async fn a_write_concurrent_with_the_end_of_its_conversation_is_answered() {
     let home = Home::memory();
     let (_board, agent, _) = agent_a(&home).await;
     let ending = {

@@ -82,7 +82,7 @@ async fn a_deleted_agent_is_no_longer_found() {
 }
 
 #[tokio::test]
-async fn another_processs_writes_are_found() {
+async fn writes_of_another_process_are_found() {
     let home = Home::sqlite();
     let (here, there) = (home.open().await, home.open().await);
     let (mine, its) = (here.agent("A").unwrap(), there.agent("A").unwrap());

@@ -328,7 +328,7 @@ async fn purge_and_end(store: &Arc<dyn Store>, home: &Home, calls: u64) -> bool 
 }
 
 #[tokio::test]
-async fn an_interrupted_purge_is_found_and_finished() {
+async fn a_purge_interrupted_by_a_crash_is_found_and_finished() {
     for home in [Home::memory(), Home::sqlite()] {
         let (mut calls, mut halves) = (0, 0);
         loop {
