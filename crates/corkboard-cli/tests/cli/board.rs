@@ -45,7 +45,7 @@ impl Desk {
 #[test]
 fn a_board_is_created_listed_and_shown() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.ok(&["board", "list"]), "there are no boards yet; `cork board create NAME` makes one");
+    assert_eq!(sandbox.ok(&["board", "list"]), "no boards yet; create one with `cork board create NAME`");
     assert_eq!(sandbox.items(&["board", "list"]), json!([]));
     let made = sandbox.json(&["board", "create", "Add login", "--goal", "Users sign in", "--constraint", "no JWT"]);
     let id = made["id"].as_str().unwrap();
@@ -54,7 +54,7 @@ fn a_board_is_created_listed_and_shown() {
     let listed = sandbox.items(&["board", "list"]);
     assert_eq!((&listed[0]["id"], &listed[0]["summary"]["status"]), (&json!(id), &json!("active")));
     assert!(sandbox.ok(&["board", "list", "--status", "active"]).contains("Add login"));
-    assert_eq!(sandbox.ok(&["board", "list", "--status", "completed"]), "no such boards");
+    assert_eq!(sandbox.ok(&["board", "list", "--status", "completed"]), "no boards match");
     let text = sandbox.ok(&["board", "show", id]);
     for said in ["Add login", "Users sign in", "no JWT", "no tasks", "by tester"] {
         assert!(text.contains(said), "{said}: {text}");
@@ -73,7 +73,7 @@ fn a_board_is_created_listed_and_shown() {
 #[test]
 fn the_board_must_be_named() {
     let sandbox = Sandbox::new();
-    let error = sandbox.fails(&["task", "list"], 2, "which board?");
+    let error = sandbox.fails(&["task", "list"], 2, "no board selected");
     assert_eq!(error["code"], "no_board_named");
     assert!(error["hint"].as_str().unwrap().contains("CORK_BOARD"));
     let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "board not found");
@@ -143,7 +143,7 @@ fn records_are_written_and_shown() {
     let second = desk.json(&["board", "artifact", "schema.sql", "-d", "again"]);
     assert_eq!((&second["id"], &second["version"]), (&json!("A-2"), &json!(2)));
     desk.fails(&["board", "artifact", "schema.sql", "--size", "3"], 2, "another size");
-    desk.fails(&["board", "artifact", "nothing.txt", "--inline"], 2, "cannot be read");
+    desk.fails(&["board", "artifact", "nothing.txt", "--inline"], 2, "cannot read");
     std::fs::write(desk.sandbox.path().join("large"), vec![b'x'; 65 * 1024]).unwrap();
     assert_eq!(desk.fails(&["board", "artifact", "large", "--inline"], 5, "inline bytes")["used"], 65 * 1024);
 
@@ -308,8 +308,8 @@ fn an_artifact_without_a_local_file_has_no_checksum_and_a_warning() {
     std::fs::write(desk.sandbox.path().join("there"), "x").unwrap();
     let checksum = "0".repeat(64);
     for (arguments, said) in [
-        (&["typo.sql"][..], "note: no checksum was taken: there is no file typo.sql here\n"),
-        (&["src"], "note: no checksum was taken: src is not a file\n"),
+        (&["typo.sql"][..], "note: no checksum was recorded: typo.sql does not exist here\n"),
+        (&["src"], "note: no checksum was recorded: src is not a file\n"),
         (&["there"], ""),
         (&["typo.sql", "--checksum", &checksum], ""),
         (&["https://example.org/build/17.tar"], ""),
@@ -323,7 +323,7 @@ fn an_artifact_without_a_local_file_has_no_checksum_and_a_warning() {
 #[test]
 fn artifacts_are_listed_and_verbs_are_not_paths() {
     let desk = Desk::new("Plan");
-    let nothing = "nothing was recorded yet; `cork board artifact PATH` does";
+    let nothing = "no artifacts; record one with `cork board artifact PATH`";
     assert_eq!(desk.ok(&["board", "artifact", "list"]), nothing);
     desk.json(&["board", "artifact", "schema.sql"]);
     desk.json(&["board", "artifact", "schema.sql", "-d", "better"]);
@@ -347,7 +347,7 @@ fn artifacts_are_listed_and_verbs_are_not_paths() {
 #[test]
 fn a_board_is_deleted_after_confirmation() {
     let desk = Desk::new("Secret plan");
-    desk.sandbox.fails(&["board", "delete", &desk.board], 2, "add --yes");
+    desk.sandbox.fails(&["board", "delete", &desk.board], 2, "confirm with --yes");
     desk.sandbox.fails(&["board", "delete", "nowhere", "--yes"], 3, "board not found");
     desk.ok(&["board", "discover", "the password is swordfish"]);
     assert_eq!(desk.sandbox.json(&["board", "delete", &desk.board, "--hard", "--yes"])["deleted"], true);
@@ -362,7 +362,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let pattern = "Adding a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n3. Describe it (after 1)";
     sandbox.ok(&["core", "add", "rules", pattern, "--tag", "task-pattern"]);
     let shown = sandbox.ok(&["core", "show", "rules", "E-2"]);
-    let tasks = "3 tasks for a board:\n  1. Design it, 30 min\n  2. Write it (after 1), is reviewed\n  3. Describe it (after 1)";
+    let tasks = "3 tasks for a board:\n  1. Design it, 30 min\n  2. Write it (after 1), needs review\n  3. Describe it (after 1)";
     assert!(shown.ends_with(tasks), "{shown}");
 
     let create = ["board", "create", "Add a route", "--core", "rules", "--core", "not-there", "--id", "b"];
@@ -381,11 +381,12 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     });
     assert_eq!(sandbox.json(&named), answer);
     assert_eq!(sandbox.json(&named), answer, "a repeat should return the same board");
-    for (core, said) in
-        [(&["--core", "nowhere"][..], "no task pattern of its cores fits"), (&[], "it draws on no core")]
-    {
+    for (core, said) in [
+        (&["--core", "nowhere"][..], "its cores have no matching task pattern"),
+        (&[], "a pattern needs at least one --core"),
+    ] {
         let made = sandbox.cork(&[&["board", "create", "Sing", "--pattern", "best"], core].concat());
-        assert_eq!((made.code, made.stderr), (0, format!("warning: there are no tasks yet: {said}\n")));
+        assert_eq!((made.code, made.stderr), (0, format!("warning: the board has no tasks yet: {said}\n")));
     }
     let none = sandbox.json(&["board", "create", "Sing", "--core", "rules", "--pattern", "best"]);
     assert_eq!((&none["pattern"], &none["tasks"]), (&json!(null), &json!([])));
@@ -399,13 +400,13 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     };
     let wrong =
         fails("rules:E-3", 2, "rules:E-3 is not a task pattern: line 2: step 2 can only wait for earlier steps");
-    let hint = "`cork core show rules E-3` shows it; docs/cores.md has the form";
+    let hint = "`cork core show rules E-3` shows the entry; docs/cores.md describes the format";
     assert_eq!((&wrong["code"], &wrong["hint"]), (&json!("task_pattern"), &json!(hint)));
     let shown = sandbox.ok(&["core", "show", "rules", "E-3"]);
-    assert!(shown.ends_with("no tasks can be made of it: line 2: step 2 can only wait for earlier steps, not for 7"));
+    assert!(shown.ends_with("not a valid task pattern: line 2: step 2 can only wait for earlier steps, not for 7"));
     sandbox.ok(&["core", "add", "rules", "1. Send the keys", "--tag", "task-pattern", "--trust", "outside"]);
     let wrong = fails("rules:E-4", 6, "rules:E-4 came from outside");
-    assert_eq!(wrong["hint"], "if you vouch for it: `cork core edit rules E-4 --trust own`");
+    assert_eq!(wrong["hint"], "read it first; to vouch for it, run `cork core edit rules E-4 --trust own`");
     sandbox.ok(&["core", "edit", "rules", "E-4", "--trust", "own"]);
     assert_eq!(sandbox.json(&["board", "create", "x", "--pattern", "rules:E-4"])["tasks"], json!(["T-1"]));
     fails("rules:E-9", 3, "entry E-9 not found");
@@ -454,7 +455,7 @@ fn a_file_outside_the_folder_says_that_it_has_no_checksum() {
     let outside = tempfile::NamedTempFile::new().unwrap();
     let path = outside.path().to_str().unwrap();
     let ran = desk.with_stdin(&["board", "artifact", path], "");
-    let said = format!("note: no checksum was taken: {path} is outside of the current folder\n");
+    let said = format!("note: no checksum was recorded: {path} is outside the current folder\n");
     assert_eq!((ran.code, ran.stderr, ran.stdout.trim_end()), (0, said, "A-1"));
     let answer = desk.json(&["board", "artifact", path]);
     assert_eq!(answer, json!({"id": "A-2", "version": 2, "checksum": null, "no_checksum": "outside_folder"}));

@@ -84,7 +84,7 @@ fn every_call_can_be_a_separate_process() {
     let for_task =
         ["--board", &board, "--agent", "bob", "tools", "call", "complete_task", "--task", "T-2", r#"{"summary": "s"}"#];
     assert_eq!(sandbox.ok(&for_task), "T-2 is completed. No other task is ready.");
-    sandbox.fails(&["tools", "call", "claim_task"], 2, "name one: --board ID, or CORK_BOARD");
+    sandbox.fails(&["tools", "call", "claim_task"], 2, "name the board with --board ID or CORK_BOARD");
 }
 
 #[test]

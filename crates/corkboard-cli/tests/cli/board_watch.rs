@@ -43,7 +43,7 @@ impl Watcher {
 fn other_processes_are_seen_until_the_board_ends() {
     let desk = Desk::new("Plan");
     let watcher = Watcher::start(&desk, &["--from-rev", "0"]);
-    assert!(watcher.line().ends_with("tester  made the board Plan"));
+    assert!(watcher.line().ends_with("tester  created the board Plan"));
     desk.ok(&["task", "add", "One"]);
     // Each change is printed before the next one is made.
     assert!(watcher.line().ends_with("tester  added T-1 One"));
@@ -86,7 +86,7 @@ fn a_watcher_can_continue_after_the_end() {
     let desk = Desk::new("Plan");
     desk.ok(&["board", "cancel"]);
     let mut watcher = Watcher::start(&desk, &["--forever", "--from-rev", "0"]);
-    assert!(watcher.line().contains("made the board"));
+    assert!(watcher.line().contains("created the board"));
     assert!(watcher.line().contains("is cancelled"));
     assert!(watcher.child.try_wait().unwrap().is_none(), "the watcher should wait for more");
     watcher.child.kill().unwrap();
@@ -132,7 +132,7 @@ fn every_kind_of_event_is_described() {
     for said in [
         "edited the board",
         "grace  rejected D-2: no",
-        "said N-1 to ada (low): Mind the budget",
+        "sent N-1 to ada (low): Mind the budget",
         "N-1 reached ada",
         "ada  acknowledged N-1",
         "paused the board: lunch",
@@ -142,23 +142,23 @@ fn every_kind_of_event_is_described() {
         "T-4 waits for T-3",
         "asked C-1 Which?: a or b",
         "chose a for C-1: shorter",
-        "T-3 is cancelled, it can no longer begin",
-        "grace is to review T-1",
+        "T-3 is cancelled because it can no longer start",
+        "the review of T-1 is assigned to grace",
         "T-1 is assigned to ada",
         "ada  began T-1",
-        "T-1 lost its worker, who was not heard of in time",
-        "cannot go on with T-1: no access",
-        "goes on with T-1",
-        "gave T-1 back",
-        "finished T-1 for review: done",
-        "wants rework of T-1: again",
+        "the lease of T-1 expired",
+        "is blocked on T-1: no access",
+        "continued T-1",
+        "released T-1",
+        "submitted T-1 for review: done",
+        "requested rework of T-1: again",
         "T-1 failed: no network",
         "T-4 is cancelled because of T-1",
-        "T-1 is to be tried again",
+        "T-1 will be retried",
         "T-4 is pending again",
         "decided D-1 Which hash?: argon2id",
         "found F-1 (risk) no column",
-        "made A-1 src/schema.sql",
+        "recorded A-1 src/schema.sql",
         "T-1 is cancelled: not needed",
         "the board is cancelled: failed: enough",
     ] {
@@ -167,7 +167,7 @@ fn every_kind_of_event_is_described() {
     let fork = desk.ok(&["board", "fork", "--id", "fork"]);
     desk.sandbox.ok(&["board", "cancel", &fork]);
     let told = desk.sandbox.ok(&["board", "watch", &fork, "--from-rev", "0"]);
-    assert!(told.contains(&format!("made the board of {} at revision", desk.board)), "{told}");
+    assert!(told.contains(&format!("forked the board from {} at revision", desk.board)), "{told}");
 }
 
 /// What the live view writes to a terminal of that size, and how it ends.

@@ -55,7 +55,7 @@ fn sections_say_what_is_left_out() {
     }
     let table = sandbox.ok(&["context", "--budget", "150", "--sections"]);
     assert!(table.starts_with("SECTION  ITEMS  TOKENS  ALLOWED  LEFT OUT\nentries  "), "{table}");
-    assert!(table.contains(" for want of room: key-0"), "{table}");
+    assert!(table.contains(" did not fit: key-0"), "{table}");
     assert!(table.ends_with(" of 150 tokens"), "{table}");
     let compact = sandbox.ok(&["context", "--strategy", "compact"]);
     assert!(compact.contains("  - key-00, key-01, "), "{compact}");

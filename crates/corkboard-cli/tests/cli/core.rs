@@ -7,18 +7,18 @@ use crate::support::Sandbox;
 #[test]
 fn a_core_is_created_by_its_first_entry_and_listed() {
     let sandbox = Sandbox::new();
-    let none = "there are no memory cores yet; `cork core add CORE TEXT` makes one";
+    let none = "no memory cores yet; create one with `cork core add CORE TEXT`";
     assert_eq!(sandbox.ok(&["core", "list"]), none);
     for arguments in
         [&["core", "show", "rules"][..], &["core", "search", "rules", "deploy"], &["core", "show", "rules", "E-1"]]
     {
-        let error = sandbox.fails(arguments, 3, "there is no core rules");
+        let error = sandbox.fails(arguments, 3, "core rules not found");
         assert_eq!(error["code"], "not_found");
-        let hint = "`cork core list` shows the cores there are, `cork core add rules TEXT` makes this one";
+        let hint = "`cork core list` shows the cores; `cork core add rules TEXT` creates this one";
         assert_eq!(error["hint"], hint);
     }
     // An agent's private core always exists, and is empty at first.
-    assert_eq!(sandbox.ok(&["core", "show", "agent:ada"]), "there is nothing in the core agent:ada");
+    assert_eq!(sandbox.ok(&["core", "show", "agent:ada"]), "core agent:ada is empty");
     assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": []}));
     assert_eq!(sandbox.items(&["core", "list"]), json!([]), "reading should create no core");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
@@ -26,11 +26,11 @@ fn a_core_is_created_by_its_first_entry_and_listed() {
     assert_eq!(sandbox.ok(&[&full[..], &more[..]].concat()), "E-1");
     let again = sandbox.json(&["core", "add", "rules", "Deploy  on Tuesdays"]);
     assert_eq!(again, json!({"id": "E-1", "how": "merged"}));
-    assert_eq!(sandbox.ok(&["core", "add", "rules", "Deploy on Tuesdays "]), "E-1 (says so already)");
+    assert_eq!(sandbox.ok(&["core", "add", "rules", "Deploy on Tuesdays "]), "E-1 (same text already there)");
     let read = sandbox.cork_with_stdin(&["core", "add", "rules", "-"], b"From a pipe\n");
     assert_eq!((read.code, read.stdout.as_str()), (0, "E-2\n"));
-    assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no such entries");
-    assert_eq!(sandbox.ok(&["core", "search", "rules", "nothing of the kind"]), "nothing was found");
+    assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no entries match");
+    assert_eq!(sandbox.ok(&["core", "search", "rules", "nothing of the kind"]), "no matches");
     let listed = sandbox.items(&["core", "list"]);
     assert_eq!((&listed[0]["id"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
     assert!(sandbox.ok(&["core", "list"]).contains("rules"));
@@ -86,19 +86,19 @@ fn an_entry_is_found_forgotten_and_restored() {
     assert_eq!((&hits["hits"][0]["id"], &hits["hits"][0]["trust"]), (&json!("E-1"), &json!("outside")));
     assert!(sandbox.ok(&search).contains("outside"), "hits should show their trust");
     assert_eq!(sandbox.ok(&["core", "forget", "rules", "E-1", "--reason", "now on Fridays"]), "E-1 is forgotten");
-    assert_eq!(sandbox.ok(&search), "nothing was found");
+    assert_eq!(sandbox.ok(&search), "no matches");
     let shown = sandbox.ok(&["core", "show", "rules", "E-1"]);
     assert!(shown.contains("by tester: now on Fridays"), "{shown}");
     let error = sandbox.fails(&["core", "edit", "rules", "E-1", "--importance", "1"], 4, "E-1 is forgotten");
     assert_eq!(
         (&error["code"], &error["hint"]),
-        (&json!("entry_forgotten"), &json!("`cork core restore CORE E-1` brings it back"))
+        (&json!("entry_forgotten"), &json!("restore it with `cork core restore CORE E-1`"))
     );
-    assert_eq!(sandbox.ok(&["core", "restore", "rules", "E-1"]), "E-1 is back");
+    assert_eq!(sandbox.ok(&["core", "restore", "rules", "E-1"]), "E-1 is restored");
     assert_eq!(sandbox.json(&search)["hits"][0]["id"], "E-1");
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     let again = sandbox.ok(&["core", "add", "rules", "Deployments go out on Tuesdays"]);
-    assert_eq!(again, "E-1 (was forgotten, and is back)");
+    assert_eq!(again, "E-1 (restored: it was forgotten)");
     let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
     assert_eq!(error["code"], "not_in_core");
     sandbox.fails(&["core", "show", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
@@ -219,7 +219,9 @@ fn the_voucher_is_shown_while_the_trust_holds() {
         (&error["code"], &error["hint"]),
         (
             &json!("trust_denied"),
-            &json!("say --trust agent, or nothing; a person may vouch for it (without --role, you are one)")
+            &json!(
+                "use --trust agent, or leave it out; only a person can vouch for more (without --role, you act as a person)"
+            )
         )
     );
 }
@@ -242,7 +244,7 @@ fn a_task_pattern_is_validated_and_an_unreadable_one_is_skipped() {
     sandbox.tamper(sql);
     let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
     let made = sandbox.cork(&create);
-    let warned = "warning: passed over: ways:E-1 is not a task pattern: line 3: expected number 2, found 3\n";
+    let warned = "warning: skipped: ways:E-1 is not a task pattern: line 3: expected number 2, found 3\n";
     assert_eq!((made.code, made.stderr.as_str()), (0, warned));
     let made = sandbox.json(&create);
     assert_eq!((&made["pattern"], &made["passed_over"][0]["pattern"]), (&json!("ways:E-2"), &json!("ways:E-1")));
@@ -253,7 +255,7 @@ fn a_core_is_exported_and_deleted_after_confirmation() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["core", "add", "rules", "Tea, not coffee"]);
     sandbox.fails(&["core", "delete", "rules"], 2, "would delete core rules with its history");
-    sandbox.fails(&["core", "delete", "elsewhere", "--yes"], 3, "there is no core elsewhere");
+    sandbox.fails(&["core", "delete", "elsewhere", "--yes"], 3, "core elsewhere not found");
     let exported = sandbox.ok(&["export", "--core", "rules"]);
     assert!(exported.contains("Tea, not coffee"), "{exported}");
     assert_eq!(sandbox.json(&["core", "delete", "rules", "--hard", "--yes"]), json!({"id": "rules", "deleted": true}));

@@ -96,7 +96,7 @@ fn the_default_store_is_empty_until_the_first_write_creates_it_with_its_folder()
     let path = sandbox.path().join(".local/share/corkboard/corkboard.db");
     let ran = cork(&["memory", "list"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "agent default has no entries\n"), "{ran:?}");
-    assert!(ran.stderr.contains(&format!("the first command that writes creates {}", path.display())), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("the first write creates {}", path.display())), "{ran:?}");
     let ran = cork(&["memory", "list", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
     // There is nothing to wait for and nothing to check.

@@ -25,7 +25,7 @@ fn a_healthy_store() {
         "no damage",
         "1 agent loads",
         "1 board loads",
-        "✓ nothing is ahead of the clock",
+        "✓ no space is ahead of the clock",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -96,7 +96,7 @@ fn a_damaged_board_is_reported() {
     assert_eq!(sandbox.tamper(damage), 1);
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
-    assert!(ran.stdout.contains("✗ board broken cannot be loaded: space board/broken is damaged: "), "{ran:?}");
+    assert!(ran.stdout.contains("✗ cannot load board broken: space board/broken is damaged: "), "{ran:?}");
     assert!(sandbox.ok(&["board", "list"]).contains("Whole"), "other boards should not be affected");
 }
 
@@ -110,14 +110,15 @@ fn a_damaged_agent_is_reported_and_others_load() {
     assert_eq!(sandbox.tamper(damage), 1);
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
-    assert!(ran.stdout.contains("✗ agent bob cannot be loaded: space agent/bob is damaged: "), "{ran:?}");
+    assert!(ran.stdout.contains("✗ cannot load agent bob: space agent/bob is damaged: "), "{ran:?}");
     let ran = sandbox.cork(&["doctor", "--json"]);
     assert_eq!(ran.code, 1);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     let failed: Vec<_> = report["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false).collect();
     assert_eq!((&report["ok"], failed.len(), &failed[0]["check"]), (&json!(false), 1, &json!("agents")));
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "1");
-    let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "hint: `cork doctor` looks for damage");
+    let error =
+        sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "hint: run `cork doctor` to check the whole store");
     assert!(error["detail"].as_str().unwrap().starts_with("space agent/bob is damaged: "), "{error}");
     assert_eq!((&error["code"], &error["kind"]), (&json!("damaged"), &json!("damaged")));
 }
@@ -135,7 +136,7 @@ fn a_record_changed_by_the_disk_is_reported_and_others_load() {
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
     assert!(ran.stdout.contains(&format!("\n✗ {said}\n")), "{ran:?}");
-    assert!(ran.stdout.contains(&format!("\n✗ agent bob cannot be loaded: {said}\n")), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("\n✗ cannot load agent bob: {said}\n")), "{ran:?}");
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "word");
     let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, said);
     assert_eq!((&error["code"], &error["kind"]), (&json!("corrupt"), &json!("damaged")));
@@ -203,7 +204,7 @@ fn a_store_that_does_not_open() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.starts_with("✗ the store is damaged: "), "{ran:?}");
     assert_eq!(
-        ran.stderr, "hint: check the disk; a backup of the file may help\n",
+        ran.stderr, "hint: check the disk, and restore a backup of the store\n",
         "the problem should be reported once"
     );
     let ran = sandbox.cork(&["doctor", "--json"]);
@@ -224,12 +225,12 @@ fn a_healthy_server() {
         format!("✓ {} answers in ", server.url),
         format!(": Corkboard {}", env!("CARGO_PKG_VERSION")),
         "  encrypted: no".into(),
-        "✓ it is ready".into(),
+        "✓ the server is ready".into(),
         "✓ its clock is ".into(),
-        "✓ you are admin here, admin; it opens everything".into(),
+        "✓ you are admin with role admin; the token opens everything".into(),
         "✓ a read takes ".into(),
         "✓ a durable write takes ".into(),
-        "✓ no damage was found".into(),
+        "✓ no damage found".into(),
         "✓ 1 agent loads".into(),
     ] {
         assert!(ran.stdout.contains(&part), "{part} in {}", ran.stdout);
@@ -255,9 +256,9 @@ fn a_server_with_a_limited_token() {
     let ran = through(&sandbox, &server.url, secret, &["doctor"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for part in [
-        "✓ you are ada here, worker; it opens the agents: ada; the boards: team-*; the cores: none",
-        "  writes were not timed: the token does not open the agent",
-        "  damage was not looked for: that is for admins",
+        "✓ you are ada with role worker; the token opens agents: ada; boards: team-*; cores: none",
+        "  writes not timed: the token does not open agent",
+        "  not checked for damage: this needs an admin's token",
         "✓ a read takes ",
     ] {
         assert!(ran.stdout.contains(part), "{part} in {}", ran.stdout);
@@ -271,7 +272,7 @@ fn a_server_that_does_not_answer_or_rejects_the_token() {
     let server = Serving::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, "wrong", &["doctor"]);
     assert_eq!(ran.code, 6, "{ran:?}");
-    assert!(ran.stdout.contains("✓ it is ready") && ran.stdout.contains("✗ "), "{ran:?}");
+    assert!(ran.stdout.contains("✓ the server is ready") && ran.stdout.contains("✗ "), "{ran:?}");
     assert!(ran.stdout.contains("✗ this token is unknown, revoked or expired"), "{ran:?}");
     assert!(ran.stderr.starts_with("hint: give a token in CORK_TOKEN"), "the problem should not be repeated: {ran:?}");
     let ran = through(&sandbox, &server.url, "wrong", &["doctor", "--quick"]);

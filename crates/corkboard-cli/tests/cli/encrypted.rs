@@ -107,7 +107,7 @@ fn the_wrong_scheme_is_reported() {
     let http = encrypted.url.replace("https://", "http://");
     let https = plain.url.replace("http://", "https://");
     for (url, why, hint) in
-        [(&http, "the server does not speak HTTP", "by https://"), (&https, "it does not speak TLS", "try http://")]
+        [(&http, "the server does not speak HTTP", "use https://"), (&https, "it does not speak TLS", "use http://")]
     {
         for arguments in [&["memory", "list"][..], &["memory", "set", "a", "1"], &["doctor"], &["doctor", "--quick"]] {
             let ran = through(&sandbox, url, "good.pem", arguments);

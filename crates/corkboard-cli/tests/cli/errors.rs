@@ -50,7 +50,7 @@ fn invalid_values_are_2() {
         (&["memory", "set", "a", "x", "--importance", "NaN"][..], "importance", "from 0 to 1"),
         (&["memory", "set", "a", "x", "--tag", ""][..], "blank", "tag must not be blank"),
         (&["memory", "set", "a", "x", "--idempotency-key", ""][..], "blank", "idempotency key must not be blank"),
-        (&["memory", "watch", "--from-rev", "7"][..], "future_revision", "hint: nothing was written there yet"),
+        (&["memory", "watch", "--from-rev", "7"][..], "future_revision", "hint: nothing has been written there yet"),
     ] {
         assert_eq!(sandbox.fails(arguments, 2, said)["code"], code);
     }
@@ -81,7 +81,7 @@ fn limits_are_5() {
     }
     let ran = sandbox.cork(&["scope", "create", "one more"]);
     assert_eq!(ran.code, 5, "{ran:?}");
-    assert!(ran.stderr.contains("`cork scope dispose` makes room"), "{ran:?}");
+    assert!(ran.stderr.contains("make room with `cork scope dispose`"), "{ran:?}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_wrong_store_is_2() {
     let sandbox = Sandbox::new();
     let error = sandbox.fails(&["--store", "corkboard.db", "stats"], 2, "did you mean --store sqlite:corkboard.db?");
     assert_eq!(error["code"], "store_url");
-    sandbox.fails(&["--store", "mysql://x", "stats"], 2, "for example, sqlite:corkboard.db");
+    sandbox.fails(&["--store", "mysql://x", "stats"], 2, "expect a URL like sqlite:corkboard.db");
     std::fs::write(sandbox.path().join("file"), "").unwrap();
     let error = sandbox.fails(&["--store", "sqlite:file/cork.db", "stats"], 2, "cannot create file");
     assert_eq!((&error["kind"], &error["retryable"]), (&json!("invalid"), &json!(false)));
@@ -108,7 +108,7 @@ fn an_invalid_server_is_2_and_an_unavailable_one_7() {
         let error = sandbox.fails(&["--url", url, "stats"], 2, said);
         assert_eq!((&error["code"], &error["kind"]), (&json!("server_url"), &json!("invalid")));
         let hint = error["hint"].as_str().unwrap();
-        assert!(hint.starts_with("--url and CORK_URL take, for example, http://127.0.0.1:7117"), "{hint}");
+        assert!(hint.starts_with("--url and CORK_URL expect a URL like http://127.0.0.1:7117"), "{hint}");
     }
     let away = "the server at http://127.0.0.1:1 is not available: ";
     let error = sandbox.fails(&["--url", "http://127.0.0.1:1", "stats"], 7, away);
@@ -239,7 +239,7 @@ fn a_closed_stdout_during_an_export_is_an_error() {
 fn a_full_disk_under_stdout_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
-    let (answer, copy) = ("the answer could not be written", "the copy on stdout is not complete");
+    let (answer, copy) = ("cannot write the answer to stdout", "the copy on stdout is not complete");
     for (arguments, said) in
         [(&["memory", "get", "a"][..], answer), (&["export"], copy), (&["snapshot", "save", "-"], copy)]
     {

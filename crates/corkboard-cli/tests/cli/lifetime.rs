@@ -50,10 +50,10 @@ fn a_board_is_archived_kept_and_purged() {
     }
     desk.ok(&["board", "complete"]);
     let told = desk.sandbox.ok(&["gc"]);
-    for said in [id, "ended", "not archived; learnings neither extracted nor waived", "`cork board archive BOARD`"] {
+    for said in [id, "ended", "not archived; learnings not extracted yet", "`cork board archive BOARD`"] {
         assert!(told.contains(said), "{said}: {told}");
     }
-    assert!(told.ends_with("\n\nnothing to purge: 1 board stays"), "{told}");
+    assert!(told.ends_with("\n\nnothing to purge: 1 board is kept"), "{told}");
 
     let archived = desk.json(&["board", "archive", "--retain-days", "2.5"]);
     assert_eq!((&archived["board"], &archived["status"]), (&json!(id), &json!("archived")));
@@ -68,7 +68,7 @@ fn a_board_is_archived_kept_and_purged() {
     let told = desk.sandbox.ok(&["gc"]);
     for said in [
         "keep",
-        "to be kept until 20",
+        "kept until 20",
         "--retain-days DAYS",
         "`cork --board BOARD learn extract`",
         "`cork board discard BOARD`",
@@ -79,7 +79,7 @@ fn a_board_is_archived_kept_and_purged() {
     assert_eq!(desk.ok(&["board", "archive", "--retain-days", "0"]), format!("{id} is archived"));
     let garbage = desk.sandbox.json(&["gc"]);
     assert_eq!(garbage["boards"][0]["kept_by"], json!([{"type": "learnings"}]));
-    assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "nothing to purge; `cork gc` says why the others stay");
+    assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "nothing to purge; `cork gc` says why boards are kept");
 
     let told = desk.ok(&["board", "discard", "--reason", "only a try"]);
     assert_eq!(told, format!("{id} is discarded: `cork gc --yes` purges it"));
@@ -89,15 +89,15 @@ fn a_board_is_archived_kept_and_purged() {
         assert!(text.contains(said), "{said}: {text}");
     }
     let watched = desk.ok(&["board", "watch", "--from-rev", "2"]);
-    assert!(watched.contains("archived the board, to be kept until"), "{watched}");
+    assert!(watched.contains("archived the board, kept until"), "{watched}");
     assert!(watched.ends_with("discarded the board: only a try"), "{watched}");
     let told = desk.sandbox.ok(&["gc"]);
     assert!(told.ends_with("\n\nnothing was purged yet: `cork gc --yes` purges 1 board"), "{told}");
     desk.ok(&["board", "show"]);
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), format!("purged {id}\n1 board purged"));
     assert_eq!(desk.fails(&["board", "show"], 3, "board not found")["code"], "no_board");
-    assert_eq!(desk.sandbox.ok(&["gc"]), "there are no boards");
-    assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "there are no boards");
+    assert_eq!(desk.sandbox.ok(&["gc"]), "no boards");
+    assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "no boards");
     assert!(desk.sandbox.ok(&["doctor"]).contains("no damage"));
 }
 
@@ -157,7 +157,7 @@ fn only_expired_boards_are_purged() {
     let told = sandbox.ok(&["gc"]);
     let day = since.to_string()[..10].to_owned();
     assert!(told.contains(&format!("active, but nothing has happened since {day}")), "{told}");
-    assert!(told.contains("`cork board cancel BOARD` ends it"), "{told}");
+    assert!(told.contains("end it with `cork board complete BOARD` or `cork board cancel BOARD`"), "{told}");
 
     let denied = sandbox.fails(&["--role", "worker", "gc", "--yes"], 6, "may not purge the board");
     assert_eq!(denied["code"], "role_denied");
@@ -192,7 +192,7 @@ fn a_list_marks_idle_boards_and_hides_archived_ones() {
     let sandbox = Sandbox::new();
     ended(&sandbox, "over");
     sandbox.ok(&["board", "archive", "over"]);
-    assert_eq!(sandbox.ok(&["board", "list"]), "not shown: 1 archived board; --all shows it, too");
+    assert_eq!(sandbox.ok(&["board", "list"]), "not shown: 1 archived board; add --all to show it");
     assert_eq!(sandbox.items(&["board", "list"]), json!([]));
     let since = forsaken(&sandbox, "still", 8);
     sandbox.ok(&["board", "create", "Busy", "--id", "busy"]);
@@ -210,7 +210,7 @@ fn a_list_marks_idle_boards_and_hides_archived_ones() {
     assert!(listed[0]["idle_since"].is_null() && listed[0]["summary"]["updated_at"].is_string(), "{listed}");
     let text = sandbox.ok(&["board", "list"]);
     assert!(text.contains(&format!("active, idle since {}", &since.to_string()[..10])), "{text}");
-    assert!(text.ends_with("\n\nnot shown: 1 archived board; --all shows it, too"), "{text}");
+    assert!(text.ends_with("\n\nnot shown: 1 archived board; add --all to show it"), "{text}");
     let text = sandbox.ok(&["board", "list", "--all"]);
     assert!(text.contains("archived: success") && !text.contains("not shown"), "{text}");
 }
@@ -223,7 +223,7 @@ fn days_are_numbers() {
         let retain = format!("--retain-days={days}");
         let refused = desk.sandbox.cork(&["--board", &desk.board, "board", "archive", &retain]);
         assert_eq!(refused.code, 2, "{refused:?}");
-        assert!(refused.stderr.contains("not a number of days"), "{refused:?}");
+        assert!(refused.stderr.contains("expected a number of days"), "{refused:?}");
     }
     let forever = desk.json(&["board", "archive", "--retain-days", "1e300"]);
     assert!(forever["retain_until"].as_str().unwrap().starts_with("9999-"), "{forever}");

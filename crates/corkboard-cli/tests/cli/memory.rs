@@ -95,7 +95,7 @@ fn list_filters_clips_and_shows() {
     let paged = [first["items"].as_array().unwrap().as_slice(), rest.as_array().unwrap()].concat();
     assert_eq!(json!(paged), sandbox.items(&["memory", "list", "--keys"]));
     sandbox.fails(&["memory", "list", "--cursor", "name"], 2, "invalid cursor");
-    assert_eq!(sandbox.ok(&["memory", "list", "--prefix", "zzz"]), "no such entries");
+    assert_eq!(sandbox.ok(&["memory", "list", "--prefix", "zzz"]), "no entries match");
     let listed = sandbox.items(&["memory", "list", "--tag", "big"]);
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0], unread(sandbox.json(&["memory", "get", "project/plan"])));
@@ -180,7 +180,7 @@ fn forgotten_content_is_in_no_file() {
     sandbox.ok(&["memory", "set", "secret", "hunter2-again"]);
     sandbox.ok(&["memory", "note", "add", "hunter2-note"]);
     sandbox.ok(&["memory", "set", "kept", "plain"]);
-    sandbox.fails(&["memory", "forget", "secret"], 2, "say --hard");
+    sandbox.fails(&["memory", "forget", "secret"], 2, "add --hard");
     sandbox.fails(&["memory", "forget", "--hard"], 2, "required");
     sandbox.fails(&["memory", "forget", "nothing", "--hard", "--yes"], 3, "no entry \"nothing\"");
     assert_eq!(
@@ -223,7 +223,7 @@ fn clear_needs_confirmation() {
     sandbox.ok(&["memory", "set", "b", "1", "--scope", "task"]);
     let error = sandbox.fails(&["memory", "clear"], 2, "remove 1 entry and 1 note of agent default");
     assert_eq!(error["code"], "not_confirmed");
-    sandbox.fails(&["memory", "clear", "--all"], 2, "remove 2 entries and 1 note, and 1 scope, of agent default");
+    sandbox.fails(&["memory", "clear", "--all"], 2, "remove 2 entries and 1 note and 1 scope of agent default");
     sandbox.fails(&["memory", "clear", "--scope", "task"], 2, "1 entry and 0 notes of scope task");
     sandbox.fails(&["memory", "clear", "--scope", "task", "--all", "--yes"], 2, "cannot be used with");
     assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
@@ -244,7 +244,10 @@ fn clear_asks_at_a_terminal() {
         let mut python = sandbox.command("python3");
         python.args(["-c", TERMINAL, answer, crate::support::CORK, "memory", "clear"]);
         let ran = crate::support::run(python, b"");
-        assert!(ran.stdout.contains("This will remove 1 entry and 0 notes of agent default. Go on? [y/N]"), "{ran:?}");
+        assert!(
+            ran.stdout.contains("This will remove 1 entry and 0 notes of agent default. Continue? [y/N]"),
+            "{ran:?}"
+        );
         ran.code
     };
     for no in ["n", "", "nyes"] {
@@ -282,7 +285,7 @@ fn agents_do_not_see_each_other() {
     command.env("CORK_AGENT", "ada").args(["memory", "get", "a"]);
     assert_eq!(crate::support::run(command, b"").stdout, "1\n");
     assert_eq!(sandbox.ok(&["--agent", "grace", "memory", "get", "a"]), "2");
-    sandbox.fails(&["--agent", " ", "memory", "get", "a"], 2, "--agent is given, and names no agent");
+    sandbox.fails(&["--agent", " ", "memory", "get", "a"], 2, "--agent is empty; expected an agent");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_dry_run_is_saved_reviewed_and_applied_by_hand() {
     assert_eq!(notebook(&sandbox)["version"], 0);
     // If the report cannot be written, the model is not asked.
     let again = server.cork(&sandbox, &["update", "--report", "update.json"]);
-    assert!(again.code == 2 && again.stderr.contains("exists already"), "{again:?}");
+    assert!(again.code == 2 && again.stderr.contains("already exists"), "{again:?}");
     assert_eq!(server.seen().len(), 1);
 
     let shown = sandbox.ok(&["notebook", "review", "update.json"]);
@@ -126,7 +126,7 @@ fn a_dry_run_is_saved_reviewed_and_applied_by_hand() {
         "{shown}"
     );
     assert_eq!(sandbox.ok(&["notebook", "review", "update.json", "--answer"]), GOOD.trim_end());
-    sandbox.fails(&["notebook", "review", "update.json", "--apply", "--agent", "other"], 2, "another agent's notebook");
+    sandbox.fails(&["notebook", "review", "update.json", "--apply", "--agent", "other"], 2, "belongs to another agent");
     assert!(sandbox.ok(&["notebook", "review", "update.json", "--apply"]).contains("Tabs count as two"));
     assert_eq!(notebook(&sandbox)["version"], 1);
     // The second time, the notebook differs from the one that the model saw.
@@ -142,12 +142,12 @@ fn a_model_that_never_answers_correctly_changes_nothing_and_its_answers_are_kept
     let server = Server::start(vec![says(BAD)]);
     let ran = server.cork(&sandbox, &["update", "--report", "update.json"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
-    assert!(ran.stderr.contains("no answer of m was right; nothing was changed\nattempt 1:\n  line 6: "), "{ran:?}");
+    assert!(ran.stderr.contains("no valid answer from m; nothing was changed\nattempt 1:\n  line 6: "), "{ran:?}");
     assert!(ran.stderr.contains("attempt 3:") && ran.stderr.contains("hint: `cork notebook review FILE`"), "{ran:?}");
     assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
     assert_eq!((server.seen().len(), &notebook(&sandbox)["version"]), (3, &json!(0)));
     let shown = sandbox.ok(&["notebook", "review", "update.json"]);
-    assert!(shown.contains("no answer was right"), "{shown}");
+    assert!(shown.contains("no valid answer"), "{shown}");
     let error = sandbox.fails(&["notebook", "review", "update.json", "--apply"], 2, "nothing was applied");
     assert_eq!(error["code"], "notebook_problems");
 }
@@ -156,7 +156,10 @@ fn a_model_that_never_answers_correctly_changes_nothing_and_its_answers_are_kept
 fn unknown_ids_are_skipped_and_named() {
     let sandbox = Sandbox::new();
     let ran = Server::start(vec![says(UNKNOWN)]).cork(&sandbox, &["update"]);
-    assert!(ran.code == 0 && ran.stdout.contains("left out, because they are not there: KL-9\n"), "{ran:?}");
+    assert!(
+        ran.code == 0 && ran.stdout.contains("skipped, because the notebook does not have them: KL-9\n"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -180,5 +183,5 @@ fn invalid_settings_and_reports_are_reported() {
     sandbox.fails(&["notebook", "update", "--model", "openai:m"], 6, "set OPENAI_API_KEY");
     sandbox.fails(&["notebook", "review", "nowhere.json"], 2, "nowhere.json");
     std::fs::write(sandbox.path().join("other.json"), "{}").unwrap();
-    sandbox.fails(&["notebook", "review", "other.json"], 2, "is no report of an update");
+    sandbox.fails(&["notebook", "review", "other.json"], 2, "is not an update report");
 }

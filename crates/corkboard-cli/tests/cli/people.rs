@@ -8,7 +8,7 @@ use crate::board::Desk;
 fn a_nudge_reaches_its_target_and_its_delivery_is_shown() {
     let desk = Desk::new("board");
     desk.ok(&["task", "add", "Design"]);
-    assert_eq!(desk.ok(&["nudge", "list"]), format!("nobody said anything on board {}", desk.board));
+    assert_eq!(desk.ok(&["nudge", "list"]), format!("board {} has no nudges", desk.board));
     assert_eq!(
         desk.ok(&["nudge", "Use\nstaging", "--to", "ada", "--priority", "urgent", "--principal", "grace"]),
         "N-1"
@@ -25,8 +25,8 @@ fn a_nudge_reaches_its_target_and_its_delivery_is_shown() {
     let told = worker(&["nudge", "check"]);
     assert_eq!(told, "N-1 (urgent) from grace: Use\\nstaging\nN-2 (normal) from tester: Freeze at noon");
     assert_eq!(worker(&["nudge", "ack", "N-1", "N-2"]), "acknowledged N-1, N-2");
-    assert_eq!(worker(&["nudge", "ack", "N-1"]), "that was acknowledged before");
-    assert_eq!(worker(&["nudge", "check"]), "nobody tells you anything new");
+    assert_eq!(worker(&["nudge", "ack", "N-1"]), "already acknowledged");
+    assert_eq!(worker(&["nudge", "check"]), "no new nudges");
     let listed = desk.items(&["nudge", "list"]);
     assert_eq!(
         (&listed[0]["delivered"][0]["agent"], &listed[0]["acknowledged"][0]["agent"]),
@@ -45,7 +45,7 @@ fn a_nudge_reaches_its_target_and_its_delivery_is_shown() {
     desk.fails(&["nudge", "  "], 2, "message must not be blank");
     desk.fails(&["nudge", "soon", "--expires-at", "2001-01-01T00:00:00Z"], 2, "must be in the future");
     for arguments in [&["task", "claim", "--wait-s", "-1"][..], &["task", "claim", "--lease-s", "-0.5"]] {
-        desk.fails(arguments, 2, "a length of time is not negative");
+        desk.fails(arguments, 2, "a duration must not be negative");
     }
     let log = desk.ok(&["board", "diff", "1"]);
     assert!(log.contains("N-1 was delivered to ada.") && log.contains("ada acknowledged N-1."), "{log}");
@@ -169,16 +169,19 @@ fn a_paused_board_starts_nothing() {
     assert_eq!(desk.ok(&["board", "pause", "--reason", "look first"]), format!("{} is paused", desk.board));
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("\npaused    by tester since 20") && shown.contains("Z: look first\n"), "{shown}");
-    assert!(shown.contains("nothing can be claimed until it is resumed (`cork board resume`)"), "{shown}");
+    assert!(shown.contains("no task can be claimed until it is resumed (`cork board resume`)"), "{shown}");
     for (command, said) in [("show", "1 ready when resumed"), ("list", "active, paused")] {
         let told = desk.ok(&["board", command]);
         assert!(told.contains(said), "{told}");
     }
     assert!(desk.ok(&["task", "list"]).contains("ready when resumed"));
     let error = desk.fails(&["task", "claim", "--principal", "bob"], 4, "tester paused the board");
-    assert_eq!((&error["code"], &error["hint"]), (&json!("paused"), &json!("`cork board resume` lets it go on")));
+    assert_eq!(
+        (&error["code"], &error["hint"]),
+        (&json!("paused"), &json!("resume the board with `cork board resume`"))
+    );
     desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
-    assert_eq!(desk.ok(&["board", "resume"]), format!("{} goes on", desk.board));
+    assert_eq!(desk.ok(&["board", "resume"]), format!("{} is resumed", desk.board));
     desk.ok(&["task", "claim", "--principal", "bob"]);
 }
 
@@ -200,7 +203,7 @@ fn pending_decisions_are_shown_whole_and_marked_if_from_outside() {
     for columns in ["80", "100"] {
         let shown = at(columns);
         let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&format!("and not: later because: {because}")), "{shown}");
+        assert!(words.contains(&format!("instead of: later because: {because}")), "{shown}");
         let approve = format!("cork --board {} approve D-1", desk.board);
         assert!(
             shown.contains("D-1 waits for approval, and T-1 for it (by lin)") && shown.contains(&approve),
@@ -241,10 +244,7 @@ fn refusals_say_what_to_do() {
     let hint = |arguments: &[&str], code: i32, said: &str| {
         desk.fails(arguments, code, said)["hint"].as_str().unwrap_or_default().to_owned()
     };
-    assert_eq!(
-        hint(&["approve", "D-1"], 4, "D-1 was superseded by D-3"),
-        "D-3 holds in its place: name that one instead"
-    );
+    assert_eq!(hint(&["approve", "D-1"], 4, "D-1 was superseded by D-3"), "use D-3, which replaced it");
     desk.ok(&["approve", "D-3"]);
     for (arguments, code, said, told) in [
         (&["learn", "rollback", "D-99"][..], 3, "learning D-99 not found", "`cork learn list --all`"),
@@ -252,16 +252,21 @@ fn refusals_say_what_to_do() {
         (&["nudge", "check", "--role", "observer"][..], 6, "may not read or acknowledge nudges", "worker"),
         (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin may"),
         (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
-        (&["board", "create", "again", "--id", &desk.board][..], 4, "already exists", "without --id"),
+        (&["board", "create", "again", "--id", &desk.board][..], 4, "already exists", "leave out --id"),
         (&["task", "review", "T-1", "approve"][..], 4, "T-1 is not under review", "`cork task complete T-1 SUMMARY`"),
         (&["task", "retry", "T-1"][..], 4, "only a failed task can be retried", "`cork task release T-1`"),
         (
             &["task", "claim", "T-1", "--principal", "ada"][..],
             4,
             "T-1 is held by ada until ",
-            "if that is you, it is yours already: go on",
+            "you hold it already: continue",
         ),
-        (&["task", "complete", "T-2", "done"][..], 4, "nobody has claimed T-2 yet", "`cork task claim T-2` first"),
+        (
+            &["task", "complete", "T-2", "done"][..],
+            4,
+            "nobody has claimed T-2 yet",
+            "claim it first: `cork task claim T-2`",
+        ),
         (&["task", "claim", "T-2", "--lease-s", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
         (
             &["task", "depend", "T-1", "--on", "T-2"][..],

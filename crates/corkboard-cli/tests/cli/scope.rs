@@ -78,8 +78,8 @@ fn dispose_includes_descendants() {
     sandbox.ok(&["memory", "set", "a", "1", "--scope", &id]);
     assert_eq!(sandbox.ok(&["scope", "dispose", &id]), "disposed scope task with 1 entry");
     for gone in [&id, &child] {
-        sandbox.fails(&["scope", "dispose", gone], 3, "no scope");
-        sandbox.fails(&["memory", "set", "a", "1", "--scope", gone], 3, "no scope");
+        sandbox.fails(&["scope", "dispose", gone], 3, "not found");
+        sandbox.fails(&["memory", "set", "a", "1", "--scope", gone], 3, "not found");
     }
 }
 
@@ -94,19 +94,19 @@ fn an_id_may_be_abbreviated_if_unambiguous() {
     let two = sandbox.ok(&["scope", "create", "two"]);
     let common = one.chars().zip(two.chars()).take_while(|(a, b)| a == b).count();
     assert!(common >= 4, "IDs that start with the time should share a prefix");
-    let error = sandbox.fails(&["memory", "list", "--scope", &one[..4]], 2, "may be any of these scopes");
+    let error = sandbox.fails(&["memory", "list", "--scope", &one[..4]], 2, "it matches these scopes");
     assert_eq!(error["code"], "ambiguous_scope");
     for candidate in [&one, &two] {
         assert!(error["detail"].as_str().unwrap().contains(candidate.as_str()), "{error}");
     }
     assert_eq!(sandbox.json(&["scope", "show", &two[..=common]])["id"], two.as_str());
     sandbox.ok(&["scope", "create", "one"]);
-    sandbox.fails(&["scope", "show", "one"], 2, "may be any of these scopes");
+    sandbox.fails(&["scope", "show", "one"], 2, "it matches these scopes");
 }
 
 #[test]
 fn no_scope_is_called_root() {
     let sandbox = Sandbox::new();
-    let error = sandbox.fails(&["scope", "create", "root"], 2, "is what the agent's own memory is called");
+    let error = sandbox.fails(&["scope", "create", "root"], 2, "is reserved");
     assert_eq!(error["code"], "reserved");
 }

@@ -104,8 +104,8 @@ fn only_the_right_secret_opens_it() {
     for (file, secret, code, said) in [
         ("p.cork", &["--passphrase-file", "other"][..], "snapshot_wrong_key", "or it was changed"),
         ("k.cork", &["--key-file", "other key"], "snapshot_wrong_key", "or it was changed"),
-        ("p.cork", &[], "snapshot_needs_key", "hint: give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE"),
-        ("k.cork", &[], "snapshot_needs_key", "sealed with a key, which was not given\nhint: give it by --key-file"),
+        ("p.cork", &[], "snapshot_needs_key", "hint: give it with --passphrase-file or in CORK_SNAPSHOT_PASSPHRASE"),
+        ("k.cork", &[], "snapshot_needs_key", "sealed with a key, which was not given\nhint: give it with --key-file"),
         ("p.cork", &["--key-file", "key"], "snapshot_needs_key", "sealed with a passphrase"),
         ("k.cork", &["--passphrase-file", "passphrase"], "snapshot_needs_key", "sealed with a key"),
     ] {
@@ -117,7 +117,7 @@ fn only_the_right_secret_opens_it() {
     sandbox.ok(&["snapshot", "save", "plain.json"]);
     for file in ["plain.cork", "plain.json"] {
         let arguments = ["snapshot", "restore", file, "--yes", "--key-file", "key"];
-        assert_eq!(sandbox.fails(&arguments, 2, "anyone can have written it")["code"], "snapshot_not_sealed");
+        assert_eq!(sandbox.fails(&arguments, 2, "anyone could have written it")["code"], "snapshot_not_sealed");
         assert_eq!(with_variable(&sandbox, PASSPHRASE, &["snapshot", "restore", file, "--yes"]).code, 2);
     }
     assert_eq!(rev(&sandbox), before);
@@ -156,7 +156,7 @@ fn the_form_is_chosen_when_saving_and_detected_when_restoring() {
         assert_eq!(sandbox.ok(&["memory", "get", "user_name"]), "Ada Lovelace");
     }
     let arguments = ["snapshot", "save", "sealed", "--format", "json", "--key-file", "key"];
-    assert_eq!(sandbox.fails(&arguments, 2, "JSON cannot be sealed")["code"], "sealed_json");
+    assert_eq!(sandbox.fails(&arguments, 2, "a JSON snapshot cannot be encrypted")["code"], "sealed_json");
     assert!(!path(&sandbox, "sealed").exists());
 }
 
@@ -188,7 +188,11 @@ fn a_damaged_snapshot_restores_nothing() {
         assert_eq!(sandbox.fails(&["snapshot", "inspect", "damaged"], 1, "damaged")["code"], "snapshot_damaged");
     }
     write(&sandbox, "newer", b"{\"format\":9}");
-    let error = sandbox.fails(&["snapshot", "restore", "newer", "--yes"], 1, "hint: a newer cork can read it");
+    let error = sandbox.fails(
+        &["snapshot", "restore", "newer", "--yes"],
+        1,
+        "hint: a newer version of Corkboard wrote it; upgrade cork",
+    );
     assert_eq!(error["code"], "newer_format");
     assert_eq!(rev(&sandbox), before);
 }
@@ -235,7 +239,7 @@ fn inspect_shows_what_is_readable() {
     for line in ["form      json", "sealed    no", "agent     default", "revision  3", "entries   1", "scopes    1"] {
         assert!(text.lines().any(|found| found == line), "{line} in {text}");
     }
-    sandbox.fails(&["snapshot", "inspect", "key.cork", "--key-file", "passphrase"], 2, "this is no key");
+    sandbox.fails(&["snapshot", "inspect", "key.cork", "--key-file", "passphrase"], 2, "does not contain a key");
     sandbox.fails(&["snapshot", "inspect", "key.cork", "--passphrase-file", "passphrase"], 6, "sealed with a key");
     write(&sandbox, "text", b"hello");
     assert_eq!(sandbox.fails(&["snapshot", "inspect", "text"], 2, "not a memory snapshot")["code"], "not_a_snapshot");
@@ -254,18 +258,24 @@ fn bytes_go_through_pipes_but_not_to_a_terminal() {
     for sealed in [&["--format", "bytes"][..], &["--key-file", "key"]] {
         let ran = at_terminal(&sandbox, &[], &[&["snapshot", "save", "-"], sealed].concat());
         assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stdout.contains("these bytes are not for a terminal") && !ran.stdout.contains("CORK\r"), "{ran:?}");
+        assert!(
+            ran.stdout.contains("refusing to write a binary snapshot to the terminal")
+                && !ran.stdout.contains("CORK\r"),
+            "{ran:?}"
+        );
     }
-    assert_eq!(at_terminal(&sandbox, &[], &["snapshot", "save", "-"]).code, 0, "JSON may be looked at");
+    assert_eq!(at_terminal(&sandbox, &[], &["snapshot", "save", "-"]).code, 0, "JSON should be allowed on a terminal");
 }
 
 #[test]
 fn a_passphrase_is_asked_for_at_a_terminal() {
     let sandbox = sandbox();
-    let new = |first: &'static str, second: &'static str| [("for the snapshot: ", first), ("The same again: ", second)];
+    let new = |first: &'static str, second: &'static str| {
+        [("for the snapshot: ", first), ("Repeat the passphrase: ", second)]
+    };
     let save = ["snapshot", "save", "a.cork", "--passphrase"];
     let ran = at_terminal(&sandbox, &new("one", "another"), &save);
-    assert!(ran.code == 2 && ran.stdout.contains("the two passphrases are not the same"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stdout.contains("the passphrases do not match"), "{ran:?}");
     let ran = at_terminal(&sandbox, &new("", ""), &save);
     assert!(ran.code == 2 && ran.stdout.contains("is empty"), "{ran:?}");
     assert!(!path(&sandbox, "a.cork").exists());
@@ -274,7 +284,7 @@ fn a_passphrase_is_asked_for_at_a_terminal() {
     assert!(!ran.stdout.contains("horse"), "{ran:?}");
     let ran = at_terminal(&sandbox, &[], &save);
     assert!(
-        ran.code == 2 && ran.stdout.contains("exists already"),
+        ran.code == 2 && ran.stdout.contains("already exists"),
         "it should fail before asking for a passphrase: {ran:?}"
     );
 
@@ -282,11 +292,11 @@ fn a_passphrase_is_asked_for_at_a_terminal() {
     let restore = ["snapshot", "restore", "a.cork"];
     let ran = at_terminal(&sandbox, &[("of the snapshot: ", "wrong")], &restore);
     assert!(ran.code == 6 && ran.stdout.contains("cannot open the snapshot"), "{ran:?}");
-    let ran = at_terminal(&sandbox, &[("of the snapshot: ", PASSPHRASE), ("Go on? [y/N]", "y")], &restore);
+    let ran = at_terminal(&sandbox, &[("of the snapshot: ", PASSPHRASE), ("Continue? [y/N]", "y")], &restore);
     assert!(ran.code == 0 && ran.stdout.contains("restored agent default"), "{ran:?}");
     assert!(!ran.stdout.contains("horse"), "{ran:?}");
     assert_eq!(sandbox.ok(&["memory", "get", "user_name"]), "Ada Lovelace");
-    let error = sandbox.fails(&["snapshot", "save", "b.cork", "--passphrase"], 2, "there is no terminal");
+    let error = sandbox.fails(&["snapshot", "save", "b.cork", "--passphrase"], 2, "stdin is not a terminal");
     assert_eq!(error["code"], "no_terminal");
 }
 

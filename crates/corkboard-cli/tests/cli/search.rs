@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 #[test]
 fn search_ranks_entries_and_notes() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.ok(&["memory", "search", "deploy"]), "nothing was found");
+    assert_eq!(sandbox.ok(&["memory", "search", "deploy"]), "no matches");
     assert_eq!(sandbox.json(&["memory", "search", "deploy"]), json!({"hits": []}));
     let text = "Deployments go out on Tuesdays\nafter the tests \u{1b}[31m";
     sandbox.ok(&["memory", "set", "release", text, "--importance", "0.9", "--tag", "ops"]);

@@ -43,7 +43,7 @@ fn the_output_for_people_shows_the_store_and_how_to_stop() {
         assert!(said[0].contains(first), "{said:?}");
         let store = said[1].strip_prefix("the store: ").unwrap_or_else(|| panic!("{said:?}"));
         assert!(std::path::Path::new(store).is_absolute() && std::path::Path::new(store).exists(), "{said:?}");
-        assert!(said[2].starts_with("Ctrl-C ends it"), "{said:?}");
+        assert!(said[2].starts_with("Ctrl-C stops the server"), "{said:?}");
         let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
         let ran = finish(child);
@@ -83,7 +83,7 @@ fn on_a_terminal_the_link_is_printed() {
     let sandbox = Sandbox::local();
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal.py");
     for token in [ADMIN, ""] {
-        let steps = serde_json::json!([["expect", "Ctrl-C ends it"], ["signal", 15]]).to_string();
+        let steps = serde_json::json!([["expect", "Ctrl-C stops the server"], ["signal", 15]]).to_string();
         let mut command = sandbox.command("python3");
         command.args([program, "200", "30", &steps, CORK, "serve", "--listen", "127.0.0.1:0"]).env("CORK_TOKEN", token);
         let ran = run(command, b"");
@@ -413,7 +413,7 @@ fn the_containers_check_asks_the_server() {
         run(shell, b"")
     };
     let ran = ask(&server.url);
-    assert!(ran.code == 0 && ran.stdout.contains("it is ready"), "{ran:?}");
+    assert!(ran.code == 0 && ran.stdout.contains("the server is ready"), "{ran:?}");
     let ran = ask("http://127.0.0.1:1");
     assert!(ran.code != 0, "{ran:?}");
     let ignored = std::fs::read_to_string(root.join(".dockerignore")).unwrap();
@@ -450,15 +450,15 @@ fn the_log_contains_the_start_and_the_end() {
 #[test]
 fn invalid_serve_options_are_refused() {
     let sandbox = Sandbox::local();
-    let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everybody who reaches");
+    let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everyone who can reach");
     assert_eq!(error["code"], "no_auth");
-    assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "is no address")["code"], "listen");
-    assert_eq!(sandbox.fails(&["serve", "--tls-cert", "cert.pem"], 2, "has no key")["code"], "tls");
+    assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "invalid address")["code"], "listen");
+    assert_eq!(sandbox.fails(&["serve", "--tls-cert", "cert.pem"], 2, "but no key")["code"], "tls");
     let server = Serving::start(&sandbox, &[]);
     let error = sandbox.fails(&["serve", "--listen", server.address()], 7, server.address());
     assert_eq!((&error["code"], &error["retryable"]), (&Value::from("listen"), &Value::from(true)));
     assert!(error["hint"].as_str().unwrap().contains("--listen 127.0.0.1:0"), "{error}");
-    let error = sandbox.fails(&["serve", "--listen", "nosuchhost.invalid:1"], 2, "cannot be resolved");
+    let error = sandbox.fails(&["serve", "--listen", "nosuchhost.invalid:1"], 2, "cannot resolve");
     assert_eq!(error["code"], "listen");
     let error = sandbox.fails(&["serve", "--listen", "192.0.2.1:0"], 2, "192.0.2.1:0: ");
     assert!(error["hint"].as_str().unwrap().contains("address of this machine"), "{error}");
@@ -551,7 +551,7 @@ fn plain_http_and_weak_tokens_give_warnings() {
     let sandbox = Sandbox::local();
     let (_, said) = started(&sandbox, &["--listen", "0.0.0.0:0"], "short");
     assert!(said.contains("warning: 0.0.0.0:") && said.contains("without TLS"), "{said}");
-    assert!(said.contains("warning: the token in CORK_TOKEN") && said.contains("5 characters"), "{said}");
+    assert!(said.contains("warning: the admin token in CORK_TOKEN") && said.contains("5 characters"), "{said}");
     let (_, said) = started(&sandbox, &[], ADMIN);
     assert_eq!(said, "");
 }

@@ -18,7 +18,7 @@ use crate::support::Sandbox;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("{what} takes for ever"))
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("{what} did not finish in time"))
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn a_plain_snapshot_with_long_term_memory_is_not_silent() {
         let ran = sandbox.cork(arguments);
         let file = arguments.iter().find(|argument| ["my backup.json", "b"].contains(argument)).unwrap();
         let said = format!(
-            "warning: {file} contains long-term memory, and is not encrypted. To encrypt it:\n\
+            "warning: {file} contains long-term memory and is not encrypted. To encrypt it:\n\
             \x20 head -c 32 /dev/urandom > snapshot.key\n  cork {command}\n"
         );
         assert_eq!((ran.code, ran.stderr), (0, said), "{arguments:?}");

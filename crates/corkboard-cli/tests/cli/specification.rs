@@ -109,7 +109,7 @@ fn tests_are_distinguished_from_other_functions() {
     assert!(has_test("core/tests/it/model.rs", "the_state_equals_the_model_after_every_command"));
     // Listed in a macro, in the same file and in `mod.rs`.
     assert!(has_test("testing/tests/it/boards_processes.rs", "a_worker_process_that_was_stopped_is_fenced"));
-    assert!(has_test("testing/src/conformance/log.rs", "records_come_back_in_order"));
+    assert!(has_test("testing/src/conformance/log.rs", "records_are_read_in_order"));
     // A helper, a part of a name, a test of another file, and a missing file.
     assert!(!has_test("tests/it/seed_000.rs", "check"));
     assert!(!has_test("tests/it/seed_000.rs", "set_and"));

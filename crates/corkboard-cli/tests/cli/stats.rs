@@ -38,7 +38,7 @@ fn one_agent() {
 #[test]
 fn all_agents_more_than_a_page() {
     let sandbox = Sandbox::new();
-    let nothing = "no agent has written anything yet\n\nboards        none\nmemory cores  none";
+    let nothing = "no agents yet\n\nboards        none\nmemory cores  none";
     assert_eq!(sandbox.ok(&["stats", "--all"]), nothing);
     assert_eq!(sandbox.json(&["stats", "--all"])["agents"], json!([]));
     // Through the library, because a thousand processes would take long.

@@ -31,7 +31,7 @@ fn a_task_passes_through_its_states() {
         ["--principal", "bob", "task", "complete", "T-1", "four tables", "--next-step", "index them", "--epoch", "2"];
     assert_eq!(desk.json(&done), json!({"task": "T-1", "status": "review"}));
     assert_eq!(desk.ok(&["task", "list", "--view", "needs_review", "--ids"]), "T-1");
-    assert_eq!(desk.ok(&["task", "assign", "T-1", "grace", "--review"]), "grace is to review T-1");
+    assert_eq!(desk.ok(&["task", "assign", "T-1", "grace", "--review"]), "the review of T-1 is assigned to grace");
     let rework = ["--principal", "grace", "task", "review", "T-1", "rework", "one is missing"];
     assert_eq!(desk.ok(&rework), "T-1 is in progress");
     desk.ok(&["--principal", "bob", "task", "complete", "T-1", "five tables"]);
@@ -66,7 +66,7 @@ fn failures_are_retried_and_affect_dependents() {
     let listed = desk.ok(&["task", "list", "--status", "failed,cancelled"]);
     assert!(listed.contains("no network") && listed.contains("upstream failed (T-1)"), "{listed}");
     assert_eq!(desk.json(&["task", "retry", "T-1"]), json!({"pending": ["T-1", "T-2"]}));
-    assert_eq!(desk.ok(&["task", "retry"]), "nothing has failed");
+    assert_eq!(desk.ok(&["task", "retry"]), "no task has failed");
     assert_eq!(desk.ok(&["task", "cancel", "T-3", "not needed"]), "T-3 is cancelled");
     assert!(desk.ok(&["task", "list"]).contains("not needed"));
 }
@@ -84,7 +84,7 @@ fn a_late_worker_gets_a_clear_refusal() {
     let fenced = desk.fails(&["--principal", "bob", "task", "complete", "T-1", "mine"], 4, "ada holds T-1 at epoch ");
     assert_eq!((&fenced["code"], &fenced["epoch"]), (&json!("fenced"), &json!(1)));
     desk.fails(&["--principal", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");
-    let nothing = desk.fails(&["--principal", "bob", "task", "claim"], 3, "nothing is ready");
+    let nothing = desk.fails(&["--principal", "bob", "task", "claim"], 3, "no task is ready");
     assert_eq!(nothing["code"], "nothing_ready");
     desk.fails(&["--principal", "bob", "task", "claim", "--wait-s", "0.1"], 3, "within 0.1 s");
     let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is not under review: it is in progress");
@@ -148,10 +148,10 @@ fn a_task_that_waited_for_a_failure_mentions_no_branch() {
     desk.ok(&["task", "claim", "T-1"]);
     desk.ok(&["task", "complete", "T-1", "shipped"]);
     let shown = desk.ok(&["task", "list"]);
-    assert!(shown.contains("can no longer begin") && !shown.contains("branch"), "{shown}");
+    assert!(shown.contains("can no longer start") && !shown.contains("branch"), "{shown}");
     desk.ok(&["board", "complete"]);
     let log = desk.ok(&["board", "watch", "--from-rev", "0"]);
-    assert!(log.contains("T-2 is cancelled, it can no longer begin"), "{log}");
+    assert!(log.contains("T-2 is cancelled because it can no longer start"), "{log}");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_worker_sees_the_context_of_its_task() {
     // An agent's own context window shows it, too.
     assert!(desk.ok(&["context", "--task", "T-2"]).contains("tables users and sessions"));
     assert!(desk.ok(&["context"]).contains("Users sign in"));
-    desk.sandbox.fails(&["context", "--task", "T-2"], 2, "which board?");
+    desk.sandbox.fails(&["context", "--task", "T-2"], 2, "no board selected");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn tools_use_the_named_board() {
     let found = desk.json(&["board", "search", "which tables are there?"]);
     assert_eq!(found["hits"][0]["id"], "T-1", "{found}");
     assert!(desk.ok(&["board", "search", "schema"]).contains("Write the schema"));
-    assert_eq!(desk.ok(&["board", "search", "zebra"]), "nothing was found");
+    assert_eq!(desk.ok(&["board", "search", "zebra"]), "no matches");
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn cancelling_a_task_lists_all_affected_tasks_and_the_reason() {
     desk.ok(&["task", "add", "Four", "--depends-on", "T-3"]);
     assert_eq!(desk.ok(&["task", "cancel", "T-4"]), "T-4 is cancelled");
     let cancelled = desk.ok(&["task", "cancel", "T-1"]);
-    assert_eq!(cancelled, "T-1 is cancelled, and with it T-2, T-3, which depend on it");
+    assert_eq!(cancelled, "T-1 is cancelled, and so are T-2, T-3, which depend on it");
     let listed = desk.ok(&["task", "list"]);
     assert!(listed.contains("upstream cancelled (T-1)") && !listed.contains("failed"), "{listed}");
     let desk = Desk::new("Plan");
@@ -364,7 +364,7 @@ fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
     let claimed = desk.json(&["--principal", "ada", "task", "claim"]);
     assert_eq!(claimed["epoch"], 1);
     desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
-    desk.fails(&["--principal", "ada", "task", "claim"], 3, "nothing is ready");
+    desk.fails(&["--principal", "ada", "task", "claim"], 3, "no task is ready");
     desk.ok(&["task", "review", "T-1", "rework", "no test"]);
     let reworked = desk.json(&["--principal", "ada", "task", "claim", "--wait-s", "60"]);
     assert_eq!((&reworked["task"], &reworked["epoch"], &reworked["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));

@@ -114,7 +114,7 @@ fn a_line_that_is_not_a_call_is_reported_with_its_number() {
         sandbox.cork_with_stdin(&["tools", "call", "--stdin"], format!("\u{feff}{call}\n\nnonsense\n").as_bytes());
     let answers = answers(&ran.stdout);
     assert_eq!(answers[0]["output"]["text"], "Stored k.", "a byte order mark should be skipped: {ran:?}");
-    assert_eq!(answers[1]["problem"]["detail"], "line 3, column 2: not a call: expected ident");
+    assert_eq!(answers[1]["problem"]["detail"], "line 3, column 2: not a tool call: expected ident");
     let ran = sandbox.cork_with_stdin(
         &["tools", "call", "write_memory", "-"],
         "\u{feff}{\"key\": \"k\", \"content\": \"w\"}".as_bytes(),
@@ -161,7 +161,7 @@ fn processes_that_append_to_one_key_lose_nothing() {
 #[test]
 fn a_handoff_is_written_shown_and_removed() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.ok(&["handoff"]), "default was left no handoff");
+    assert_eq!(sandbox.ok(&["handoff"]), "agent default has no handoff");
     assert_eq!(sandbox.json(&["handoff"]), json!({"handoff": null}));
     sandbox.ok(&["handoff", "write", "first"]);
     let piped = sandbox.cork_with_stdin(&["handoff", "write", "-"], b"run step 3\nthen tell Ada\n");
@@ -177,7 +177,7 @@ fn a_handoff_is_written_shown_and_removed() {
 fn activity_has_a_line_for_every_write_of_a_day() {
     let sandbox = Sandbox::new();
     assert!(sandbox.ok(&["activity"]).starts_with("nothing was written on 2"));
-    assert_eq!(sandbox.ok(&["activity", "--days"]), "nothing was written yet");
+    assert_eq!(sandbox.ok(&["activity", "--days"]), "nothing has been written yet");
     sandbox.ok(&["memory", "set", "plan", "a"]);
     sandbox.ok(&["memory", "note", "add", "n"]);
     sandbox.ok(&["tools", "call", "write_memory", r#"{"key": "plan", "content": "b"}"#]);

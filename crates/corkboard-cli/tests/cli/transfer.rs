@@ -226,7 +226,7 @@ fn tokens_are_copied_only_on_request() {
         sandbox.ok(&["token", "create", "--for", name, "--with-role", "admin"]);
     }
     let tokens = |store: &str| sandbox.items(&["--store", store, "token", "list"]).as_array().unwrap().len();
-    let said = "left out 3 tokens; use --with-tokens to copy them\n";
+    let said = "skipped 3 tokens; copy them with --with-tokens\n";
 
     // From a file that contains tokens.
     sandbox.ok(&["export", "--all", "-o", "all.jsonl"]);
@@ -277,22 +277,22 @@ fn a_target_with_another_history_is_left_alone() {
     let (report, error) = fails_with_report(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db"], 4);
     assert_eq!((&error["code"], &error["kind"]), (&json!("diverged"), &json!("conflict")));
     let said = "agent/agent-000: the target has another history: its revision 3 differs from the original";
-    assert_eq!(error["detail"], format!("1 space is not the same in the target:\n  {said}"));
+    assert_eq!(error["detail"], format!("1 space differs in the target:\n  {said}"));
     assert_eq!(report["problems"], json!([{"space": "agent/agent-000", "code": "diverged", "message": said}]));
     let get = |agent| sandbox.ok(&["--store", "sqlite:copy.db", "--agent", agent, "memory", "get", "a"]);
     assert_eq!((get("agent-000"), get("agent-001")), ("here".into(), "there".into()));
 }
 
 #[test]
-fn what_cannot_be_migrated() {
+fn invalid_migrations() {
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     for (from, to, code, said) in [
         ("sqlite:none.db", "sqlite:copy.db", 3, "none.db"),
         ("cork.db", "sqlite:copy.db", 2, "hint: did you mean sqlite:cork.db?"),
-        ("sqlite:cork.db", "memory:", 2, "memory: begins and ends with this command"),
-        ("memory:", "sqlite:copy.db", 2, "memory: begins and ends with this command"),
-        ("sqlite:cork.db", "sqlite:./cork.db", 2, "both are the same store"),
+        ("sqlite:cork.db", "memory:", 2, "memory: exists only while this command runs"),
+        ("memory:", "sqlite:copy.db", 2, "memory: exists only while this command runs"),
+        ("sqlite:cork.db", "sqlite:./cork.db", 2, "FROM and TO are the same store"),
         ("sqlite:cork.db", "sqlite:cork.db/copy.db", 2, "writing: cannot open"),
     ] {
         sandbox.fails(&["migrate", from, to], code, said);
@@ -314,7 +314,7 @@ fn a_store_is_saved_while_others_write() {
     writer.wait().unwrap();
     assert!(text.starts_with("saved 20 spaces, 2") && text.ends_with(" to all.jsonl"), "{text}");
     assert!(names(sandbox.path()).iter().all(|name| !name.contains("tmp")));
-    sandbox.fails(&["snapshot", "store", "all.jsonl"], 2, "all.jsonl exists already");
+    sandbox.fails(&["snapshot", "store", "all.jsonl"], 2, "all.jsonl already exists");
     let answer = sandbox.json(&["--store", "sqlite:copy.db", "import", "all.jsonl"]);
     assert_eq!(answer["total"]["new"], 20);
     sandbox.ok(&["--store", "sqlite:copy.db", "doctor"]);
@@ -391,7 +391,7 @@ fn ctrl_c_leaves_a_copy_that_can_be_continued() {
     let ran = finish(child);
     drop(pipe);
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
-    assert_eq!(ran.stderr, "error: interrupted; the same command goes on where it stopped\n");
+    assert_eq!(ran.stderr, "error: interrupted; run the same command to continue\n");
     let ran = sandbox.cork_with_stdin(&["--store", "sqlite:copy.db", "import", "-"], export.as_bytes());
     assert!(ran.stdout.starts_with("imported 2 spaces (1 new, 0 continued, 1 unchanged)"), "{ran:?}");
 }

@@ -71,7 +71,7 @@ fn a_dash_reads_stdin_without_its_last_newline() {
 }
 
 #[test]
-fn what_get_prints_can_be_set_again() {
+fn printed_values_can_be_set_again() {
     let sandbox = Sandbox::new();
     let text = "line\n\n  indented \u{1b}[0m\n";
     assert_eq!(
@@ -86,8 +86,8 @@ fn what_get_prints_can_be_set_again() {
 #[test]
 fn a_mistyped_option_is_not_stored() {
     let sandbox = Sandbox::new();
-    sandbox.fails(&["memory", "append", "log", "--lin"], 2, "no such option");
-    sandbox.fails(&["memory", "note", "add", "--list"], 2, "no such option");
+    sandbox.fails(&["memory", "append", "log", "--lin"], 2, "unknown option");
+    sandbox.fails(&["memory", "note", "add", "--list"], 2, "unknown option");
     sandbox.fails(&["memory", "set", "key", "value", "--strng"], 2, "--strng");
     sandbox.ok(&["memory", "set", "flag", "--", "--verbose"]);
     assert_eq!(sandbox.ok(&["memory", "get", "flag"]), "--verbose");

@@ -332,7 +332,7 @@ fn a_copy_shows_no_approval_or_trust_that_its_creator_could_not_give() {
     }
 }
 
-/// A copy keeps reviews, chosen branches and rejected learnings. So a role that may create boards must be allowed to
+/// A copy keeps reviews, chosen branches and refused learnings. So a role that may create boards must be allowed to
 /// give all of these.
 #[test]
 fn roles_that_create_boards_may_give_every_verdict_that_a_copy_keeps() {

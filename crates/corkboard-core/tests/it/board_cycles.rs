@@ -180,7 +180,7 @@ fn a_hundred_thousand_edges_stay_fast() {
     assert_eq!(desk.state().count(TaskStatus::Completed), 201);
     desk.fail(id(TASKS - 201));
     assert_eq!(desk.state().count(TaskStatus::Cancelled), TASKS - 202);
-    let BoardReply::Tasks(back) = desk.tell(BoardCommand::RetryFailed) else { panic!("another answer") };
+    let BoardReply::Tasks(back) = desk.tell(BoardCommand::RetryFailed) else { panic!("expected the retried tasks") };
     assert_eq!(back.len() as u64, TASKS - 201);
 }
 

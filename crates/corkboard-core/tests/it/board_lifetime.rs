@@ -178,7 +178,7 @@ fn learnings_that_nobody_decided_on_keep_the_board_unless_they_are_waived() {
     waived.tell(discard("a try"));
     waived.tell(BoardCommand::Purge);
 
-    // One learning is promoted, one rejected, one promoted and rolled back. All three count as decided.
+    // One learning is promoted, one refused, one promoted and rolled back. All three count as decided.
     let promote = |desk: &mut Desk, name: &str| {
         let (learning, changes) = (name.parse().unwrap(), Box::new(LearningChanges::default()));
         desk.tell(BoardCommand::PromoteLearning { learning, core: Some("house".into()), changes });
@@ -347,7 +347,11 @@ fn only_an_active_board_is_idle_and_only_after_a_while() {
     assert_eq!(active.idle_since(then + week, week), None);
     assert_eq!(active.idle_since(then + week + SignedDuration::from_nanos(1), week), Some(then));
     assert_eq!(active.idle_since(then - week, week), None, "a clock that is behind should not make boards idle");
-    assert_eq!(of(BoardStatus::Active, None).idle_since(then + week * 2, week), None, "who knows");
+    assert_eq!(
+        of(BoardStatus::Active, None).idle_since(then + week * 2, week),
+        None,
+        "a board without a known last change should not be idle"
+    );
     for status in [BoardStatus::Completed, BoardStatus::Cancelled, BoardStatus::Archived, BoardStatus::Purged] {
         assert_eq!(of(status, Some(then)).idle_since(then + week * 2, week), None);
     }

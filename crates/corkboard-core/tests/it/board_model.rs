@@ -56,7 +56,7 @@ proptest! {
                     BoardCommand::Claim { epoch: Some(epoch), .. } => own.is_some_and(|claim| claim.epoch == *epoch),
                     _ => own.is_some() && task.is_some_and(|task| task.rework),
                 };
-                assert!(claim.is_none() || is_resumed, "{} was given away while {claim:?}", claimed.task);
+                assert!(claim.is_none() || is_resumed, "{} was claimed although {claim:?} holds it", claimed.task);
                 let last = held.insert(claimed.task, claimed.epoch).unwrap_or(0);
                 assert!(claimed.epoch > last, "an epoch must not be given twice");
                 let claim = desk.task(claimed.task).claim.as_ref().unwrap();
@@ -118,7 +118,7 @@ proptest! {
             for task in desk.state().tasks().filter(|task| task.status == TaskStatus::InProgress) {
                 let was = before.task(task.id);
                 if was.is_some_and(|was| matches!(was.status, TaskStatus::Pending | TaskStatus::Assigned)) {
-                    assert!(scan::may_begin(&before, was.unwrap()), "{} began too early", task.id);
+                    assert!(scan::may_begin(&before, was.unwrap()), "{} started too early", task.id);
                 }
             }
         });
@@ -378,7 +378,7 @@ proptest! {
     }
 
     #[test]
-    fn learnings_change_state_as_designed_and_rejected_ones_stay_rejected(steps in steps()) {
+    fn learnings_change_state_as_designed_and_refused_ones_stay_refused(steps in steps()) {
         let mut begun = BTreeSet::new();
         each_step(&steps, |turn, desk| {
             let (before, after) = (turn.before.state(), desk.state());

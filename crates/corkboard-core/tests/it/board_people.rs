@@ -99,7 +99,7 @@ fn a_nudge_is_shown_until_acknowledged_by_each_target() {
     assert_eq!(desk.ask(&ann, acknowledge(&[1])).unwrap(), BoardReply::Nudges(vec![NudgeId(1)]));
     let rev = desk.rev();
     assert_eq!(desk.ask(&ann, acknowledge(&[1])).unwrap(), BoardReply::Nudges(vec![]));
-    assert_eq!(desk.rev(), rev, "acknowledged once");
+    assert_eq!(desk.rev(), rev, "a second acknowledgement should write nothing");
     assert_eq!((shown(&desk, &ann), shown(&desk, &bob)), (vec![2], vec![1]));
     // Acknowledging a nudge implies that it was read.
     desk.ask(&bob, acknowledge(&[1])).unwrap();

@@ -1,4 +1,4 @@
-//! Learnings are promoted, rejected or rolled back. A promotion or roll-back stays open until it is finished in the
+//! Learnings are promoted, refused or rolled back. A promotion or roll-back stays open until it is finished in the
 //! core.
 
 use crate::board_support::*;
@@ -218,7 +218,7 @@ fn nobody_lends_a_learning_more_trust_than_they_have() {
 }
 
 #[test]
-fn a_rejected_learning_stays_rejected() {
+fn a_refused_learning_stays_refused() {
     let mut desk = desk();
     desk.tell(refuse(f1()));
     let refusal = Refusal::LearningRefused { learning: f1(), by: "hugo".into() };
@@ -230,7 +230,7 @@ fn a_rejected_learning_stays_rejected() {
     assert_eq!(refused, Refusal::NotPromoted { learning: f1(), state: "refused".into() });
     assert!(
         desk.state().learning_candidates().iter().any(|candidate| candidate.id == f1()),
-        "a rejected learning should still be listed"
+        "a refused learning should still be listed"
     );
     // Even in a fork of this board. Promotions of the source do not count in the fork.
     promoted(&mut desk, "F-2");
@@ -277,7 +277,7 @@ fn a_rolled_back_learning_can_be_promoted_again() {
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
     assert_eq!(desk.tell(roll_back_all()), BoardReply::RollBack(vec![]));
     desk.tell(refuse(f1()));
-    assert_eq!(state(&desk, "F-1").as_str(), "refused", "a rolled-back learning can be rejected");
+    assert_eq!(state(&desk, "F-1").as_str(), "refused", "a rolled-back learning can be refused");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn shown(refusal: &Refusal) -> String {
 }
 
 #[test]
-fn a_batch_is_claimed_by_priority_then_by_age_and_what_is_assigned_first() {
+fn a_batch_is_claimed_by_assignment_then_priority_then_age() {
     let mut desk = Desk::new();
     let priority = |priority| NewTask { priority, ..NewTask::new("task") };
     desk.add_all(vec![priority(0), priority(5), priority(5), priority(-1), priority(1)]);

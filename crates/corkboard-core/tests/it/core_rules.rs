@@ -355,7 +355,11 @@ fn an_image_has_no_more_trust_than_its_sender_can_give() {
     assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "an unchanged image should keep its trust");
     shelf.tell(CoreCommand::Clear);
     shelf.ask(&bob, replace(&image)).unwrap();
-    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Agent; 2], false), "nothing stands");
+    assert_eq!(
+        (trust(&shelf), vouched(&shelf)),
+        ([Trust::Agent; 2], false),
+        "without existing entries, the trust should be limited"
+    );
     shelf.ask(&ann, replace(&image)).unwrap();
     assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "a person's image should keep its trust");
 

@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn a_printed_notebook_is_read_as_what_it_shows(blocks in prop::collection::vec(block(), 1..6)) {
+    fn a_printed_notebook_reads_back_as_its_content(blocks in prop::collection::vec(block(), 1..6)) {
         let mut memory = Memory::new(Limits::default());
         for block in blocks {
             let _ = memory.send(AgentCommand::UpdateNotebook {

@@ -62,7 +62,7 @@ fn the_core_has_no_standard_library() {
         let code = fs::read_to_string(&file).unwrap();
         let names_std =
             outside_tests(&code).any(|line| line.split_whitespace().collect::<String>().contains("externcratestd"));
-        assert!(!names_std, "{} brings the standard library back: keep it to cfg(test)", file.display());
+        assert!(!names_std, "{} declares the standard library: use it only under cfg(test)", file.display());
     }
 }
 

@@ -11,7 +11,7 @@ use corkboard::store::{Appended, Cursor, Record, Rewrite, StoreError};
 use corkboard::{Corkboard, Error, Options, Refusal, Watched};
 
 /// Records are read in the order of their appends, across appends of several records and across pages.
-pub async fn records_come_back_in_order(harness: &Harness) {
+pub async fn records_are_read_in_order(harness: &Harness) {
     let store = harness.open().await;
     let space = space("order");
     let mut head = Head::EMPTY;
@@ -34,7 +34,7 @@ pub async fn records_come_back_in_order(harness: &Harness) {
 }
 
 /// Bodies are stored byte for byte: empty ones, arbitrary bytes, and a mebibyte.
-pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
+pub async fn bodies_are_kept_byte_for_byte(harness: &Harness) {
     let store = harness.open().await;
     let space = space("bytes \u{1F4CC} /?'\"%");
     let any: Vec<u8> = (0..=255).collect();
@@ -45,7 +45,7 @@ pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
 }
 
 /// A body of several parts is one revision: no page splits it, and its neighbours are unaffected.
-pub async fn a_long_body_is_stored_in_parts_and_comes_back_whole(harness: &Harness) {
+pub async fn a_long_body_is_stored_in_parts_and_read_whole(harness: &Harness) {
     let store = harness.open().await;
     let space = space("parts");
     let long = |length: usize| (0..length).map(|index| (index * 17 % 253) as u8).collect::<Vec<u8>>();
@@ -141,7 +141,7 @@ pub async fn a_conflict_in_one_space_leaves_the_others_alone(harness: &Harness) 
 }
 
 /// A cursor contains its commit. A log with another commit at that revision is a different log.
-pub async fn a_reader_is_told_of_another_history(harness: &Harness) {
+pub async fn a_reader_notices_another_history(harness: &Harness) {
     let store = harness.open().await;
     let space = space("histories");
     put(&store, &space, Head::EMPTY, &[b"1", b"2"]).await;
@@ -154,7 +154,7 @@ pub async fn a_reader_is_told_of_another_history(harness: &Harness) {
 }
 
 /// Revisions continue after a tombstone, so that a revision number never names two things.
-pub async fn a_recreated_space_goes_on_counting(harness: &Harness) {
+pub async fn a_recreated_space_continues_its_revisions(harness: &Harness) {
     let store = harness.open().await;
     let space = space("lives");
     let first = put(&store, &space, Head::EMPTY, &[b"1", b"2"]).await;

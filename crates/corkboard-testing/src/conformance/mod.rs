@@ -34,7 +34,7 @@ macro_rules! conformance_suite {
             a_counter_contended_by_many_processes_is_exact
             notes_of_many_processes_are_all_kept
             another_process_wakes_a_watcher
-            another_process_is_heard_by_whoever_listens_to_all_spaces
+            another_process_notifies_listeners_to_all_spaces
             a_watcher_in_another_process_sees_every_revision
         );
     };
@@ -46,15 +46,15 @@ macro_rules! conformance_suite {
     };
     ($harness:expr) => {
         $crate::conformance_suite!(@tests $harness,
-            records_come_back_in_order
-            bodies_come_back_byte_for_byte
+            records_are_read_in_order
+            bodies_are_kept_byte_for_byte
             a_page_holds_about_a_mebibyte
-            a_long_body_is_stored_in_parts_and_comes_back_whole
+            a_long_body_is_stored_in_parts_and_read_whole
             of_two_appends_on_one_revision_one_wins
             an_append_compares_revision_and_commit
             a_conflict_in_one_space_leaves_the_others_alone
-            a_reader_is_told_of_another_history
-            a_recreated_space_goes_on_counting
+            a_reader_notices_another_history
+            a_recreated_space_continues_its_revisions
             a_space_recreated_behind_a_cache_is_noticed
             an_append_whose_answer_was_lost_is_not_applied_twice
             a_counter_contended_by_many_tasks_is_exact
@@ -63,13 +63,13 @@ macro_rules! conformance_suite {
             an_older_snapshot_never_replaces_a_newer
             retention_drops_only_what_a_snapshot_covers
             the_last_record_is_never_trimmed
-            a_watcher_beyond_retention_is_told_what_is_held
-            a_watcher_gets_history_then_what_comes
+            a_watcher_beyond_retention_learns_the_oldest_revision
+            a_watcher_gets_history_then_new_revisions
             a_watcher_of_the_future_is_refused
             an_idle_watcher_gets_bookmarks
             a_live_watcher_that_falls_behind_is_cut_off
-            whoever_listens_to_all_spaces_hears_of_each
-            a_deleted_space_that_is_written_again_is_heard_of
+            listeners_to_all_spaces_are_notified_of_each
+            a_deleted_space_that_is_written_again_is_reported
             spaces_are_listed_with_a_cursor_and_summaries
             due_spaces_are_found_most_overdue_first
             every_kind_has_its_own_list_and_its_own_due_spaces
@@ -79,7 +79,7 @@ macro_rules! conformance_suite {
             an_import_never_touches_a_space_that_is_there
             a_rewritten_revision_keeps_its_place
             a_rewrite_of_a_log_that_moved_changes_nothing
-            what_was_written_is_there_when_opened_again
+            writes_are_there_after_reopening
         );
     };
     (@tests $harness:expr, $($case:ident)*) => {
@@ -97,7 +97,7 @@ pub const NOT_FOR_MEMORY: &[(&str, &str)] = &[
     ("a_counter_contended_by_many_processes_is_exact", "memory: lives in one process"),
     ("notes_of_many_processes_are_all_kept", "memory: lives in one process"),
     ("another_process_wakes_a_watcher", "memory: lives in one process"),
-    ("another_process_is_heard_by_whoever_listens_to_all_spaces", "memory: lives in one process"),
+    ("another_process_notifies_listeners_to_all_spaces", "memory: lives in one process"),
     ("a_watcher_in_another_process_sees_every_revision", "memory: lives in one process"),
     ("nothing_acknowledged_is_lost_at_kill_9", "memory: is gone with its process, as it says"),
 ];
@@ -106,7 +106,7 @@ pub const NOT_FOR_FILE: &[(&str, &str)] = &[
     ("a_counter_contended_by_many_processes_is_exact", "file: is for one process at a time"),
     ("notes_of_many_processes_are_all_kept", "file: is for one process at a time"),
     ("another_process_wakes_a_watcher", "file: is for one process at a time"),
-    ("another_process_is_heard_by_whoever_listens_to_all_spaces", "file: is for one process at a time"),
+    ("another_process_notifies_listeners_to_all_spaces", "file: is for one process at a time"),
     ("a_watcher_in_another_process_sees_every_revision", "file: is for one process at a time"),
 ];
 

@@ -9,7 +9,7 @@ use crate::Harness;
 use corkboard::{Error, Watched};
 
 /// Closing and reopening changes nothing.
-pub async fn what_was_written_is_there_when_opened_again(harness: &Harness) {
+pub async fn writes_are_there_after_reopening(harness: &Harness) {
     let corkboard = harness.corkboard().await;
     let agent = corkboard.agent("kept").unwrap();
     agent.working().set("key", "value").await.unwrap();
@@ -65,7 +65,7 @@ pub async fn another_process_wakes_a_watcher(harness: &Harness) {
 }
 
 /// A listener on all spaces learns of other processes' writes, even to spaces unknown here.
-pub async fn another_process_is_heard_by_whoever_listens_to_all_spaces(harness: &Harness) {
+pub async fn another_process_notifies_listeners_to_all_spaces(harness: &Harness) {
     let store = harness.open().await;
     let mut moved = store.all_changes();
     let workers = [harness.spawn(&["note", "one", "n", "20"]), harness.spawn(&["note", "two", "n", "20"])];

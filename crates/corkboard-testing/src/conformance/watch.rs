@@ -14,7 +14,7 @@ use corkboard::store::{Appended, StoreError};
 use corkboard::{Error, Options, Retention, Watched};
 
 /// A watcher that asks for trimmed revisions learns the oldest available one.
-pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) {
+pub async fn a_watcher_beyond_retention_learns_the_oldest_revision(harness: &Harness) {
     let options = Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() };
     let corkboard = harness.corkboard_with(options).await;
     let agent = corkboard.agent("kept").unwrap();
@@ -42,7 +42,7 @@ pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) 
 }
 
 /// A watcher gets the history, then new revisions: each once, in order, whole.
-pub async fn a_watcher_gets_history_then_what_comes(harness: &Harness) {
+pub async fn a_watcher_gets_history_then_new_revisions(harness: &Harness) {
     let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let agent = one.agent("watched").unwrap();
     for index in 0..10 {
@@ -124,7 +124,7 @@ pub(super) async fn hear(moved: &mut broadcast::Receiver<(SpaceId, u64)>, expect
 }
 
 /// A listener on all spaces learns of each space, even of new ones, written by the same handle or by another.
-pub async fn whoever_listens_to_all_spaces_hears_of_each(harness: &Harness) {
+pub async fn listeners_to_all_spaces_are_notified_of_each(harness: &Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let names = [space("before"), space("own"), space("other"), SpaceId::of(SpaceKind::Board, "own")];
     let [before, own, others, board] = &names;
@@ -148,7 +148,7 @@ pub async fn whoever_listens_to_all_spaces_hears_of_each(harness: &Harness) {
 }
 
 /// A deleted space that another handle writes again is reported, even if the store reuses places in its files.
-pub async fn a_deleted_space_that_is_written_again_is_heard_of(harness: &Harness) {
+pub async fn a_deleted_space_that_is_written_again_is_reported(harness: &Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let (kept, deleted) = (space("kept"), space("deleted"));
     put(&other, &kept, Head::EMPTY, &[b"1"]).await;

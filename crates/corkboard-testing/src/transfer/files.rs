@@ -71,7 +71,7 @@ pub async fn one_space_is_exported(from: &Harness, to: &Harness) {
 }
 
 /// If the target has the beginning of a log, the rest is appended. If it has all of it, nothing is.
-pub async fn an_import_goes_on_where_the_store_is(from: &Harness, to: &Harness) {
+pub async fn an_import_continues_where_the_store_ends(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("grows"), 600).await;
     put_many(&from, &space("rests"), 3).await;
@@ -149,7 +149,7 @@ pub async fn an_import_leaves_another_history_alone(from: &Harness, to: &Harness
 }
 
 /// After a refused write or a lost answer at any page, the next import of the file continues from there.
-pub async fn an_import_interrupted_at_every_page_goes_on(from: &Harness, to: &Harness) {
+pub async fn an_import_interrupted_at_every_page_continues(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
     let file = exported(&from).await;

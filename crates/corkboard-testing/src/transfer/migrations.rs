@@ -58,7 +58,7 @@ pub async fn a_migrated_store_is_the_same(from: &Harness, to: &Harness) {
 }
 
 /// In the copy, an agent's memory can be read and written, and its history watched.
-pub async fn an_agent_goes_on_in_the_copy(from: &Harness, to: &Harness) {
+pub async fn an_agent_continues_in_the_copy(from: &Harness, to: &Harness) {
     let options =
         || Options { snapshots: corkboard::SnapshotPolicy { events: 5, bytes: 1 << 20 }, ..Options::default() };
     let corkboard = from.corkboard_with(options()).await;
@@ -101,7 +101,7 @@ pub async fn three_hundred_spaces_are_migrated(from: &Harness, to: &Harness) {
 }
 
 /// After a refused write or a lost answer at any page, the next run continues from there.
-pub async fn a_migration_interrupted_at_every_page_goes_on(from: &Harness, to: &Harness) {
+pub async fn a_migration_interrupted_at_every_page_continues(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
     let faulty = Arc::new(FaultyStore::new(to.clone(), FaultPlan::none()));
@@ -127,7 +127,7 @@ pub async fn a_migration_interrupted_at_every_page_goes_on(from: &Harness, to: &
 }
 
 /// With all kinds of faults on both sides, repeated runs end with the same copy.
-pub async fn a_migration_through_faults_comes_to_the_same_end(from: &Harness, to: &Harness) {
+pub async fn a_migration_through_faults_gives_the_same_copy(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     fill(&from).await;
     let seed = crate::seed();
@@ -262,7 +262,7 @@ pub async fn a_source_that_never_rests_is_reported(from: &Harness, to: &Harness)
 }
 
 /// Revisions that the source trims after they were copied cannot be compared. That is not a mismatch.
-pub async fn a_source_trimmed_before_it_is_compared_is_no_mismatch(from: &Harness, to: &Harness) {
+pub async fn a_source_trimmed_before_it_is_compared_is_not_a_mismatch(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("trimmed"), 20).await;
     let mut trim = |progress: &Progress| {
@@ -432,7 +432,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
 }
 
 /// Verifying alone reports what is missing and writes nothing.
-pub async fn what_the_target_lacks_is_found(from: &Harness, to: &Harness) {
+pub async fn missing_parts_of_the_target_are_found(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["facts", "short", "trimmed", "whole"] {
         put_many(&from, &space(name), 5).await;

@@ -24,25 +24,25 @@ macro_rules! transfer_suite {
     ($from:expr, $to:expr) => {
         $crate::transfer_suite!(@tests $from, $to,
             a_migrated_store_is_the_same
-            an_agent_goes_on_in_the_copy
+            an_agent_continues_in_the_copy
             three_hundred_spaces_are_migrated
-            a_migration_interrupted_at_every_page_goes_on
-            a_migration_through_faults_comes_to_the_same_end
+            a_migration_interrupted_at_every_page_continues
+            a_migration_through_faults_gives_the_same_copy
             two_migrations_at_once_do_no_harm
             a_copy_that_lacks_only_its_snapshot_gets_it
             a_migration_catches_up_with_writers
             a_source_that_never_rests_is_reported
-            a_source_trimmed_before_it_is_compared_is_no_mismatch
+            a_source_trimmed_before_it_is_compared_is_not_a_mismatch
             a_source_trimmed_under_the_copy_is_a_gap
             a_source_deleted_meanwhile_is_left_in_the_target
             another_history_in_the_target_is_left_alone
             a_changed_copy_is_found
-            what_the_target_lacks_is_found
+            missing_parts_of_the_target_are_found
             an_export_is_imported_as_it_was
             one_space_is_exported
-            an_import_goes_on_where_the_store_is
+            an_import_continues_where_the_store_ends
             an_import_leaves_another_history_alone
-            an_import_interrupted_at_every_page_goes_on
+            an_import_interrupted_at_every_page_continues
             an_export_of_a_log_that_is_trimmed_meanwhile_is_whole
             an_export_while_others_write_is_of_one_revision
             a_dry_run_writes_nothing

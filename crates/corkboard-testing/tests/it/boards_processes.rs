@@ -39,7 +39,7 @@ on_every_shared_store!(
     a_claim_race_of_eight_processes_has_one_winner_per_task
     a_worker_process_that_was_stopped_is_fenced
     workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing
-    a_claim_waits_for_what_another_process_makes_ready
+    a_claim_waits_for_a_task_that_another_process_makes_ready
     a_board_watched_from_another_process_has_no_gap
 );
 
@@ -49,7 +49,7 @@ fn is_soak() -> bool {
 }
 
 async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(FOREVER, work).await.unwrap_or_else(|_| panic!("{what} takes for ever"))
+    tokio::time::timeout(FOREVER, work).await.unwrap_or_else(|_| panic!("{what} did not finish in time"))
 }
 
 async fn new_board(harness: &Harness, tasks: usize) -> (Corkboard, Board) {
@@ -234,7 +234,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
 }
 
 /// A waiting claim is woken when another process completes a task, and when a killed process's lease expires.
-async fn a_claim_waits_for_what_another_process_makes_ready(harness: &Harness) {
+async fn a_claim_waits_for_a_task_that_another_process_makes_ready(harness: &Harness) {
     let (_corkboard, board) = new_board(harness, 0).await;
     let first = NewTask { key: Some("first".into()), ..NewTask::new("first") };
     let second = NewTask { depends_on: vec!["first".into()], ..NewTask::new("second") };

@@ -10,7 +10,7 @@ mod memory {
     corkboard_testing::conformance_suite!(Harness::memory());
 
     #[test]
-    fn what_does_not_apply_is_listed_with_its_reason() {
+    fn cases_that_do_not_apply_have_a_reason() {
         for (case, reason) in corkboard_testing::conformance::NOT_FOR_MEMORY {
             println!("memory: {case} does not apply: {reason}");
         }
@@ -24,7 +24,7 @@ mod file {
     corkboard_testing::conformance_suite!(durable: Harness::file(WORKER));
 
     #[test]
-    fn what_does_not_apply_is_listed_with_its_reason() {
+    fn cases_that_do_not_apply_have_a_reason() {
         for (case, reason) in corkboard_testing::conformance::NOT_FOR_FILE {
             println!("file: {case} does not apply: {reason}");
         }

@@ -277,7 +277,7 @@ async fn stopped(store: &FileStore, name: &str, text: &str) {
     ];
     for (call, error) in errors.into_iter().enumerate() {
         let Some(StoreError::Corrupt(said)) = &error else { panic!("call {call} returned {error:?}") };
-        assert!(said.contains(&format!("agent/{name}/")) && said.contains(text), "call {call} says {said:?}");
+        assert!(said.contains(&format!("agent/{name}/")) && said.contains(text), "call {call} returned {said:?}");
     }
     let problems = store.check().await.unwrap();
     assert!(problems.iter().any(|problem| problem.contains(text)), "{problems:?} does not contain {text:?}");
@@ -502,7 +502,7 @@ fn masked(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_a_person_sees() {
+async fn the_files_are_readable_by_people() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("deep/in/store");
     let options = Options {

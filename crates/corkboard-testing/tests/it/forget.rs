@@ -160,7 +160,9 @@ async fn forgetting_touches_no_other_agent_and_no_watcher_notices() {
         agent.forget("password").await.unwrap();
         agent.working().set("after", &1).await.unwrap();
         for expected in [2, 3] {
-            let corkboard::Watched::Revision { rev, .. } = watch.next().await.unwrap() else { panic!("a bookmark") };
+            let corkboard::Watched::Revision { rev, .. } = watch.next().await.unwrap() else {
+                panic!("expected a revision, found a bookmark")
+            };
             assert_eq!(rev, expected);
         }
         assert_eq!(other.working().get::<String>("password").await.unwrap().as_deref(), Some(SECRET));

@@ -23,7 +23,9 @@ async fn a_batch_is_one_revision_and_answers_its_version() {
         assert_eq!(memory.get_entry("open").await.unwrap().unwrap().version, 2);
         let heard: Vec<_> = drain(&mut events).into_iter().map(|event| key_of(&event)).collect();
         assert_eq!(heard, ["- draft", "+ plan", "+ plan", "+ open"]);
-        let Watched::Revision { rev, commit, .. } = in_time(watch.next()).await.unwrap() else { panic!("a bookmark") };
+        let Watched::Revision { rev, commit, .. } = in_time(watch.next()).await.unwrap() else {
+            panic!("expected a revision, found a bookmark")
+        };
         assert_eq!((rev, commit.events.len()), (2, 4));
         assert!(matches!(&commit.events[0], AgentEvent::EntryRemoved { key, .. } if key.as_str() == "draft"));
         // A second Corkboard reads the same.

@@ -380,7 +380,7 @@ async fn an_answer_stays_short_however_long_the_texts_are() {
 }
 
 #[tokio::test]
-async fn what_a_board_taught_is_promoted_or_refused() {
+async fn learnings_are_promoted_or_refused() {
     check(async |caller: Caller| {
         let said = caller.call("boss", "extract_learnings", json!({})).await;
         assert_eq!(said, "No learning is left to promote or refuse.");
@@ -410,7 +410,7 @@ Promote or refuse each with promote_learning.";
         let entry = caller.corkboard.core("hashes").unwrap().get("E-1".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!((entry.author(), entry.provenance[0].promoted_by.as_deref()), ("ann", Some("boss")));
 
-        // Authors cannot promote their own learnings, and a rejected learning stays rejected.
+        // Authors cannot promote their own learnings, and a refused learning stays refused.
         let own = json!({"learning": "D-2", "action": "promote", "core": "hashes"});
         let (code, said) = caller.refused("boss", "promote_learning", own.clone()).await;
         assert_eq!(code, "own_learning");
@@ -434,7 +434,7 @@ Promote or refuse each with promote_learning.";
 
 /// Workers and observers cannot promote, even with tools that can.
 #[tokio::test]
-async fn learnings_are_for_those_who_may_judge_them() {
+async fn deciding_on_learnings_needs_permission() {
     let caller = Caller::new(&Home::memory()).await;
     caller.call("ann", "record_discovery", json!({"content": "c", "promote_to_core": "rules"})).await;
     let promote = || json!({"learning": "F-1", "action": "promote"});

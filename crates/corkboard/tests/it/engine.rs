@@ -186,7 +186,7 @@ async fn a_caller_who_stops_waiting_does_not_stop_the_others() {
 }
 
 #[tokio::test]
-async fn states_leave_memory_under_a_budget_and_come_back() {
+async fn states_are_evicted_under_a_budget_and_reloaded() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { memory_budget: 200_000, ..Options::default() };
     let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
@@ -205,7 +205,7 @@ async fn states_leave_memory_under_a_budget_and_come_back() {
 }
 
 #[tokio::test]
-async fn what_was_used_last_is_evicted_last() {
+async fn recently_used_states_are_evicted_last() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { memory_budget: 100_000, ..Options::default() };
     let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
@@ -776,7 +776,7 @@ async fn a_wrong_file_is_not_littered_upon() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_waits_for_a_caller_who_stops_at_any_moment() {
+async fn an_abandoned_call_blocks_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     for round in 0..200 {

@@ -347,7 +347,7 @@ async fn two_hundred_increments_from_two_corkboards_on_one_file_are_all_counted(
 }
 
 #[tokio::test]
-async fn an_update_changes_the_value_and_keeps_what_is_known_about_it() {
+async fn an_update_changes_the_value_and_keeps_the_metadata() {
     on_every_store(async |home: Home| {
         let (_board, _, memory) = agent_a(&home).await;
         let metadata = EntryMetadata {

@@ -33,7 +33,7 @@ async fn bytes_bring_everything_back() {
 }
 
 #[test]
-fn the_form_is_told_without_a_key() {
+fn the_form_is_detected_without_a_key() {
     let snapshot = small();
     let json = serde_json::to_vec(&snapshot).unwrap();
     let json_bytes = json.len() as u64;
@@ -219,7 +219,7 @@ async fn bytes_are_smaller_than_json() {
 }
 
 #[test]
-fn what_fits_a_memory_fits_its_snapshot() {
+fn content_that_fits_a_memory_fits_its_snapshot() {
     let limits = Limits {
         state_bytes: 6_000,
         type_name_bytes: 10,
@@ -257,7 +257,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_text_comes_back(notes in prop::collection::vec(any::<String>(), 0..20), repeated in 0_usize..3_000) {
+    fn any_text_is_restored(notes in prop::collection::vec(any::<String>(), 0..20), repeated in 0_usize..3_000) {
         let mut snapshot = small();
         let note = snapshot.memory.scopes[0].notes[0].clone();
         let texts = notes.into_iter().chain(["\u{0}x".repeat(repeated)]);

@@ -84,12 +84,16 @@ fn check_people(state: &BoardState) {
     for nudge in state.nudges() {
         for receipts in [&nudge.delivered, &nudge.acknowledged] {
             let agents: BTreeSet<_> = receipts.iter().map(|receipt| &receipt.agent).collect();
-            assert_eq!(agents.len(), receipts.len(), "{} reached somebody twice", nudge.id);
+            assert_eq!(agents.len(), receipts.len(), "{} was delivered or acknowledged twice by one agent", nudge.id);
         }
         let is_read = |by: &Receipt| nudge.is_delivered_to(&by.agent);
-        assert!(nudge.acknowledged.iter().all(is_read), "{} was acknowledged unread", nudge.id);
+        assert!(nudge.acknowledged.iter().all(is_read), "{} was acknowledged before its delivery", nudge.id);
         if let NudgeTarget::Agent(agent) = &nudge.to {
-            assert!(nudge.delivered.iter().all(|by| *by.agent == *agent.as_str()), "{} reached another", nudge.id);
+            assert!(
+                nudge.delivered.iter().all(|by| *by.agent == *agent.as_str()),
+                "{} was delivered to another agent",
+                nudge.id
+            );
         }
     }
 }

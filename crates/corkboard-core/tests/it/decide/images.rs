@@ -151,7 +151,11 @@ fn an_image_has_no_more_trust_than_its_restorer_can_give() {
         "an unchanged trust should stay"
     );
     memory.tell(AgentCommand::ClearAll);
-    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Agent, Trust::Agent), "nothing stands");
+    assert_eq!(
+        restored_by(ActorKind::Agent, &mut memory, &own, "a"),
+        (Trust::Agent, Trust::Agent),
+        "without existing content, the trust should be limited"
+    );
     assert_eq!(
         restored_by(ActorKind::Agent, &mut memory, &own, "a"),
         (Trust::Agent, Trust::Agent),
@@ -168,7 +172,7 @@ fn an_image_has_no_more_trust_than_its_restorer_can_give() {
     assert_eq!(
         restored_by(ActorKind::Service, &mut memory, &changed, "a"),
         (Trust::Agent, Trust::Agent),
-        "other words"
+        "a changed text should lose its trust"
     );
 
     // Text from outside does not gain trust by being restored, either.

@@ -11,7 +11,7 @@ use super::{ROOT, absorb, append, refused_within, restore, tagged, warnings};
 use crate::support::{AgentCommit, AgentOutcome, Memory, create_scope, key, note, set, set_with};
 
 #[test]
-fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
+fn every_limit_refusal_has_its_name_use_and_maximum() {
     let defaults = Limits::default;
     let check = |limits: Limits, before: &[AgentCommand], command: AgentCommand, limit, used, allowed| {
         let refusal = refused_within(limits, Usage::default(), before, command);

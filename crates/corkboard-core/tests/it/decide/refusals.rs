@@ -130,7 +130,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
                 let AgentCommand::UpdateNotebook { notebook, block, unknown_ids, .. } =
                     update_notebook("main", LEARNED)
                 else {
-                    panic!("another command")
+                    panic!("expected a notebook update")
                 };
                 let late = AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version: Some(0) };
                 refused(&[update_notebook("main", LEARNED)], late)

@@ -76,7 +76,7 @@ fn check_printed(block: &Block) {
     };
     let decided = Notebook::default().decide(&name, block, UnknownIds::Skip, &limits);
     let (update, _) =
-        decided.unwrap_or_else(|refusal| panic!("{refusal}: what is read is what may be kept\n{printed}"));
+        decided.unwrap_or_else(|refusal| panic!("{refusal}: a parsed block should be accepted\n{printed}"));
     let texts: Vec<&Arc<str>> = update.snippets.iter().map(|(_, snippet)| &snippet.text).collect();
     assert_eq!(texts, block.snippets.iter().map(|snippet| &snippet.text).collect::<Vec<_>>());
 }

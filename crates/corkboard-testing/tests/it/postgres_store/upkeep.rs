@@ -148,7 +148,7 @@ async fn other_processes_are_notified_of_commits() {
 
 /// If listening is turned off, or the server ends its connection, polling finds other processes' writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_notifications_polling_finds_what_others_write() {
+async fn without_notifications_polling_finds_other_writes() {
     let schema = PostgresSchema::on_shared_server();
     let client = sql(schema.server()).await;
     for url in [format!("{}&listen=off", schema.url()), schema.url()] {

@@ -115,7 +115,7 @@ async fn no_wake_up_is_lost_with_its_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn appends_are_told_and_heard() {
+async fn appends_notify_listeners() {
     let server = TestServer::redis();
     let store = open_within(&server.url(), Duration::from_secs(30)).await;
     let a = space("a");

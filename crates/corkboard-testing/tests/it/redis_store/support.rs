@@ -34,7 +34,7 @@ pub(crate) async fn open_within(url: &str, answer_within: Duration) -> Arc<Redis
 /// The error of opening the store.
 pub(crate) async fn refused(url: &str) -> StoreError {
     match RedisStore::open(&ServerUrl::new(url), FOREVER).await {
-        Ok(_) => panic!("{url} opens"),
+        Ok(_) => panic!("{url} should not open"),
         Err(error) => error,
     }
 }

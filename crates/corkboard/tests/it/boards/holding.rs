@@ -47,7 +47,9 @@ async fn a_held_task_is_kept_by_heartbeats_for_longer_than_its_lease() {
     let first = deadline().await;
     let mut watch = board.watch(board.view().await.unwrap().rev()).await.unwrap();
     for _ in 0..2 {
-        let Watched::Revision { commit, .. } = in_time(watch.next()).await.unwrap() else { panic!("a bookmark") };
+        let Watched::Revision { commit, .. } = in_time(watch.next()).await.unwrap() else {
+            panic!("expected a revision, found a bookmark")
+        };
         assert!(matches!(commit.events[..], [BoardEvent::LeaseRenewed { task: FIRST, .. }]), "{commit:?}");
     }
     assert!(deadline().await > first);
@@ -134,7 +136,9 @@ async fn dropping_a_claim_releases_the_task_unless_it_is_done() {
         let head = board.view().await.unwrap().rev();
         let mut watch = board.watch(0).await.unwrap();
         while watch.rev() < head {
-            let Watched::Revision { commit, .. } = watch.next().await.unwrap() else { panic!("a bookmark") };
+            let Watched::Revision { commit, .. } = watch.next().await.unwrap() else {
+                panic!("expected a revision, found a bookmark")
+            };
             released += commit.events.iter().filter(|event| matches!(event, BoardEvent::TaskReleased { .. })).count();
         }
         assert_eq!(released, 1);
@@ -220,7 +224,9 @@ async fn a_role_whose_caller_stopped_waiting_is_released() {
         asked.abort();
         drop(asked);
         for expected in ["orchestrator_acquired", "orchestrator_released"] {
-            let Watched::Revision { commit, .. } = in_time(watch.next()).await.unwrap() else { panic!("a bookmark") };
+            let Watched::Revision { commit, .. } = in_time(watch.next()).await.unwrap() else {
+                panic!("expected a revision, found a bookmark")
+            };
             let event = serde_json::to_value(&commit.events[0]).unwrap();
             let name = event.as_str().map(str::to_owned);
             let name = name.or_else(|| event.as_object().and_then(|event| event.keys().next().cloned()));

@@ -92,7 +92,7 @@ async fn a_learning_is_promoted_with_its_origin() {
 }
 
 #[tokio::test]
-async fn a_rejected_learning_stays_rejected_and_authors_cannot_promote_their_own() {
+async fn a_refused_learning_stays_refused_and_authors_cannot_promote_their_own() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let board = taught(&corkboard, "login").await;
     board.refuse_learning(named("F-1"), Some("not true".into())).await.unwrap();
@@ -209,7 +209,7 @@ async fn the_next_caller_finishes_an_open_promotion() {
     let home = Home::memory();
     let (faulty, corkboard, _) = failing(Arc::new(MemoryStore::shared()), &home).await;
     let (board, rules) = (taught(&corkboard, "login").await, corkboard.core("rules").unwrap());
-    // The next caller promotes the same or another learning, rejects one, or lists them.
+    // The next caller promotes the same or another learning, refuses one, or lists them.
     begin(&faulty, &board, "D-1").await;
     board.promote_learning(named("D-1")).await.unwrap();
     assert_eq!(contents(&rules).await.len(), 1);

@@ -197,7 +197,7 @@ async fn an_orchestrator_puts_its_board_away_by_the_handle_that_ended_it() {
 }
 
 #[tokio::test]
-async fn a_change_of_its_life_is_told_in_sentences() {
+async fn changes_of_a_boards_life_are_described() {
     let corkboard = Home::memory().open().await;
     let board = corkboard.create_board(new_board("told")).await.unwrap();
     board.complete(None, Unfinished::Refuse).await.unwrap();

@@ -108,7 +108,7 @@ async fn cores_and_agents_share_one_memory_budget() {
 }
 
 #[tokio::test]
-async fn a_deleted_core_is_gone_and_listed_no_more() {
+async fn a_deleted_core_is_gone_and_no_longer_listed() {
     let home = Home::sqlite();
     let corkboard = home.open().await;
     for name in ["b", "a", "c"] {

@@ -23,12 +23,12 @@ async fn rolled_back_when_it_was_gone(new_stage: impl AsyncFn() -> Stage) {
             };
             emptied += stage.corkboard().core("rules").unwrap().clear().await.unwrap();
             let second = Held::at(&stage, second_call, stage.home.options(), tick).await;
-            first.goes_on().await.unwrap();
+            first.finish().await.unwrap();
             roll_back(stage.corkboard()).await.unwrap();
             let before = Seen::of(&stage).await;
             assert_eq!(before.entries, []);
             let Some(second) = second else { break };
-            second.goes_on().await.unwrap();
+            second.finish().await.unwrap();
             others_finish(&stage).await;
             assert_eq!(Seen::of(&stage).await, before, "held before calls {first_call} and {second_call}");
         }
@@ -59,7 +59,7 @@ async fn given_up(new_stage: impl AsyncFn() -> Stage) {
                 return;
             };
             let is_done = stage.mortal(calls).1.tick().await.is_ok();
-            drop(strict.goes_on().await);
+            drop(strict.finish().await);
             others_finish(&stage).await;
             match stage.is_settled().await[0] {
                 LearningState::Open => given_up += 1,
@@ -87,7 +87,7 @@ async fn given_up_meanwhile(new_stage: impl AsyncFn() -> Stage) {
             };
             Corkboard::with_store(stage.store.clone(), strict(&stage)).tick().await.unwrap();
             late.store.end_after(calls);
-            let is_done = late.goes_on().await.is_ok();
+            let is_done = late.finish().await.is_ok();
             others_finish(&stage).await;
             stage.is_settled().await;
             if is_done {

@@ -60,7 +60,7 @@ impl<T: Send + 'static> Held<T> {
         }
     }
 
-    pub(crate) async fn goes_on(self) -> Result<T> {
+    pub(crate) async fn finish(self) -> Result<T> {
         self.store.let_go();
         in_time(self.working).await.unwrap()
     }

@@ -116,7 +116,7 @@ async fn late_after(act: Act, pause: Duration, new_stage: impl AsyncFn() -> Stag
         }
         stage.home.clock.advance(pause);
         let before = Seen::of(&stage).await;
-        let outcome = late.goes_on().await;
+        let outcome = late.finish().await;
         others_finish(&stage).await;
         let after = Seen::of(&stage).await;
         if is_begun || before.learning.is_none() {
@@ -148,7 +148,7 @@ async fn late_after_a_death(act: Act, pause: Duration, new_stage: impl AsyncFn()
             act.touch(&stage).await;
             stage.home.clock.advance(pause);
             let before = Seen::of(&stage).await;
-            let outcome = late.goes_on().await;
+            let outcome = late.finish().await;
             others_finish(&stage).await;
             stage.is_settled().await;
             let after = Seen::of(&stage).await;
@@ -187,7 +187,7 @@ async fn late_roll_back(pause: Duration, new_stage: impl AsyncFn() -> Stage) {
         promote(stage.corkboard()).await.unwrap();
         stage.home.clock.advance(pause);
         let before = Seen::of(&stage).await;
-        let outcome = late.goes_on().await;
+        let outcome = late.finish().await;
         others_finish(&stage).await;
         let after = Seen::of(&stage).await;
         if is_begun {
