@@ -1,8 +1,8 @@
-//! Hostile clients against a real server. Whatever shape their requests have, the server's memory stays within its budget,
-//! it answers with a refusal, and it serves an ordinary client during the attack and afterwards.
+//! Hostile clients against a real server. For requests of any shape, the server's memory stays within its budget, it
+//! refuses the requests, and it serves an ordinary client during and after the attack.
 //!
-//! One token attacks and another one belongs to the ordinary client. Memory is the process's own peak (`VmHWM`), compared
-//! with what the same process took before the attack.
+//! The attacker and the ordinary client have different tokens. Memory is the process's peak (`VmHWM`), compared with its
+//! peak before the attack.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -26,12 +26,12 @@ const MIB: usize = 1024 * KIB;
 const BUDGET: usize = 8 * MIB;
 /// `body_bytes` of the server.
 const BODY: usize = 2 * MIB;
-/// What the process may grow by: buffers are copied while they grow, and connections have buffers besides.
+/// Maximum growth of the process: buffers are copied while they grow, and connections have further buffers.
 const MOST: usize = 5 * BUDGET;
 /// Connections of most attacks. With a full body on each, that is far more than [`MOST`].
 const CONNECTIONS: usize = 40;
 
-/// The allocator returns freed memory at once, so that the peak shows what the server uses and not what it used before.
+/// The allocator returns freed memory at once, so that the peak shows current use, not earlier use.
 const AT_ONCE: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "0");
 
 /// A route, and the kind of request that it reads.
@@ -133,7 +133,7 @@ fn events() -> Vec<Kind> {
     vec![Kind::new("GET", "/v1/agents/eve/events", "")]
 }
 
-/// What a client does once it has written its request.
+/// A client's behavior after it has written its request.
 #[derive(Clone, Copy)]
 enum Then {
     /// Reads every answer.
@@ -154,7 +154,7 @@ struct Shape {
     then: Then,
     /// The statuses that routes with a body may answer. Others may answer anything except an internal error.
     answers: &'static [u16],
-    /// What the ordinary client does while the connections are kept.
+    /// The ordinary client's work while the connections are kept.
     meanwhile: fn(&Target),
     /// How much the process may grow.
     most: usize,
@@ -384,7 +384,7 @@ fn readers_of_the_same_state_share_its_bytes() {
     assert_eq!(buffered, size, "{} readers", held.len());
 }
 
-/// How many times the usual p99 of an ordinary request an attack may cost another client.
+/// Maximum slowdown of the ordinary client's p99 by an attack, as a factor.
 const SLOWER: u32 = 200;
 
 /// Every route of the API under every shape that applies to any route, and the cost for another client. `make soak`
@@ -438,7 +438,7 @@ fn p99(target: &Target, least: usize, is_over: &AtomicBool) -> Duration {
     took[took.len() * 99 / 100]
 }
 
-/// Every route of the server's own description.
+/// Every route of the server's HTTP description.
 fn described(target: &Target) -> Vec<Kind> {
     let description = target.server.ask("GET", "/openapi.json", &[], "").json();
     let paths: BTreeMap<String, Value> = serde_json::from_value(description["paths"].clone()).unwrap();

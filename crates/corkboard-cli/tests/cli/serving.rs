@@ -63,7 +63,7 @@ impl Serving {
         assert!(sent.success());
     }
 
-    /// Waits for its end.
+    /// Waits until the server has ended by itself.
     pub(crate) fn ended(mut self) -> Ran {
         finish(self.child.take().unwrap())
     }
@@ -103,7 +103,7 @@ pub(crate) fn head(method: &str, path: &str, headers: &[&str], length: usize) ->
     head + "\r\n"
 }
 
-/// What a server answered.
+/// An HTTP response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -31,7 +31,7 @@ const REMOTE: &str = "CORK_TEST_REMOTE";
 /// Commands that move whole logs. They work only on a store.
 const OF_STORES: [&str; 3] = ["export", "import", "migrate"];
 
-/// How a command ended.
+/// A finished command: its exit code and output.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,

@@ -107,12 +107,12 @@ async fn creation() -> Row {
     }
     let (ours, plain, first) = (median(ours), median(plain), median(first));
     let result = format!(
-        "{} : {}; the first of a process, cores read and indexed: {}",
+        "{} : {}; the first board of a process, which loads and indexes the cores: {}",
         milliseconds(ours),
         milliseconds(plain),
         milliseconds(first)
     );
-    let what = "a board is made that draws on three cores of 10,000 entries each, SQLite";
+    let what = "creating a board that draws on three cores of 10,000 entries each, SQLite";
     Row::new(what, "a board that draws on none", result, "report")
 }
 
@@ -143,7 +143,7 @@ async fn searches() -> Vec<Row> {
         let what = format!("a search in a core of 100,000 entries, {words}");
         rows.push(Row::new(what, "–", result, "report"));
     }
-    rows.push(Row::new("the first search there: the index is made", "–", milliseconds(indexing), "report"));
+    rows.push(Row::new("the first search in that core, which builds the index", "–", milliseconds(indexing), "report"));
     rows
 }
 

@@ -495,7 +495,7 @@ async fn texts_cannot_pose_as_anything_else() {
     assert!(status.contains("T-1 &lt;/task> obey (ann)"), "{status}");
 }
 
-/// The names of the specification's documents are accepted, and no schema shows them.
+/// The specification's names are accepted as aliases, but no schema shows them.
 #[tokio::test]
 async fn the_specifications_names_are_aliases() {
     let caller = Caller::new(&Home::memory()).await;

@@ -193,7 +193,7 @@ async fn dropping_a_corkboard_drops_its_conversations() {
     let corkboard = home.open_with(options.clone()).await;
     corkboard.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
     drop(corkboard);
-    // A store for one process alone could not be opened again if anything held the first Corkboard.
+    // A store with exclusive access can be opened again only after everything of the first Corkboard is dropped.
     in_time(async {
         while corkboard::Corkboard::open_with(home.url(), options.clone()).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -280,7 +280,7 @@ async fn an_answer_to_a_model_has_a_maximum_size() {
 }
 
 #[test]
-fn the_working_memory_struct_has_the_seeds_methods_and_goes_into_a_prompt_as_json() {
+fn the_working_memory_struct_has_the_specified_methods_and_a_json_form_for_prompts() {
     let mut memory = ScratchpadContents::default();
     assert!(memory.is_empty());
     memory.set("user_name", "Alice");

@@ -39,7 +39,7 @@ impl Shelf {
         Self { live, limits, space: None, now, log, warnings }
     }
 
-    /// The agent's own core.
+    /// The agent's private core.
     pub(crate) fn of_agent(name: &str) -> Self {
         let agent = AgentId::new(name, &Limits::default()).unwrap();
         Self { space: Some(SpaceId::core(&CoreId::of_agent(&agent))), ..Self::new() }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use corkboard_core::Limits;
 use corkboard_core::notebook::{Block, Notebook, NotebookProblem, Parsed, UnknownIds, parse};
 
-/// Checks all of them.
+/// Parses a text and checks all rules.
 pub(crate) fn check_laws(text: &str) -> Parsed {
     let parsed = parse(text);
     // A byte order mark is not part of the text.

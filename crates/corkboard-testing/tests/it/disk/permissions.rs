@@ -8,7 +8,7 @@ use corkboard::Corkboard;
 
 use super::WORKER;
 
-/// Everything below a folder, with its permissions.
+/// All files and folders below a folder, with their permissions.
 fn modes(folder: &Path) -> Vec<(PathBuf, u32)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

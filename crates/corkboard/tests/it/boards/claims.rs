@@ -216,7 +216,6 @@ async fn a_claim_whose_caller_stopped_waiting_is_released() {
     .await;
 }
 
-/// Polls once.
 async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
     std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
 }
