@@ -264,7 +264,7 @@ fn metrics_are_by_route_and_need_a_token() {
     }
     let is_alone =
         || server.ask("GET", "/metrics", &[], "").text().lines().any(|line| line == "corkboard_http_connections 1");
-    eventually("those who have gone are not counted", is_alone);
+    eventually("closed connections are no longer counted", is_alone);
     assert!(!text.contains("ada") && !text.contains("nowhere") && !text.contains("BREW"), "{text}");
     let open = Serving::start(&sandbox, &["--setting", "public_metrics=true"]);
     assert_eq!(open.ask_as_is("GET", "/metrics", &[], "").status, 200);

@@ -175,7 +175,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_write_and_repeats_none_with_
             }
             served = Served::start(&sandbox.store(), &address);
             // A writer with idempotency keys retries until it gets an answer.
-            in_time("what has a name", naming).await.unwrap();
+            in_time("the writers with keys", naming).await.unwrap();
             let corkboard = served.connect(&served.secret).await;
             let agent = corkboard.agent("kept").unwrap().working();
             for (key, value) in acknowledged.lock().await.iter() {

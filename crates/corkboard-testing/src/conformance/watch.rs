@@ -22,7 +22,7 @@ pub async fn a_watcher_beyond_retention_learns_the_oldest_revision(harness: &Har
         agent.working().set("key", &index).await.unwrap();
     }
     let watch = || async { agent.watch(1).await.err() };
-    eventually("old revisions to go", || async { watch().await.is_some() }).await;
+    eventually("trimming", || async { watch().await.is_some() }).await;
     // More revisions can be trimmed meanwhile. Then the error names a newer one.
     let mut oldest = 2;
     let mut from_oldest = loop {

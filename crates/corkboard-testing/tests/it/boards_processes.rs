@@ -162,7 +162,7 @@ async fn a_worker_process_that_was_stopped_is_fenced(harness: &Harness) {
     .await;
     zombie.tell("go on").await;
     zombie.signal("CONT");
-    let lines = in_time("the zombie's end", zombie.finish()).await;
+    let lines = in_time("the stopped worker's end", zombie.finish()).await;
     assert_eq!(lines, ["refused fenced", "lost", "refused fenced"]);
     in_time("the rival's task", async {
         while board.view().await.unwrap().state().count(TaskStatus::Completed) < 1 {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::support::key;
 
-/// A test case: limits and steps.
+/// A test case.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub limits: Limits,

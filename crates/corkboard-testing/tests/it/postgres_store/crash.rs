@@ -35,7 +35,7 @@ async fn a_killed_server_that_restarts_is_found_again() {
     memory.set("key", &1).await.unwrap();
     let mut watch = one.agent("ada").unwrap().watch(1).await.unwrap();
     tokio::task::block_in_place(|| server.kill());
-    eventually("the server is found to be away", || async {
+    eventually("the outage is noticed", || async {
         memory.get::<u32>("key").await.is_err_and(|error| error.kind() == ErrorKind::Unavailable)
     })
     .await;
@@ -43,8 +43,8 @@ async fn a_killed_server_that_restarts_is_found_again() {
     assert!(matches!(refused, Err(Error::Store(StoreError::Unavailable(_)))), "{refused:?}");
     assert!(two.load(&space("ada")).await.is_err_and(|error| error.is_retryable()));
     tokio::task::block_in_place(|| server.start());
-    eventually("it works again", || async { memory.set("key", &3).await.is_ok() }).await;
+    eventually("the store works again", || async { memory.set("key", &3).await.is_ok() }).await;
     let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
     assert!(matches!(seen.unwrap(), Watched::Revision { rev: 2, .. }));
-    eventually("the other, too", || async { two.load(&space("ada")).await.is_ok() }).await;
+    eventually("the other caller works again", || async { two.load(&space("ada")).await.is_ok() }).await;
 }

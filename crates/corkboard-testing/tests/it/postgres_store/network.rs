@@ -53,12 +53,12 @@ async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
             other => panic!("{other:?}"),
         }
         proxy.delay(Direction::ToClient, Duration::ZERO);
-        eventually("it works again", || async { store.head(&space).await == Ok(head) }).await;
+        eventually("the store works again", || async { store.head(&space).await == Ok(head) }).await;
     };
     assert_eq!(direct.head(&space).await, Ok(landed));
     assert!(store.head(&space).await.is_err_and(|error| error.is_retryable()));
     proxy.delay(Direction::ToClient, Duration::ZERO);
-    eventually("it works again", || async { store.head(&space).await == Ok(landed) }).await;
+    eventually("the store works again", || async { store.head(&space).await == Ok(landed) }).await;
 }
 
 /// A server that accepts connections but sends nothing, like a frozen machine: calls end after a timeout.
@@ -82,7 +82,7 @@ async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
     };
     tokio::time::timeout(Duration::from_secs(60), mute).await.expect("the call should end");
     proxy.delay(Direction::ToClient, Duration::ZERO);
-    eventually("it works again", || async {
+    eventually("the store works again", || async {
         let current = store.head(&space).await;
         current == Ok(head) || current == Ok(landed)
     })
@@ -128,7 +128,7 @@ async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
     let refused = memory.set("key", &2).await.map(|_| ());
     assert!(refused.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable), "{refused:?}");
     proxy.accept();
-    eventually("it works again", || async { memory.get::<u32>("key").await.ok() == Some(Some(1)) }).await;
+    eventually("the store works again", || async { memory.get::<u32>("key").await.ok() == Some(Some(1)) }).await;
     memory.set("key", &3).await.unwrap();
 }
 

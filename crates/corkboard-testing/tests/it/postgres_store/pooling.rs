@@ -60,7 +60,7 @@ async fn notifications_can_bypass_the_proxy() {
     let (one, two) = (Corkboard::open(&url).await.unwrap(), Corkboard::open(&schema.url()).await.unwrap());
     assert_eq!(way.connections(), 0, "there should be no listening connection yet");
     let mut watch = one.agent("ada").unwrap().watch(0).await.unwrap();
-    eventually("it listens", || async { way.connections() == 1 }).await;
+    eventually("the listening connection is open", || async { way.connections() == 1 }).await;
     for rev in 1..=20 {
         two.agent("ada").unwrap().working().set("key", &rev).await.unwrap();
         let seen =
@@ -68,5 +68,5 @@ async fn notifications_can_bypass_the_proxy() {
         assert!(matches!(seen.unwrap(), Watched::Revision { rev: seen, .. } if seen == rev));
     }
     drop(watch);
-    eventually("it listens no more", || async { way.connections() == 0 }).await;
+    eventually("the listening connection is closed", || async { way.connections() == 0 }).await;
 }

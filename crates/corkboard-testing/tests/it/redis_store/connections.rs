@@ -47,7 +47,7 @@ async fn an_append_whose_answer_is_cut_is_unknown_and_one_that_never_left_is_not
     let second = append(&space, head, b"two");
     let cut = store.append(second.clone()).await;
     assert!(matches!(cut, Err(StoreError::OutcomeUnknown(_))), "{cut:?}");
-    eventually("it is there", || async { store.head(&space).await == Ok(head_after(&second)) }).await;
+    eventually("the append arrives", || async { store.head(&space).await == Ok(head_after(&second)) }).await;
     let head = head_after(&second);
 
     // The command is cut: the append was not written.
@@ -105,7 +105,7 @@ async fn no_wake_up_is_lost_with_its_connection() {
     }
     in_time(changes.wait_for(|rev| *rev == head.rev)).await.unwrap();
     // Wake-ups do not depend on messages. Check that messages arrive again.
-    eventually("it hears", || async {
+    eventually("a message arrives", || async {
         redis::<()>(&server, &["PUBLISH", "cork:{agent/a}:wake", "50"]);
         *changes.borrow() == 50
     })
@@ -146,16 +146,16 @@ async fn the_connection_for_wake_ups_is_there_while_someone_listens() {
     };
     assert_eq!(channels(), [""; 0]);
     let (a, b) = (store.changes(&space("a")), store.changes(&space("b{}")));
-    eventually("both are listened to", || async { channels() == ["cork:{agent/a}:wake", "cork:{agent/b%7B%7D}:wake"] })
+    eventually("both subscriptions", || async { channels() == ["cork:{agent/a}:wake", "cork:{agent/b%7B%7D}:wake"] })
         .await;
     drop(a);
-    eventually("one is left", || async { channels() == ["cork:{agent/b%7B%7D}:wake"] }).await;
+    eventually("only one subscription is left", || async { channels() == ["cork:{agent/b%7B%7D}:wake"] }).await;
     drop(b);
     let subscribers = || async {
         let clients: String = redis(&server, &["CLIENT", "LIST", "TYPE", "pubsub"]);
         clients.lines().count()
     };
-    eventually("nobody listens", || async { subscribers().await == 0 }).await;
+    eventually("no subscription is left", || async { subscribers().await == 0 }).await;
     // And again.
     let mut again = store.changes(&space("a"));
     put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
@@ -193,5 +193,5 @@ async fn a_closed_store_says_so() {
         let clients: String = redis(&server, &["CLIENT", "LIST"]);
         clients.lines().count()
     };
-    eventually("its connections are gone", || async { ours().await == 1 }).await;
+    eventually("its connections are closed", || async { ours().await == 1 }).await;
 }

@@ -40,7 +40,8 @@ async fn obsolete_hints_are_removed() {
     for due in [Some(50), Some(40), Some(40), None, Some(60)] {
         head = put(&store, Append { next_due: due.map(time), ..append(&space, head, b"x") }).await;
         let expected = usize::from(due.is_some());
-        eventually("the one hint is left", || async { redis::<usize>(&server, &["ZCARD", DUES]) == expected }).await;
+        eventually("at most one hint is left", || async { redis::<usize>(&server, &["ZCARD", DUES]) == expected })
+            .await;
     }
     assert_eq!(store.delete(&space, head, commit()).await, Ok(Appended::Committed));
     eventually("no hint is left", || async {

@@ -56,7 +56,7 @@ async fn the_documented_permissions_are_enough() {
     assert_eq!(store.delete(&space("b"), head, commit()).await, Ok(Appended::Committed));
     let (one, two) = (Corkboard::open(&url).await.unwrap(), Corkboard::open(&url).await.unwrap());
     let mut watch = one.agent("watched").unwrap().watch(0).await.unwrap();
-    eventually("it is subscribed to", || async {
+    eventually("the subscription", || async {
         redis::<Vec<String>>(&server, &["PUBSUB", "CHANNELS"]) == ["cork:{agent/watched}:wake"]
     })
     .await;
@@ -72,7 +72,7 @@ async fn a_user_without_permission_for_all_channels_polls_all_spaces() {
         let url = user(&server, &permissions);
         let (one, two) = (open(&url).await, open(&url).await);
         let mut moved = one.all_changes();
-        eventually("it is subscribed to, where that may be", || async {
+        eventually("the permitted subscriptions", || async {
             redis::<i64>(&server, &["PUBSUB", "NUMPAT"]) == patterns
         })
         .await;
@@ -128,7 +128,7 @@ async fn a_revoked_permission_leaves_no_partial_write() {
         let others: Vec<&str> = documented().into_iter().filter(|word| *word != missing).collect();
         user(&server, &others);
         // Changing a user closes its connections.
-        eventually("he is refused", || async {
+        eventually("the append is refused", || async {
             let told = store.append(append(&space("a"), head, b"two")).await;
             matches!(told, Err(StoreError::Unavailable(why)) if why.contains("can't run this command"))
         })
@@ -137,7 +137,7 @@ async fn a_revoked_permission_leaves_no_partial_write() {
         assert_eq!(open(&server.url()).await.check().await, Ok(vec![]));
     }
     user(&server, &documented());
-    eventually("he is back", || async {
+    eventually("the append works again", || async {
         store.append(append(&space("a"), head, b"two")).await == Ok(Appended::Committed)
     })
     .await;
@@ -177,7 +177,7 @@ async fn passwords_are_checked_and_never_shown() {
     assert!(error.to_string().contains("bogus") && !format!("{error} {error:?}").contains("geheim"), "{error}");
     // If the password changes while a process runs, calls fail, and work again once the password is right.
     redis_as(&url, &["ACL", "SETUSER", "ada", "resetpass", ">neu"]);
-    eventually("he is turned away", || async {
+    eventually("the login is refused", || async {
         let told = store.head(&space("a")).await;
         matches!(told, Err(StoreError::Unavailable(why)) if why.contains("does not accept"))
     })

@@ -165,7 +165,7 @@ async fn oldest_after_a_day(retention: Option<Retention>) -> u64 {
         }
     };
     if retention != Some(Retention::Everything) {
-        eventually("old revisions to go", || async { oldest().await > 1 }).await;
+        eventually("trimming", || async { oldest().await > 1 }).await;
     }
     oldest().await
 }

@@ -205,7 +205,7 @@ async fn a_replica_is_read_and_not_written_to() {
     let store = open(&server.url()).await;
     let head = put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
     let replica = TestServer::redis_with(&["--replicaof", &format!("127.0.0.1 {}", server.port())]);
-    eventually("it is in step", || async {
+    eventually("the replica is in sync", || async {
         let found: Option<u64> = redis(&replica, &["HGET", "cork:{agent/a}:head", "rev"]);
         found == Some(1)
     })

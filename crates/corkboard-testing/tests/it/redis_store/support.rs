@@ -127,7 +127,7 @@ impl Writers {
     /// Waits until this many more notes are acknowledged.
     pub(crate) async fn progress(&self, notes: usize) {
         let before = self.acknowledged();
-        eventually("writers get on", || async { self.acknowledged() >= before + notes }).await;
+        eventually("the writers' progress", || async { self.acknowledged() >= before + notes }).await;
     }
 
     /// Stops the writers and compares their answers with the stored notes.
