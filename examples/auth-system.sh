@@ -84,7 +84,7 @@ design() {
   grep --quiet "Build auth system for the API" <<<"$context"
   as $me worker board discover "User table has no refresh_token column" --type constraint --affects-task "$task" >/dev/null
   as $me worker board decide "Where do refresh tokens live?" "Add migration to add column" \
-    --alternative "a table of their own" --rationale "one table less to join" --affects-task "$task" >/dev/null
+    --alternative "a separate table" --rationale "one table less to join" --affects-task "$task" >/dev/null
   say $me "found that the user table has no refresh_token column; decided to add it"
 
   # 5. On its next turn it reads its context again, which now contains the person's nudge.
@@ -103,7 +103,7 @@ design() {
     >"$WORK/schema/tokens.sql"
   (cd "$WORK" && as $me worker board artifact schema/tokens.sql --type code --task "$task" \
     --description "Refresh tokens, apart from users" >/dev/null)
-  as $me worker task complete "$task" "Refresh tokens have a table of their own" >/dev/null
+  as $me worker task complete "$task" "Refresh tokens have a separate table" >/dev/null
   say $me "made schema/tokens.sql, and submitted $task for review"
 }
 

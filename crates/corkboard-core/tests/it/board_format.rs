@@ -305,7 +305,7 @@ fn without_what_format_3_added(mut board: Revisioned<BoardState>) -> Revisioned<
         ($($records:ident),*) => {
             $(for record in image.$records.iter_mut() {
                 let record = Arc::make_mut(record);
-                (record.created_at, record.created_by, record.updated_at) = (at(1), "whoever".into(), at(1));
+                (record.created_at, record.created_by, record.updated_at) = (at(1), "somebody".into(), at(1));
             })*
         };
     }

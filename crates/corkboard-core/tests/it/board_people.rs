@@ -59,7 +59,7 @@ fn a_nudge_is_shown_only_to_its_targets_urgent_first() {
     assert_eq!(shown(&desk, &named("olga", Role::Observer)), [0u64; 0]);
     assert_eq!(shown(&desk, &human()), [0u64; 0], "the sender should not get the nudge");
     assert_eq!(shown(&desk, &named("paul", Role::Admin)), [0u64; 0], "an onlooker should not get the nudge");
-    // The holder of the role is the orchestrator, with any role of its own.
+    // The holder of the role is the orchestrator, even if it acts as a worker.
     desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
     assert_eq!(shown(&desk, &worker("olga")), [2, 3]);
     assert_eq!(shown(&desk, &orchestrator("otto")), [2]);

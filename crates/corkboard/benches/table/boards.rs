@@ -201,7 +201,7 @@ async fn taught() -> Board {
     for index in 0..3000 {
         let decision = NewDecision {
             question: format!("How is part {index} to be stored?"),
-            choice: "In rows of its own table".into(),
+            choice: "In rows of a separate table".into(),
             alternatives: vec!["In one column".into()],
             rationale: "Rows can be read one by one, and a column cannot".into(),
             affects_tasks: vec![TaskId(index % 4000 + 1)],

@@ -46,5 +46,5 @@ async fn a_killed_server_that_restarts_is_found_again() {
     eventually("the store works again", || async { memory.set("key", &3).await.is_ok() }).await;
     let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
     assert!(matches!(seen.unwrap(), Watched::Revision { rev: 2, .. }));
-    eventually("the other caller works again", || async { two.load(&space("ada")).await.is_ok() }).await;
+    eventually("the other store handle works again", || async { two.load(&space("ada")).await.is_ok() }).await;
 }
