@@ -1,4 +1,4 @@
-//! What every command understands.
+//! The command line's root, and the options of every command.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,14 @@ use crate::config::{Config, FlagValue, RawSetting};
 use crate::error::CliError;
 use crate::value_parsers::{name_argument, role};
 
-/// The file of the default store, in the user's data folder.
+/// File of the default store, in the user's data folder.
 const DEFAULT_FILE: &str = "corkboard/corkboard.db";
 
-pub(crate) const SERVER_URL: &str = "--url and CORK_URL take, for example, http://127.0.0.1:7117";
+pub(crate) const SERVER_URL: &str = "--url and CORK_URL expect a URL like http://127.0.0.1:7117";
 
-/// Working memory for LLM agents and for the people who work with them.
-///
-/// Every agent remembers entries (a JSON value under a key) and notes (lines of free text). Scopes below them fall back
-/// to what is above. Boards hold the tasks that several agents work on together. Any number of processes may use one store at a time, and what a command acknowledged is on disk.
+/// Working memory for LLM agents and the people who work with them
 #[derive(Parser)]
-#[command(name = "cork", version, after_help = AFTER_HELP, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "cork", version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -29,65 +26,47 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
 }
 
-const AFTER_HELP: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   cork memory set user_name Ada
-  cork memory get user_name
-  cork --agent researcher memory list
-  cork memory watch --from-rev 0
-  cork board create 'Add login' --goal 'Users sign in with a password'
-  cork --board add-login-1a2b3c4d task list --view ready
-
-Exit codes:
-  0  done
-  1  something is broken: damaged or too new data, a failed disk, a copy on stdout that is not complete, a bug
-  2  the command makes no sense, or a value is invalid
-  3  what was asked for is not there, or no more
-  4  conflict: someone else changed it first; the error shows what is there
-  5  a limit is reached
-  6  not allowed
-  7  the store or the server is away, busy or locked; trying again may help
-  8  the outcome is unknown: look before you try again
-  9  `cork board complete` ended the board, but not all of its tasks were completed (outcome partial or failed)
-  130  ended by Ctrl-C";
+  cork board create 'Add login' --goal 'Users sign in with a password'";
 
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// A file of settings, in TOML [env: CORK_CONFIG] [default: corkboard/config.toml in your folder for settings]
+    /// Settings file in TOML [env: CORK_CONFIG] [default: corkboard/config.toml in your configuration folder]
     #[arg(id = "settings_file", long = "config", global = true, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Any setting that a file may hold; may be given many times (`cork config show` lists them)
+    /// Set any setting (`cork config show` lists them); repeatable
     #[arg(long = "setting", global = true, value_name = "KEY=VALUE", value_parser = setting_argument)]
     settings: Vec<(String, String)>,
 
-    /// Where everything is kept: sqlite:PATH, file:PATH, redis://…, postgres://… or memory: [env: CORK_STORE] [default:
-    /// sqlite: in your data folder]
+    /// Store: sqlite:PATH, file:PATH, redis://…, postgres://… or memory: [env: CORK_STORE] [default: an SQLite file in
+    /// your data folder]
     #[arg(long, global = true, value_name = "URL")]
     store: Option<String>,
 
-    /// Talk to a server instead of a store: http://127.0.0.1:7117; its token comes from CORK_TOKEN [env: CORK_URL]
+    /// Use a server instead of a store, such as http://127.0.0.1:7117; set its token in CORK_TOKEN [env: CORK_URL]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
 
-    /// Agent whose memory to use [env: CORK_AGENT] [default: default; with a server: the only agent that the token opens]
+    /// Agent whose memory to use [env: CORK_AGENT] [default: default; on a server, the agent that the token opens]
     #[arg(long = "agent", global = true, value_name = "ID")]
     named_agent: Option<String>,
 
-    /// Which board, for commands about boards and tasks [env: CORK_BOARD]
+    /// Board for commands about boards and tasks [env: CORK_BOARD]
     #[arg(long = "board", global = true, value_name = "ID")]
     named_board: Option<String>,
 
-    /// Whose memory, whoever says so.
+    /// The agent from the flag, the environment, the settings file or the default.
     #[arg(skip)]
     pub(crate) agent: String,
 
-    /// Which board, whoever says so.
+    /// The board from the flag, the environment or the settings file.
     #[arg(skip)]
     pub(crate) board: Option<String>,
 
-    /// All settings.
     #[arg(skip)]
     pub(crate) config: Config,
 
@@ -95,32 +74,32 @@ pub(crate) struct Global {
     #[arg(long, alias = "as", global = true, value_name = "NAME", value_parser = name_argument)]
     principal: Option<String>,
 
-    /// What you may do: orchestrator, worker, reviewer, observer, human or admin [default: admin; with a server: as the token
-    /// says]
+    /// Role to act in: orchestrator, worker, reviewer, observer, human or admin [default: admin; on a server, the
+    /// token's role]
     #[arg(long, global = true, value_name = "ROLE", value_parser = role(), hide_possible_values = true)]
     role: Option<Role>,
 
-    /// Print JSON; lists are {"items": […], "next": cursor or null}, errors on stderr are RFC 9457 problems as over HTTP
+    /// Print JSON. A list is {"items": […], "next": cursor or null}; errors on stderr are RFC 9457 problems, as over HTTP
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Say more on stderr; twice, even more (CORK_LOG takes filters as RUST_LOG does)
+    /// Log more to stderr; -vv and -vvv log even more. CORK_LOG takes filters like RUST_LOG [env: CORK_LOG]
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
 }
 
-/// Those in whose name a command does things.
+/// The actors that a command writes and reads as.
 pub(crate) struct Actors {
-    /// The one who gives the command.
+    /// Runs the command.
     pub(crate) caller: Actor,
-    /// The one who calls a tool: the agent, unless another name is given.
+    /// Calls tools: the agent, unless --principal names someone else.
     pub(crate) tool: Actor,
-    /// The one who reads what is composed for the agent's model: the agent itself, unless another name is given.
+    /// Reads the context window: the agent, unless --principal names someone else.
     pub(crate) reader: Actor,
 }
 
-/// The kind of actor that has a role, unless told otherwise. Workers, orchestrators and reviewers are programs: no person
-/// vouches for what they say.
+/// The default kind of actor for a role. Workers, orchestrators and reviewers count as programs, so no person vouches for
+/// their texts.
 pub(crate) fn usual_kind(role: Role) -> ActorKind {
     match role {
         Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
@@ -129,7 +108,7 @@ pub(crate) fn usual_kind(role: Role) -> ActorKind {
 }
 
 impl Global {
-    /// Finds out what holds, with what a command's own flags say.
+    /// Resolves all settings. `flags` are those of the command itself.
     pub(crate) fn configure(&mut self, flags: Vec<FlagValue>) -> Result<(), CliError> {
         let named = |(key, value): &(String, String)| {
             let given = RawSetting::Text(value.clone());
@@ -159,17 +138,17 @@ impl Global {
         Ok(())
     }
 
-    /// Refuses a flag that names nothing. A script may have a variable that is not set: taken for "not given", it would
-    /// lead to another memory than the one meant.
+    /// Refuses a flag with an empty value. In a script, an unset variable gives one. Ignoring it would silently use a
+    /// different memory.
     fn expect_names(&self) -> Result<(), CliError> {
         for (flag, named, what, hint) in [
-            ("--url", &self.url, "server", format!("{SERVER_URL}; without --url, the store is meant")),
-            ("--store", &self.store, "store", "without --store, CORK_STORE or the default one is meant".into()),
-            ("--agent", &self.named_agent, "agent", "without --agent, CORK_AGENT or \"default\" is meant".into()),
-            ("--board", &self.named_board, "board", "without --board, CORK_BOARD is meant".into()),
+            ("--url", &self.url, "a server", format!("{SERVER_URL}; without --url, cork uses the store")),
+            ("--store", &self.store, "a store", "without --store, cork uses CORK_STORE or the default store".into()),
+            ("--agent", &self.named_agent, "an agent", "without --agent, cork uses CORK_AGENT or \"default\"".into()),
+            ("--board", &self.named_board, "a board", "without --board, cork uses CORK_BOARD".into()),
         ] {
             if named.as_ref().is_some_and(|name| name.trim().is_empty()) {
-                let message = format!("{flag} is given, and names no {what}");
+                let message = format!("{flag} is empty; expected {what}");
                 return Err(CliError::invalid("config", message).hint(hint));
             }
         }
@@ -185,7 +164,7 @@ impl Global {
         self.config.settings.options.clone()
     }
 
-    /// The same, with what may be created when the store is opened. The default store's folder may always be created with it.
+    /// The options for opening a store that `creation` lets cork create. With the default store, cork may create its folder too.
     pub(crate) fn options_to(&self, creation: Creation) -> Options {
         let creation = match creation {
             Creation::Store if self.is_default_store() => Creation::WithFolders,
@@ -205,15 +184,15 @@ impl Global {
         }
     }
 
-    /// Refused if the command line names a server: this command is for stores.
+    /// Fails if --url names a server, for commands that need a store.
     pub(crate) fn expect_no_server(&self, message: &str) -> Result<(), CliError> {
         match self.config.is_flagged("url") {
-            true => Err(CliError::invalid("needs_store", message).hint("name the store by --store, and no --url")),
+            true => Err(CliError::invalid("needs_store", message).hint("use --store instead of --url")),
             false => Ok(()),
         }
     }
 
-    /// The server that is asked instead of a store, if there is one.
+    /// The server to use instead of a store, if one is set.
     pub(crate) fn server(&self) -> Option<ServerAddress> {
         let url = self.config.server_url()?;
         let token = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty());
@@ -224,7 +203,7 @@ impl Global {
         })
     }
 
-    /// Those in whose name things happen. `named` is whom a server takes the caller for.
+    /// The actors of this command. `named` is the actor that a server's token stands for.
     pub(crate) fn actors(&self, named: Option<&Actor>) -> Actors {
         let user = || std::env::var("USER").ok().filter(|user| !user.trim().is_empty());
         let own_name = || named.map(|named| named.principal.clone()).or_else(user);
@@ -235,7 +214,7 @@ impl Global {
         let kind = named.filter(|_| given.is_none()).map_or(by_role, |named| named.kind);
         let caller = Actor::new(principal, kind, role);
         let as_agent = Actor::new(self.agent.clone(), ActorKind::Agent, role);
-        // Only admins speak for others.
+        // Only admins may act under another name.
         let may_name = named.is_none_or(|named| named.role == Role::Admin);
         let (tool, reader) = match &self.principal {
             Some(name) => (Actor::new(name.clone(), ActorKind::Agent, role), caller.clone()),
@@ -245,7 +224,7 @@ impl Global {
         Actors { caller, tool, reader }
     }
 
-    /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
+    /// Filter of the log on stderr. With `--json`, stderr is reserved for the error, so logging is off by default.
     pub(crate) fn log_filter(&self, usual: &str) -> EnvFilter {
         let usual = if self.json { "off" } else { usual };
         EnvFilter::new(self.config.settings.log.as_deref().unwrap_or(usual))
@@ -253,7 +232,7 @@ impl Global {
 }
 
 fn setting_argument(argument: &str) -> Result<(String, String), String> {
-    let (key, value) = argument.split_once('=').ok_or("not a setting and its value, such as listen=127.0.0.1:0")?;
+    let (key, value) = argument.split_once('=').ok_or("expected KEY=VALUE, such as listen=127.0.0.1:0")?;
     Ok((key.trim().to_owned(), value.to_owned()))
 }
 
@@ -262,8 +241,11 @@ fn default_store() -> Result<String, CliError> {
     let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
     match data {
         Some(data) => Ok(format!("sqlite:{}", data.join(DEFAULT_FILE).display())),
-        None => Err(CliError::invalid("no_store", "there is no data folder: neither XDG_DATA_HOME nor HOME is set")
-            .hint("name a store: --store sqlite:corkboard.db")),
+        None => Err(CliError::invalid(
+            "no_store",
+            "no data folder for the default store: neither XDG_DATA_HOME nor HOME is set",
+        )
+        .hint("name a store, such as --store sqlite:corkboard.db")),
     }
 }
 
@@ -277,7 +259,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Bash splits an example into words as it does for a user; what it would give to `cork` must make sense to us.
+    /// Bash splits an example into words as it does for a user; clap must accept the words that `cork` would get.
     #[test]
     fn every_example_in_the_help_can_be_run() {
         let mut checked = 0;

@@ -1,4 +1,4 @@
-//! A file that is complete and on disk, or not there. It holds what somebody remembers, and is for its owner alone.
+//! A file that appears only when it is complete and on disk. It holds memory, so only its owner may read it.
 
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Write};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::error::CliError;
 
 const OWNER_ALONE: u32 = 0o600;
-/// What of a mode says who may do what.
+/// The permission bits of a file mode.
 const PERMISSIONS: u32 = 0o777;
 
-/// What to do with a file that is there already.
+/// What to do with an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     Kept,
@@ -23,7 +23,7 @@ impl Existing {
         if force { Self::Replaced } else { Self::Kept }
     }
 
-    /// Refuses a file that is there already, if it is to be kept.
+    /// Fails if the file exists and must be kept.
     pub(crate) fn check(self, path: &Path) -> Result<(), CliError> {
         if self == Self::Kept && path.symlink_metadata().is_ok() {
             return Err(exists(path));
@@ -33,11 +33,11 @@ impl Existing {
 }
 
 fn exists(path: &Path) -> CliError {
-    CliError::invalid("file_exists", format!("{} exists already", path.display()))
-        .hint("another name, or --force to replace it")
+    CliError::invalid("file_exists", format!("{} already exists", path.display()))
+        .hint("choose another name, or overwrite it with --force")
 }
 
-/// A file under a temporary name. It gets its own when it is finished; given up, it goes.
+/// A file under a temporary name. `finish` renames it; dropping it unfinished deletes it.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     existing: Existing,
@@ -71,7 +71,7 @@ impl AtomicFile {
         self.finish()
     }
 
-    /// Makes it durable, then visible.
+    /// Makes the file durable, then visible under its name.
     pub(crate) fn finish(mut self) -> Result<(), CliError> {
         self.file.sync_all().map_err(|error| self.failure(&error))?;
         match self.existing {
@@ -79,17 +79,17 @@ impl AtomicFile {
             Existing::Replaced => self.replace().map_err(|error| self.failure(&error))?,
         }
         self.finished = true;
-        // The name must be on disk too.
+        // Sync the folder too, so that the name is durable.
         let named = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
         named.map_err(|error| self.failure(&error))
     }
 
-    /// Gets its name, unless another file got it meanwhile.
+    /// Renames the file, unless another file got the name meanwhile.
     fn appear(&self) -> Result<(), CliError> {
         match std::fs::hard_link(&self.temporary, &self.path) {
             Ok(()) => std::fs::remove_file(&self.temporary).map_err(|error| self.failure(&error)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(&self.path)),
-            // Not every file system lets a file have two names, and without that a moment stays between looking and naming.
+            // The file system has no hard links. Between this check and the rename, another process can still take the name.
             Err(_) => {
                 self.existing.check(&self.path)?;
                 std::fs::rename(&self.temporary, &self.path).map_err(|error| self.failure(&error))
@@ -97,7 +97,7 @@ impl AtomicFile {
         }
     }
 
-    /// Takes the place of what has the name, and is as open as that was: its owner has chosen.
+    /// Replaces the existing file and keeps its permissions, which its owner has chosen.
     fn replace(&self) -> std::io::Result<()> {
         if let Ok(replaced) = self.path.symlink_metadata()
             && replaced.is_file()
@@ -108,7 +108,7 @@ impl AtomicFile {
         std::fs::rename(&self.temporary, &self.path)
     }
 
-    /// What is wrong with the file, under the name that it was to have.
+    /// An error about the file, with its final name.
     pub(crate) fn failure(&self, error: &std::io::Error) -> CliError {
         file_error(&self.path, error)
     }
@@ -117,7 +117,7 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.finished {
-            // There is nobody to tell.
+            // A failure cannot be reported here.
             let _ = std::fs::remove_file(&self.temporary);
         }
     }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_got_the_name_meanwhile_is_not_replaced_unasked() {
+    fn a_file_that_appeared_meanwhile_is_replaced_only_with_force() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("backup");
         for (existing, left) in [(Existing::Kept, "theirs"), (Existing::Replaced, "ours")] {

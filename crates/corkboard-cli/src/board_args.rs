@@ -1,4 +1,4 @@
-//! Arguments that commands about boards share: which board, at which revision, under which conditions.
+//! Shared arguments of commands about boards: board, revision and conditions.
 
 use clap::Args;
 use corkboard::boards::Lease;
@@ -8,10 +8,10 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::value_parsers::seconds;
 
-/// The board as an argument of its own, for commands that have no other.
+/// The board as a positional argument.
 #[derive(Args)]
 pub(crate) struct BoardArgument {
-    /// Which board [default: --board, or CORK_BOARD]
+    /// Board ID [default: --board or CORK_BOARD]
     #[arg(value_name = "BOARD")]
     board: Option<String>,
 }
@@ -25,10 +25,10 @@ impl BoardArgument {
     }
 }
 
-/// The revision to look at.
+/// The revision to show.
 #[derive(Args)]
 pub(crate) struct RevisionArgument {
-    /// As it was at this revision
+    /// Show it as of this revision
     #[arg(long, value_name = "REV")]
     at: Option<u64>,
 }
@@ -45,17 +45,17 @@ impl RevisionArgument {
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct BoardConditions {
-    /// Only if the board is at this revision
+    /// Write only if the board is at this revision
     #[arg(long, value_name = "REV")]
     if_rev: Option<u64>,
 
-    /// A name for this request: sent again within a day, it has no second effect
+    /// Idempotency key; a repeat within 24 hours has no further effect
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }
 
 impl BoardConditions {
-    /// The same board; what is written by it is written under these conditions.
+    /// A handle to the same board that writes under these conditions.
     pub(crate) fn on(&self, board: Board) -> Board {
         let board = match self.if_rev {
             Some(rev) => board.if_rev(rev),
@@ -76,15 +76,23 @@ impl BoardConditions {
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct ClaimConditions {
-    /// The epoch of your claim, as `cork task claim --json` told it: refused if the claim was lost meanwhile
+    /// Epoch of your claim, from `cork task claim --json`; fails if you have lost the claim
     #[arg(long, value_name = "NUMBER")]
     pub(crate) epoch: Option<u64>,
 
     #[command(flatten)]
-    pub(crate) board: BoardConditions,
+    board: BoardConditions,
 }
 
-/// How long a claim holds.
+impl ClaimConditions {
+    /// The board that the command line names, under these conditions.
+    pub(crate) fn open(&self, session: &Session) -> Result<Board, CliError> {
+        session.sends_epoch(self.epoch);
+        self.board.open(session)
+    }
+}
+
+/// The lease duration of a claim.
 #[derive(Args)]
 pub(crate) struct LeaseArgument {
     /// Lease duration; without a heartbeat the task is released

@@ -1,4 +1,4 @@
-//! How boards and tasks are shown as text.
+//! Boards and tasks as text.
 
 use corkboard::boards::{BoardState, CancelCause, CoreRef, Hindrance, Task, TaskId, TaskStatus};
 use corkboard::{Error, Refusal};
@@ -9,7 +9,7 @@ use crate::output::{Fit, Percent, Rest, clip, count, one_line, table};
 
 const SHOWN_REMARK: usize = 200;
 
-/// That a board has that id already, with the id.
+/// Adds the ID to the error that a board with this ID exists.
 pub(crate) fn exists_already(error: Error, id: Option<&str>) -> CliError {
     match (&error, id) {
         (Error::Refused(Refusal::BoardExists), Some(id)) => {
@@ -20,18 +20,18 @@ pub(crate) fn exists_already(error: Error, id: Option<&str>) -> CliError {
     }
 }
 
-/// An enum as its JSON writes it.
+/// An enum value as in JSON.
 pub(crate) fn written(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The tasks as a list of ids: "T-1, T-2".
+/// For example, "T-1, T-2".
 pub(crate) fn ids(tasks: &[TaskId]) -> String {
     tasks.iter().map(TaskId::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Entries of memory cores as a list: "house-rules:E-1, house-rules:E-4".
+/// For example, "house-rules:E-1, house-rules:E-4".
 pub(crate) fn references(entries: &[CoreRef]) -> String {
     one_line(&entries.iter().map(CoreRef::to_string).collect::<Vec<_>>().join(", "))
 }
@@ -45,7 +45,7 @@ pub(crate) fn task_table<'a>(state: &BoardState, tasks: impl Iterator<Item = &'a
     table(header, rows)
 }
 
-/// What there is to say of a task beside its state.
+/// A remark on a task's status.
 pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
     let text = match task.status {
         TaskStatus::Pending | TaskStatus::Assigned | TaskStatus::Blocked => {
@@ -67,9 +67,9 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
         TaskStatus::Cancelled => task.cancellation.as_ref().map_or_else(String::new, |cancelled| {
             match (&cancelled.reason, cancelled.caused_by) {
                 (Some(reason), _) => reason.to_string(),
-                // What waited for a failure that did not come is cancelled so, too.
+                // Tasks that waited for a failure that did not happen have this cause too.
                 (None, None) if cancelled.cause == CancelCause::BranchNotTaken && !is_branch(state, task.id) => {
-                    "can no longer begin".into()
+                    "can no longer start".into()
                 }
                 (None, Some(first)) => format!("{} ({first})", written(&cancelled.cause).replace('_', " ")),
                 (None, None) => written(&cancelled.cause).replace('_', " "),
@@ -83,7 +83,7 @@ fn is_branch(state: &BoardState, task: TaskId) -> bool {
     state.choices().any(|choice| choice.options.iter().any(|option| option.tasks.contains(&task)))
 }
 
-/// Hindrances in fewer words than an error has.
+/// Hindrances, shorter than in an error message.
 fn hindered(hindrances: &[Hindrance]) -> String {
     const NAMED: usize = 3;
     let (mut waits, mut said) = (Vec::new(), Vec::new());
@@ -103,7 +103,7 @@ fn hindered(hindrances: &[Hindrance]) -> String {
     said.join("; ")
 }
 
-/// What is said of tasks that nothing hinders. While a board is paused, nobody begins any.
+/// The remark on tasks that can be claimed. On a paused board they have to wait.
 pub(crate) fn ready(state: &BoardState) -> &'static str {
     match state.info().is_some_and(|info| info.paused.is_some()) {
         true => "ready when resumed",
@@ -111,7 +111,7 @@ pub(crate) fn ready(state: &BoardState) -> &'static str {
     }
 }
 
-/// "3 of 10 tasks done, 2 ready, 1 in progress".
+/// For example, "3 of 10 tasks done, 2 ready, 1 in progress".
 pub(crate) fn progress(state: &BoardState) -> String {
     let total = state.task_count();
     if total == 0 {

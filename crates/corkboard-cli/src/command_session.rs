@@ -1,15 +1,17 @@
-//! An open store, and the agent in question, for the time of one command.
+//! The open store and the selected agent of one command.
 
 use std::sync::{Arc, OnceLock};
 
 use corkboard::store::{self, Store, StoreError};
 use corkboard::tokens::Grant;
-use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, WorkingMemory};
+use corkboard::{
+    Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, Role, WorkingMemory,
+};
 
 use crate::args::{Actors, Global};
 use crate::error::CliError;
-use crate::error_hint::hint;
-use crate::output::Output;
+use crate::error_hint::{denied_to_token, hint};
+use crate::output::{Output, one_line};
 
 pub(crate) struct Session {
     pub(crate) corkboard: Corkboard,
@@ -17,40 +19,45 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) tool_actor: Actor,
     pub(crate) reader: Actor,
-    /// The board that the command line or the environment names.
+    /// The board from the command line or the environment.
     pub(crate) board_id: Option<String>,
-    /// The agents that the token opens, if the command line names none.
+    /// The agents that the token opens, if the user selected none.
     opened_agents: Vec<Grant>,
-    /// The board that the command opened, and the core: errors that do not name them are told with their names.
+    /// The board and the core that the command opened, to add their names to errors.
     opened_board: OnceLock<String>,
     opened_core: OnceLock<String>,
+    /// The role of the server's token, if the command uses a server.
+    token_role: Option<Role>,
+    /// The value of --epoch, to explain a lost claim.
+    sent_epoch: OnceLock<u64>,
 }
 
-/// What becomes of a command whose store does not exist.
+/// What to do if the store does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
     Create,
     Fail,
-    /// It fails, unless the store is the default one: that counts as empty until something is written to it.
+    /// Fail, unless it is the default store, which counts as empty until the first write.
     FailUnlessDefault,
     UseNone,
 }
 
 impl Session {
     pub(crate) async fn open(global: &Global, if_missing: IfMissing) -> Result<Self, CliError> {
-        let (corkboard, actors, opened_agents) = match global.server() {
+        let (corkboard, actors, opened_agents, token_role) = match global.server() {
             Some(server) => {
                 let (corkboard, identity) = Corkboard::connect_with_identity(server, global.options()).await?;
                 let actors = global.actors(Some(corkboard.actor()));
                 let opened = Some(identity.grants.agents).filter(|_| global.config.is_default("agent"));
-                (corkboard, actors, opened.unwrap_or_default())
+                let role = corkboard.actor().role;
+                (corkboard, actors, opened.unwrap_or_default(), Some(role))
             }
             None => {
                 let actors = global.actors(None);
-                (open_store(global, if_missing).await?, actors, Vec::new())
+                (open_store(global, if_missing).await?, actors, Vec::new(), None)
             }
         };
-        // A token that opens one agent means that one, unless the command line says otherwise.
+        // If the token opens exactly one agent, use that one by default.
         let agent = match opened_agents.as_slice() {
             [one] if !one.as_str().ends_with('*') => one.as_str(),
             _ => &global.agent,
@@ -61,7 +68,7 @@ impl Session {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
-                let (opened_board, opened_core) = Default::default();
+                let (opened_board, opened_core, sent_epoch) = Default::default();
                 Ok(Self {
                     corkboard,
                     agent,
@@ -72,6 +79,8 @@ impl Session {
                     opened_agents,
                     opened_board,
                     opened_core,
+                    token_role,
+                    sent_epoch,
                 })
             }
             Err(error) => {
@@ -89,8 +98,8 @@ impl Session {
     pub(crate) fn open_board(&self) -> Result<Board, CliError> {
         match &self.board_id {
             Some(id) => self.board_named(id),
-            None => Err(CliError::invalid("no_board_named", "which board?")
-                .hint("name it by --board, or in CORK_BOARD; `cork board list` shows the boards there are")),
+            None => Err(CliError::invalid("no_board_named", "no board selected")
+                .hint("select one with --board or CORK_BOARD; `cork board list` shows the boards")),
         }
     }
 
@@ -99,7 +108,14 @@ impl Session {
         Ok(self.corkboard.board(id)?)
     }
 
-    /// The core of that name, which may be an agent's own.
+    /// Remembers the epoch that the command sends.
+    pub(crate) fn sends_epoch(&self, epoch: Option<u64>) {
+        if let Some(epoch) = epoch {
+            self.sent_epoch.get_or_init(|| epoch);
+        }
+    }
+
+    /// The core with this name, which may be an agent's own.
     pub(crate) fn core_named(&self, name: &str) -> Result<Core, CliError> {
         self.opened_core.get_or_init(|| name.into());
         match name.strip_prefix(CoreId::PRIVATE) {
@@ -108,20 +124,23 @@ impl Session {
         }
     }
 
-    /// Lets go of the store. What the command met counts more than what closing meets.
+    /// Closes the store. An error of the command takes precedence over one of closing.
     pub(crate) async fn close(self, result: Result<(), CliError>) -> Result<(), CliError> {
         let closed = self.corkboard.close().await;
         result.map_err(|failure| self.naming(failure))?;
         Ok(closed?)
     }
 
-    /// The same failure, with the name of what is not there.
+    /// Adds the names of the missing board, core or agent to an error.
     fn naming(&self, failure: CliError) -> CliError {
         let CliError::Library(error) = &failure else { return failure };
         let about_agent = format!("agent {:?}", self.agent.agent_id().as_str());
         if error.code() == "not_granted" && !self.opened_agents.is_empty() && error.to_string().contains(&about_agent) {
             let (code, kind, message) = (error.code(), error.kind(), error.to_string());
             return CliError::Own { code, kind, message, hint: Some(name_an_agent(&self.opened_agents)) };
+        }
+        if let Some(hint) = self.hint_for_caller(error) {
+            return CliError::with_hint(error, hint);
         }
         let message = match error {
             Error::Refused(Refusal::NoBoard) => {
@@ -139,7 +158,31 @@ impl Session {
     }
 }
 
-/// What to do if the token opens several agents and the command names none.
+impl Session {
+    /// A hint that depends on who runs the command and what they sent.
+    fn hint_for_caller(&self, error: &Error) -> Option<String> {
+        let caller = &self.corkboard.actor().principal;
+        match error {
+            Error::Refused(Refusal::RoleDenied { role, what, .. }) if self.token_role == Some(*role) => {
+                Some(denied_to_token(*role, what))
+            }
+            Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch }) if holder.as_str() == caller => {
+                let sent = self.sent_epoch.get()?;
+                Some(format!(
+                    "you hold {what} at epoch {epoch}, you sent {sent}; use the epoch of your latest claim, unless another \
+                     process has taken the task over"
+                ))
+            }
+            Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) => Some(format!(
+                "you act as {}; if you are {holder}, add --principal {holder}, otherwise leave {what} to them",
+                one_line(caller)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The hint if the token opens several agents and the user selected none.
 fn name_an_agent(opened: &[Grant]) -> String {
     let names: Vec<&str> = opened.iter().map(Grant::as_str).collect();
     let one = names.iter().find(|name| !name.ends_with('*')).unwrap_or(&"NAME");
@@ -156,8 +199,7 @@ async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard,
     match if_missing {
         IfMissing::UseNone => {}
         IfMissing::FailUnlessDefault if global.is_default_store() => {
-            let note =
-                format!("note: nothing is stored yet; the first command that writes creates {}", missing.display());
+            let note = format!("note: the store is empty; the first write creates {}", missing.display());
             Output::new(global.json).warn(&note);
         }
         _ => return Err(Error::Store(StoreError::Missing { path: missing }).into()),
@@ -165,7 +207,7 @@ async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard,
     Ok(Corkboard::open_with("memory:", Options { save: Default::default(), ..global.options() }).await?)
 }
 
-/// An open store for a command that moves logs, whatever is in them. Nothing expires meanwhile.
+/// An open store for commands that copy whole logs. Nothing expires while it is open.
 pub(crate) struct StoreSession {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) output: Output,
@@ -176,24 +218,25 @@ impl StoreSession {
         Self::open_with(global, Creation::Store).await
     }
 
-    /// Opens a store that is there: to read from one that is not would only create it.
+    /// Opens a store that must exist.
     pub(crate) async fn open_existing(global: &Global) -> Result<Self, CliError> {
         Self::open_with(global, Creation::Nothing).await
     }
 
     async fn open_with(global: &Global, creation: Creation) -> Result<Self, CliError> {
         if let Some(server) = global.server() {
-            let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
-            return Err(CliError::invalid("needs_store", message).hint("name the store by --store, and no --url"));
+            let message = format!("this command copies whole logs and cannot use the server at {}", server.url);
+            return Err(CliError::invalid("needs_store", message)
+                .hint("run it where the store is, with --store instead of --url"));
         }
         let store = store::open(&global.store_url()?, &global.options_to(creation)).await?;
         Ok(Self { store, output: Output::new(global.json) })
     }
 
-    /// Lets go of the store. What the command met counts more than what closing meets.
+    /// Closes the store. An error of the command takes precedence over one of closing.
     pub(crate) async fn close(self, result: Result<(), CliError>) -> Result<(), CliError> {
         if let Err(CliError::Interrupted { .. }) = result {
-            // Whoever wants to leave is not kept waiting. What is on its way is done or undone by the store.
+            // Exit at once after Ctrl-C. The store completes or undoes the write in progress.
             return result;
         }
         let closed = self.store.close().await;
@@ -204,7 +247,7 @@ impl StoreSession {
 
 pub(crate) const PAGE: usize = 500;
 
-/// All items of a list that is read in pages of [`PAGE`] items. Each page begins after the last item of the one before.
+/// Reads a whole list in pages of [`PAGE`] items. Each page starts after the last item of the previous one.
 pub(crate) async fn all_pages<T>(
     read_after: impl AsyncFn(Option<&T>) -> corkboard::Result<Vec<T>>,
 ) -> Result<Vec<T>, CliError> {

@@ -1,4 +1,4 @@
-//! What must hold for a write to happen, as arguments.
+//! Conditions of a write, as arguments.
 
 use clap::Args;
 use corkboard::Conditions;
@@ -6,11 +6,11 @@ use corkboard::Conditions;
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct RequestConditions {
-    /// Only if the whole memory is at this revision
+    /// Write only if the agent's memory is at this revision
     #[arg(long, value_name = "REV")]
     if_rev: Option<u64>,
 
-    /// A name for this request: sent again within a day, it has no second effect
+    /// Idempotency key; a repeat within 24 hours has no further effect
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct RequestConditions {
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct EntryConditions {
-    /// Only if the entry is at this version; 0: only if there is none
+    /// Write only if the entry is at this version; 0: if it does not exist
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
 

@@ -1,4 +1,4 @@
-//! Arguments that commands about memory cores share: which core, under which conditions, how far a text is trusted.
+//! Shared arguments of commands about memory cores: core, conditions and trust level.
 
 use clap::Args;
 use corkboard::Core;
@@ -8,10 +8,10 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::value_parsers::trust;
 
-/// The core that a command is about.
+/// The core as a positional argument.
 #[derive(Args)]
 pub(crate) struct CoreArgument {
-    /// Which core; agent:NAME is the long-term memory of agent NAME
+    /// Core name; agent:NAME is the long-term memory of agent NAME
     core: String,
 }
 
@@ -21,14 +21,14 @@ impl CoreArgument {
     }
 }
 
-/// How far a text may be trusted.
+/// The trust level of a text.
 #[derive(Args)]
 pub(crate) struct TrustArguments {
-    /// How far it may be trusted [default: own]
+    /// Trust level [default: own]
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 
-    /// It came from a web page, a tool or a stranger: --trust outside
+    /// The text comes from a web page, a tool or a stranger; short for --trust outside
     #[arg(long, conflicts_with = "trust")]
     outside: bool,
 }
@@ -39,21 +39,21 @@ impl TrustArguments {
     }
 }
 
-/// What must hold for a write to a core to happen.
+/// Conditions of a write to a core.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct CoreConditions {
-    /// Only if the core is at this revision
+    /// Write only if the core is at this revision
     #[arg(long, value_name = "REV")]
     if_rev: Option<u64>,
 
-    /// A name for this request: sent again within a day, it has no second effect
+    /// Idempotency key; a repeat within 24 hours has no further effect
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }
 
 impl CoreConditions {
-    /// The same core; what is written by it is written under these conditions.
+    /// A handle to the same core that writes under these conditions.
     pub(crate) fn on(&self, core: Core) -> Core {
         let core = match self.if_rev {
             Some(rev) => core.if_rev(rev),
@@ -66,11 +66,11 @@ impl CoreConditions {
     }
 }
 
-/// What must hold for a change of one entry to happen.
+/// Conditions of a change to one entry.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct CoreEntryConditions {
-    /// Only if the entry is at this version
+    /// Write only if the entry is at this version
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
 
@@ -79,7 +79,7 @@ pub(crate) struct CoreEntryConditions {
 }
 
 impl CoreEntryConditions {
-    /// The same core; what is written by it is written under these conditions.
+    /// A handle to the same core that writes under these conditions.
     pub(crate) fn on(&self, core: Core) -> Core {
         let core = self.core.on(core);
         match self.if_version {

@@ -1,4 +1,4 @@
-//! How memory cores and their entries are shown, as text and as JSON.
+//! Memory cores and their entries as text and as JSON.
 
 use corkboard::cores::{CoreEntry, Provenance, Trust};
 use corkboard::{Core, CoreId};
@@ -7,25 +7,24 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, clip, now, one_line, table, time};
 
-/// What to say where nothing is shown because the core holds nothing. A shared one that nobody made is not there; an
-/// agent's own is, from the beginning.
+/// The message for an empty core. Fails if a shared core was never created; an agent's own core always exists.
 pub(crate) async fn emptiness(core: &Core) -> Result<Option<String>, CliError> {
     let stats = core.stats().await?;
     let id = core.id().as_str();
     let name = one_line(id);
     if stats.rev == 0 && !id.starts_with(CoreId::PRIVATE) {
-        return Err(CliError::not_found(format!("there is no core {name}"))
-            .hint(format!("`cork core list` shows the cores there are, `cork core add {name} TEXT` makes this one")));
+        return Err(CliError::not_found(format!("core {name} not found"))
+            .hint(format!("`cork core list` shows the cores; `cork core add {name} TEXT` creates this one")));
     }
-    Ok((stats.entries + stats.forgotten == 0).then(|| format!("there is nothing in the core {name}")))
+    Ok((stats.entries + stats.forgotten == 0).then(|| format!("core {name} is empty")))
 }
 
-/// A text in which every line is marked that came from outside, as in a prompt.
+/// A text whose lines are marked if it comes from outside, as in a prompt.
 pub(crate) fn marked(text: &str, trust: Trust) -> String {
     text.split('\n').map(|line| [trust.mark(), line].concat()).collect::<Vec<_>>().join("\n")
 }
 
-/// An entry as programs see it: what it holds, and what follows from where it came from.
+/// An entry as JSON, with the author and trust that follow from its origins.
 #[derive(Serialize)]
 pub(crate) struct CoreEntryDocument<'a> {
     #[serde(flatten)]
@@ -66,13 +65,13 @@ pub(crate) fn entry_table<'a>(entries: impl Iterator<Item = &'a CoreEntry>) -> S
 }
 
 pub(crate) fn origin(origin: &Provenance) -> String {
-    let promoted = origin.promoted_by.as_ref().map(|by| format!(", brought in by {}", one_line(by)));
+    let promoted = origin.promoted_by.as_ref().map(|by| format!(", promoted by {}", one_line(by)));
     let board = origin.board.as_ref().map(|board| format!(", on board {}", one_line(board.as_str())));
     let item = origin.item.as_ref().map(|item| format!(" ({})", one_line(item)));
-    // They may have changed the text, or only said a part of what it was made of: the origin does not tell.
+    // The origin does not tell whether they edited the text or contributed to its source.
     let others = match origin.edited_by.as_slice() {
         [] => None,
-        names => Some(format!(", with a part by {}", one_line(&names.join(", ")))),
+        names => Some(format!(", with contributions by {}", one_line(&names.join(", ")))),
     };
     let rest: String = [promoted, board, item, others].into_iter().flatten().collect();
     format!("{} ({}), {}{rest}", one_line(&origin.author), origin.trust, time(origin.at))

@@ -1,4 +1,4 @@
-//! How a command ends: exit code, and what is said on stderr.
+//! How a command ends: its exit code and its message on stderr.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,11 +11,11 @@ use crate::output::{clip, one_line, value_text};
 
 const SHOWN_VALUE: usize = 200;
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum CliError {
     Library(Error),
-    /// What the command line itself found.
+    /// An error that the command line itself detected.
     Own {
         code: &'static str,
         kind: ErrorKind,
@@ -23,23 +23,23 @@ pub(crate) enum CliError {
         hint: Option<String>,
     },
     Output(std::io::Error),
-    /// A copy of what is remembered could not be written to stdout as a whole.
+    /// A copy of the memory could not be written completely to stdout.
     Copy(std::io::Error),
-    /// `doctor` found something, and said what.
+    /// `doctor` found a problem and has printed it.
     Unhealthy,
-    /// A board was completed, and not all of its tasks were. The answer says so.
+    /// The board was completed, but not all of its tasks were. The answer says so.
     Incomplete,
-    /// `doctor` was stopped by this, and said so.
+    /// `doctor` stopped at this error and has printed it.
     Reported(Error),
     Interrupted {
         then: &'static str,
     },
 }
 
-/// A board was completed with the outcome partial or failed.
+/// Exit code for a board that was completed with the outcome partial or failed.
 const INCOMPLETE: u8 = 9;
 
-/// What shells make of a program that Ctrl-C ended.
+/// The exit code that shells report for a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
 impl CliError {
@@ -55,12 +55,17 @@ impl CliError {
         Self::Own { code, kind: ErrorKind::Unavailable, message: message.into(), hint: None }
     }
 
-    /// The same with a word on what to do.
+    /// Adds a hint: what the user can do.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         match self {
             Self::Own { code, kind, message, .. } => Self::Own { code, kind, message, hint: Some(hint.into()) },
             other => other,
         }
+    }
+
+    /// The library's error with this hint instead of the usual one.
+    pub(crate) fn with_hint(error: &Error, hint: String) -> Self {
+        Self::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: Some(hint) }
     }
 
     fn kind(&self) -> ErrorKind {
@@ -79,11 +84,11 @@ impl<E: Into<Error>> From<E> for CliError {
     }
 }
 
-/// Says on stderr what went wrong, if anything did, and gives the exit code.
+/// Prints an error to stderr, if there is one, and returns the exit code.
 pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
     let failure = match result {
         Ok(()) => return ExitCode::SUCCESS,
-        // Whoever read the answer has read enough. Half a copy is never enough.
+        // The reader closed the pipe because it has read enough. (Half a copy is never enough: see `Copy`.)
         Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(failure) => failure,
     };
@@ -105,12 +110,12 @@ pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
             ErrorReport { problem: Problem::new(code, kind, message), hint: hint.clone() }
         }
         CliError::Output(error) => {
-            let message = format!("the answer could not be written: {error}");
+            let message = format!("cannot write the answer to stdout: {error}");
             ErrorReport { problem: Problem::new("output", kind, message), hint: None }
         }
         CliError::Copy(error) => ErrorReport {
             problem: Problem::new("output", kind, format!("the copy on stdout is not complete: {error}")),
-            hint: Some("do not keep it: what it went to ended too early, or is full".into()),
+            hint: Some("delete the copy: its reader stopped early, or its disk is full".into()),
         },
         CliError::Interrupted { then } => {
             exit_code = INTERRUPTED;
@@ -121,9 +126,9 @@ pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
     ExitCode::from(exit_code)
 }
 
-/// Help, the version, or what is wrong with the arguments.
+/// Prints help, the version or a usage error, and returns the exit code.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // The arguments could not be read, so whether they ask for JSON has to be seen from the raw ones.
+    // The arguments could not be parsed, so look for --json in the raw ones.
     let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if error.use_stderr() && json {
         let text = error.render().to_string();
@@ -131,12 +136,12 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         say(&ErrorReport { problem: Problem::new("usage", ErrorKind::Invalid, message), hint: None }.json());
         return ExitCode::from(ErrorKind::Invalid.exit_code());
     }
-    // To stderr or stdout, as fits; a reader who has gone is no error.
+    // Clap chooses stdout or stderr. A closed pipe is not an error.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Writes a line to stderr. If that fails there is nobody to tell.
+/// Writes a line to stderr. A failure is ignored, because it could not be reported anywhere.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -151,7 +156,7 @@ impl ErrorReport {
         let mut text = format!("error: {}", plain(&self.problem.detail));
         if let Some(entry) = self.current_entry() {
             let value = clip(&one_line(&value_text(&entry.value)), SHOWN_VALUE);
-            text += &format!("\ncurrent value, version {}, by {}: {value}", entry.version, entry.metadata.author);
+            text += &format!("\ncurrent value (version {}, by {}): {value}", entry.version, entry.metadata.author);
         }
         if let CliError::Library(Error::NotebookProblems { problems }) = failure {
             text = format!("error: nothing was applied\n{}", notebook_problems::render(problems));
@@ -162,13 +167,13 @@ impl ErrorReport {
         text
     }
 
-    /// The entry that is there, if one is in the way.
+    /// The current entry, if the error is a conflict with it.
     fn current_entry(&self) -> Option<EntryDocument> {
         self.problem.details.get("key")?;
         serde_json::from_value(self.problem.details.get("current")?.clone()).ok()
     }
 
-    /// The problem as a server answers it, with the hint among its details.
+    /// The problem as a server would answer it, plus the hint.
     fn json(&self) -> String {
         let mut problem = self.problem.clone();
         if let Some(hint) = &self.hint {
@@ -178,7 +183,7 @@ impl ErrorReport {
     }
 }
 
-/// A message may quote what was remembered: nothing of it reaches the terminal but text and lines.
+/// Escapes control characters. A message can quote stored text, which must not control the terminal.
 fn plain(text: &str) -> String {
     text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
 }

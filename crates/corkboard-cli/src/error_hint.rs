@@ -1,4 +1,4 @@
-//! What to do about an error.
+//! The hint below an error: what the user can do about it.
 
 use corkboard::boards::{BoardAction, TaskStatus};
 use corkboard::store::{ConnectError, StoreError};
@@ -8,24 +8,30 @@ use corkboard::{Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError
 use crate::args::SERVER_URL;
 use crate::output::time;
 
-const NEWER: &str = "a newer cork can read it";
-const DAMAGED: &str = "`cork doctor` looks for damage";
+const NEWER: &str = "a newer version of Corkboard wrote it; upgrade cork";
+const DAMAGED: &str = "run `cork doctor` to check the whole store";
 
-/// How PostgreSQL's word that there is no such database ends.
+/// PostgreSQL's error code for a database that does not exist.
 const NO_DATABASE: &str = "(3D000)";
 
-/// What to do about an error, where that is not plain from what it says.
+/// What to do about an error, unless its message says so already.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     Some(match error {
         Error::Refused(refusal) => return refusal_hint(refusal),
-        Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
+        Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes".into(),
         Error::NewerFormat { .. } => NEWER.into(),
         Error::Damaged { .. } => DAMAGED.into(),
         Error::TaskPattern { pattern, .. } => {
-            format!("`cork core show {} {}` shows it; docs/cores.md has the form", pattern.core, pattern.entry)
+            format!(
+                "`cork core show {} {}` shows the entry; docs/cores.md describes the format",
+                pattern.core, pattern.entry
+            )
         }
         Error::PatternFromOutside { pattern } => {
-            format!("if you vouch for it: `cork core edit {} {} --trust own`", pattern.core, pattern.entry)
+            format!(
+                "read it first; to vouch for it, run `cork core edit {} {} --trust own`",
+                pattern.core, pattern.entry
+            )
         }
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
@@ -39,11 +45,13 @@ fn transfer_hint(error: &TransferError) -> Option<String> {
     Some(match error {
         TransferError::Source(error) | TransferError::Target(error) => return store_hint(error),
         TransferError::NoSuchSpace { .. } => {
-            "`cork stats --all`, `cork board list` and `cork core list` show what there is".into()
+            "list what exists with `cork stats --all`, `cork board list` or `cork core list`".into()
         }
         TransferError::NewerVersion { .. } => NEWER.into(),
-        TransferError::NotAnExport(_) => "`cork export` and `cork snapshot store` write such files".into(),
-        TransferError::Spool(_) => "TMPDIR names the folder for temporary files".into(),
+        TransferError::NotAnExport(_) => "expected a file written by `cork export` or `cork snapshot store`".into(),
+        TransferError::Spool(_) => {
+            "temporary files go to the folder in TMPDIR; set it to a folder with enough space".into()
+        }
         _ => return None,
     })
 }
@@ -51,65 +59,64 @@ fn transfer_hint(error: &TransferError) -> Option<String> {
 fn refusal_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
         Refusal::Conflict { current: Some(entry), .. } => {
-            format!("look at what is there now, then try again with --if-version {}", entry.version)
+            format!("check the current value, then retry with --if-version {}", entry.version)
         }
-        Refusal::Conflict { current: None, .. } => "to create it, use --if-version 0".into(),
+        Refusal::Conflict { current: None, .. } => "use --if-version 0 to create it".into(),
         Refusal::RevConflict { expected, current } => {
             format!(
-                "`cork memory watch` or `cork board watch` with --from-rev {expected} shows what changed; then try again \
-                 with --if-rev {current}"
+                "see what changed with `cork memory watch` or `cork board watch` and --from-rev {expected}, then retry with \
+                 --if-rev {current}"
             )
         }
         Refusal::NotebookConflict { current, .. } => {
-            format!("`cork notebook history` shows what changed; then try again with --if-version {current}")
+            format!("see what changed with `cork notebook history`, then retry with --if-version {current}")
         }
-        Refusal::NotText { key, .. } => format!("`cork memory set {key} …` replaces the value"),
-        Refusal::NoEntry { .. } => "`cork memory list` shows what there is".into(),
-        Refusal::ScopeGone { .. } => "`cork scope list` shows the scopes there are".into(),
-        Refusal::AgentMismatch { found, .. } => format!("to restore it to its own agent, use --agent {found}"),
-        Refusal::IdempotencyMismatch { .. } => "a key names one request; another request needs another key".into(),
+        Refusal::NotText { key, .. } => format!("replace the value with `cork memory set {key} VALUE`"),
+        Refusal::NoEntry { .. } => "`cork memory list` shows the entries".into(),
+        Refusal::ScopeGone { .. } => "`cork scope list` shows the scopes".into(),
+        Refusal::AgentMismatch { found, .. } => format!("restore it to its own agent with --agent {found}"),
+        Refusal::IdempotencyMismatch { .. } => "use a new idempotency key for a different request".into(),
         Refusal::Limit { limit, .. } => match limit {
-            LimitName::EntryBytes => "split the value over several keys".into(),
-            LimitName::CommandBytes => "send it in several parts".into(),
-            LimitName::NoteBytes => "keep long texts in an entry: `cork memory set KEY -`".into(),
+            LimitName::EntryBytes => "split the value into several entries".into(),
+            LimitName::CommandBytes => "split the request into several smaller ones".into(),
+            LimitName::NoteBytes => "store long texts as an entry: `cork memory set KEY -`".into(),
             LimitName::EntriesPerAgent => {
-                "`cork memory list` shows what there is; `cork memory remove` makes room".into()
+                "make room with `cork memory remove`; `cork memory list` shows the entries".into()
             }
             LimitName::StateBytes => {
-                "`cork memory remove` makes room in an agent's memory; what is full otherwise, a new board or core goes on \
-                 from"
+                "in an agent's memory, make room with `cork memory remove`; for a full board or core, continue in a new one"
                     .into()
             }
             LimitName::LearningsPerNotebook | LimitName::SnippetsPerNotebook => {
-                "`cork notebook show` shows them; an `ARCHIVE` bullet makes room".into()
+                "make room with an `ARCHIVE` bullet; `cork notebook show` shows the items".into()
             }
-            LimitName::NotesPerAgent => "`cork memory note remove` makes room".into(),
-            LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),
-            LimitName::CoreTextBytes => "an entry is to be short; keep long texts in a file and say where it is".into(),
-            LimitName::InlineBytes => "record it without --inline: path, size and checksum are kept".into(),
-            LimitName::BoardLineBytes => "a line is to be short; the rest belongs into a description".into(),
-            LimitName::BoardTextBytes => "keep long texts in a file, and record it: `cork board artifact PATH`".into(),
-            LimitName::LinesPerList => "name fewer at once".into(),
+            LimitName::NotesPerAgent => "make room with `cork memory note remove`".into(),
+            LimitName::ScopesPerAgent => "make room with `cork scope dispose`; `cork scope list` shows the scopes".into(),
+            LimitName::CoreTextBytes => "keep entries short; put long texts in a file and name the file in the entry".into(),
+            LimitName::InlineBytes => "record it without --inline; the board then keeps path, size and checksum".into(),
+            LimitName::BoardLineBytes => "keep this line short and put the rest in the description".into(),
+            LimitName::BoardTextBytes => "put long texts in a file and record it with `cork board artifact PATH`".into(),
+            LimitName::LinesPerList => "give fewer items at once".into(),
             LimitName::TasksPerBoard | LimitName::DependenciesPerBoard | LimitName::RecordsPerBoard => {
-                "the board is full: `cork board create NAME` makes one for the rest".into()
+                "the board is full; create another one with `cork board create NAME`".into()
             }
-            LimitName::EntriesPerCore => "the core is full, with what is forgotten: use another one".into(),
-            LimitName::QueryBytes => "ask in fewer words".into(),
+            LimitName::EntriesPerCore => "the core is full (forgotten entries count too); use another core".into(),
+            LimitName::QueryBytes => "use a shorter query".into(),
             _ => return None,
         },
         Refusal::NotInCore { .. } => {
-            "`cork core show CORE` shows the entries there are, `cork core list` the cores".into()
+            "`cork core show CORE` shows the entries, `cork core list` the cores".into()
         }
-        Refusal::EntryForgotten { entry } => format!("`cork core restore CORE {entry}` brings it back"),
+        Refusal::EntryForgotten { entry } => format!("restore it with `cork core restore CORE {entry}`"),
         Refusal::CoreConflict { current, .. } => {
             let (entry, version) = (current.id, current.version);
-            format!("`cork core show CORE {entry}` shows what is there; then try again with --if-version {version}")
+            format!("check the entry with `cork core show CORE {entry}`, then retry with --if-version {version}")
         }
-        Refusal::SameText { entry, other } => format!("forget {entry}, or edit {other} instead"),
-        Refusal::TaskPattern { .. } => "without the tag task-pattern it is an entry like any other".into(),
-        Refusal::ReservedName { .. } => "name another one; `cork core list` shows those there are".into(),
+        Refusal::SameText { entry, other } => format!("edit {other} instead, or forget {entry}"),
+        Refusal::TaskPattern { .. } => "remove the tag task-pattern to store it as an ordinary entry".into(),
+        Refusal::ReservedName { .. } => "choose another name; `cork core list` shows the existing cores".into(),
         Refusal::TrustDenied { most, .. } => {
-            format!("say --trust {most}, or nothing; a person may vouch for it (without --role, you are one)")
+            format!("use --trust {most}, or leave it out; only a person can vouch for more (without --role, you act as a person)")
         }
         refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
     })
@@ -117,151 +124,172 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
 
 fn learning_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
-        Refusal::NotOnBoard { what, .. } if what == "learning" => {
-            "`cork learn list --all` shows the learnings there are".into()
-        }
+        Refusal::NotOnBoard { what, .. } if what == "learning" => "`cork learn list --all` shows the learnings".into(),
         Refusal::NoCore { learning } => {
-            format!("`cork learn promote {learning} --core NAME` says which; `cork core list` shows those there are")
+            format!("name a core: `cork learn promote {learning} --core NAME`; `cork core list` shows the cores")
         }
         Refusal::LearningRefused { .. } => {
-            "what was refused stays so; `cork core add CORE TEXT` adds something in your own name".into()
+            "a refusal is final; add an entry of your own with `cork core add CORE TEXT`".into()
         }
         Refusal::LearningPromoted { learning, .. } => {
-            format!("`cork learn rollback {learning}` takes it out of there first")
+            format!("roll it back first: `cork learn rollback {learning}`")
         }
         Refusal::NotPromoted { .. } | Refusal::PromotionOver { .. } => {
-            "`cork learn list --all` shows what became of each".into()
+            "`cork learn list --all` shows the state of each learning".into()
         }
-        Refusal::PromotionOpen { .. } => "`cork learn extract` finishes what was begun; then try again".into(),
-        Refusal::OwnLearning { .. } => "let a person or another agent look at it, and promote it".into(),
+        Refusal::PromotionOpen { .. } => "finish the earlier promotion with `cork learn extract`, then retry".into(),
+        Refusal::OwnLearning { .. } => "ask a person or another agent to check and promote it".into(),
         _ => return None,
     })
 }
 
 fn board_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
-        Refusal::NoBoard => "`cork board list` shows the boards there are".into(),
-        Refusal::BoardExists => "`cork board list --all` shows it; without --id a board gets an id of its own".into(),
-        Refusal::BoardEnded { .. } => "to go on from here, `cork board fork` makes a new board of it".into(),
-        Refusal::BoardActive => "`cork board complete` ends it, `cork board cancel` gives it up".into(),
-        Refusal::BoardKept { .. } => "`cork gc` says what can be done about it".into(),
-        Refusal::BoardPurged => "`cork gc --yes` deletes what is left of it".into(),
+        Refusal::NoBoard => "`cork board list` shows the boards".into(),
+        Refusal::BoardExists => "choose another ID, or leave out --id to get a generated one; `cork board list --all` shows the boards".into(),
+        Refusal::BoardEnded { .. } => "continue in a copy: `cork board fork`".into(),
+        Refusal::BoardActive => "end the board first, with `cork board complete` or `cork board cancel`".into(),
+        Refusal::BoardKept { .. } => "`cork gc` says why the board is kept and what to do".into(),
+        Refusal::BoardPurged => "`cork gc --yes` deletes its remains".into(),
         Refusal::BoardConflict { current, .. } => {
-            format!("`cork board show` shows what is there; then try again with --if-version {}", current.version)
+            format!("check the board with `cork board show`, then retry with --if-version {}", current.version)
         }
         Refusal::Unfinished { .. } => {
-            "`cork task list` shows them; --unfinished cancel cancels them, `cork board cancel` gives all up".into()
+            "`cork task list` shows them; cancel them with --unfinished cancel, or cancel the board: `cork board cancel`".into()
         }
-        Refusal::NotOnBoard { what, .. } if what == "task" => "`cork task list` shows the tasks there are".into(),
-        Refusal::NotOnBoard { what, .. } if what == "choice" => "`cork choose list` shows the choices there are".into(),
-        Refusal::NotOnBoard { what, .. } if what == "nudge" => "`cork nudge list` shows the nudges there are".into(),
-        Refusal::NotOnBoard { .. } => "`cork board show` shows what there is".into(),
+        Refusal::NotOnBoard { what, .. } if what == "task" => "`cork task list` shows the tasks".into(),
+        Refusal::NotOnBoard { what, .. } if what == "choice" => "`cork choose list` shows the choices".into(),
+        Refusal::NotOnBoard { what, .. } if what == "nudge" => "`cork nudge list` shows the nudges".into(),
+        Refusal::NotOnBoard { .. } => "`cork board show` shows the board".into(),
         Refusal::AlreadyChosen { .. } => {
-            "a choice is made once; `cork board fork --at REV` makes a board of what was before it".into()
+            "a choice is final; to choose differently, fork the board before it: `cork board fork --at REV`".into()
         }
         Refusal::NoBranch { .. } => "`cork choose list` shows the branches of each choice".into(),
-        Refusal::BadChoice { .. } => "`cork choose add --help` has an example".into(),
+        Refusal::BadChoice { .. } => "see the example in `cork choose add --help`".into(),
         Refusal::RoleDenied { role, what, .. } => denied(*role, what),
-        Refusal::OrchestratorHeld { .. } => "wait until the role is given back, or expires".into(),
+        Refusal::OrchestratorHeld { .. } => "wait until the orchestrator releases the role, or its lease expires".into(),
         Refusal::Fenced { what, .. } if what == "orchestrator" => {
-            "nothing was written; leave the board to whoever runs it now".into()
+            "nothing was written; another orchestrator runs the board now".into()
         }
-        Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
+        Refusal::Paused { .. } => "resume the board with `cork board resume`".into(),
         Refusal::NotForYou { .. } => {
-            "`cork nudge check` shows what is said to you; --principal says who you are".into()
+            "`cork nudge check` shows the nudges for you; set who you are with --principal".into()
         }
-        Refusal::NotAuthor { .. } => "record a decision of your own, without --supersedes".into(),
+        Refusal::NotAuthor { .. } => "record a new decision without --supersedes".into(),
         Refusal::Irreversible { .. } => {
-            "a person can supersede it with --force (without --role, you are a person)".into()
+            "a person can supersede it with --force (without --role, you act as a person)".into()
         }
         Refusal::NotReviewer { task, .. } => {
-            format!("`cork task assign {task} NAME --review` assigns the review to another")
+            format!("assign the review to someone else with `cork task assign {task} NAME --review`")
         }
-        Refusal::OwnTask { .. } => "let a reviewer or a person approve it (without --role, you are a person)".into(),
-        Refusal::UrgentNudges { .. } => "`cork nudge check` shows them; then try again".into(),
-        Refusal::Superseded { by, .. } => format!("{by} holds in its place: name that one instead"),
-        Refusal::NothingWaits => "--affects-task T-1,T-2 names them; without --needs-approval none waits".into(),
-        Refusal::Checksum { .. } => "without --checksum it is computed from the file".into(),
+        Refusal::OwnTask { .. } => "ask a reviewer or a person to approve it (without --role, you act as a person)".into(),
+        Refusal::UrgentNudges { .. } => "read them with `cork nudge check`, then retry".into(),
+        Refusal::Superseded { by, .. } => format!("use {by}, which replaced it"),
+        Refusal::NothingWaits => "name the tasks with --affects-task T-1,T-2, or leave out --needs-approval".into(),
+        Refusal::Checksum { .. } => "leave out --checksum to compute it from the file".into(),
         refusal => return task_hint(refusal),
     })
 }
 
-/// Who may do what was denied on a board; of other things, the refusal itself says it.
-fn denied(role: Role, what: &str) -> String {
+/// The hint if the token's role does not allow an action.
+pub(crate) fn denied_to_token(role: Role, what: &str) -> String {
+    let wanted = match roles_that_may(what).first() {
+        Some(first) => format!("{} {first}'s", first.article()),
+        None => "another role's".into(),
+    };
+    format!("your token is {} {role}'s; ask an admin for {wanted} (`cork token create --with-role …`)", role.article())
+}
+
+/// The roles that allow an action on a board; none for other actions.
+fn roles_that_may(what: &str) -> Vec<Role> {
     let action = BoardAction::all().find(|action| action.words() == what);
-    let may = Role::ALL.into_iter().filter(|role| action.is_some_and(|action| action.is_allowed_to(*role)));
-    let may: Vec<&str> = may.map(Role::as_str).collect();
+    Role::ALL.into_iter().filter(|role| action.is_some_and(|action| action.is_allowed_to(*role))).collect()
+}
+
+/// The roles that allow an action on a board. For other actions, the refusal names them.
+fn denied(role: Role, what: &str) -> String {
+    let may: Vec<&str> = roles_that_may(what).into_iter().map(Role::as_str).collect();
     match may.split_last() {
-        Some((last, [])) => format!("only --role {last} may"),
+        Some((last, [])) => format!("this needs --role {last}"),
         Some((last, others)) => {
-            format!("--role {} or {last} may, not {role}; docs/boards.md has the whole table", others.join(", "))
+            format!("this needs --role {} or {last}, not {role}; see the table in docs/boards.md", others.join(", "))
         }
-        None => "docs/boards.md and docs/cores.md have the tables of who may do what; --role chooses a role".into(),
+        None => "choose another role with --role; docs/boards.md and docs/cores.md list what each role may do".into(),
     }
 }
 
 fn task_hint(refusal: &Refusal) -> Option<String> {
     use TaskStatus::*;
     Some(match refusal {
-        Refusal::UnknownMember { .. } => "`cork task list` shows the tasks there are".into(),
-        Refusal::DuplicateMember { .. } => "give each task of the batch a key of its own".into(),
-        Refusal::KeyReadsAsId { .. } => "choose another key: any word that is not a T, a dash and a number".into(),
-        Refusal::Cycle { .. } => "leave out one of these dependencies; to do a task again, review or retry it".into(),
+        Refusal::UnknownMember { .. } => "`cork task list` shows the tasks".into(),
+        Refusal::DuplicateMember { .. } => "give each task of the batch a different key".into(),
+        Refusal::KeyReadsAsId { .. } => "choose a key that does not look like a task ID, such as \"schema\"".into(),
+        Refusal::Cycle { .. } => {
+            "leave out one of these dependencies; to repeat a task, review it as needs_rework or retry it".into()
+        }
         Refusal::NotThisWay { task, from: Review, .. } | Refusal::TaskMove { task, from: Review, .. } => {
-            format!("`cork task review {task} approve` says that it is done; rework and reject are the other verdicts")
+            format!("it is under review: `cork task review {task} approve`, or `rework` or `reject`")
         }
         Refusal::NotThisWay { task, from, to } => match (from, to) {
             (_, Completed | Review) => {
-                format!("it is not under review; its holder completes it: `cork task complete {task} SUMMARY`")
+                format!("{task} is not under review; its holder completes it with `cork task complete {task} SUMMARY`")
             }
-            (_, Failed) => format!("it is not under review; its holder fails it: `cork task fail {task} REASON`"),
-            (_, InProgress) => format!("`cork task start {task}` begins it, or goes on with it"),
-            (Failed | Cancelled, _) => format!("`cork task retry {task}` opens it again"),
-            (_, Assigned) => format!("`cork task claim {task}` takes it, `cork task assign {task} NAME` gives it"),
-            (_, Cancelled) => format!("`cork task cancel {task}` cancels it"),
-            (_, Blocked) => format!("`cork task block {task} REASON` says that it cannot go on"),
-            (_, Pending) => format!("`cork task release {task}` gives it back"),
+            (_, Failed) => {
+                format!("{task} is not under review; its holder reports failure with `cork task fail {task} REASON`")
+            }
+            (_, InProgress) => format!("start or continue it with `cork task start {task}`"),
+            (Failed | Cancelled, _) => format!("reopen it with `cork task retry {task}`"),
+            (_, Assigned) => {
+                format!("claim it with `cork task claim {task}`, or assign it with `cork task assign {task} NAME`")
+            }
+            (_, Cancelled) => format!("cancel it with `cork task cancel {task}`"),
+            (_, Blocked) => format!("block it with `cork task block {task} REASON`"),
+            (_, Pending) => format!("release it with `cork task release {task}`"),
         },
         Refusal::TaskMove { task, from, .. } => match from {
-            Pending | Assigned => format!("`cork task claim {task}` begins it"),
-            Blocked => format!("`cork task start {task}` goes on with it"),
-            Failed => format!("`cork task retry {task}` opens it again"),
-            InProgress | Review | Completed | Cancelled => format!("`cork task show {task}` shows it"),
+            Pending | Assigned => format!("claim it first: `cork task claim {task}`"),
+            Blocked => format!("continue it first: `cork task start {task}`"),
+            Failed => format!("reopen it first: `cork task retry {task}`"),
+            InProgress | Review | Completed | Cancelled => format!("`cork task show {task}` shows its state"),
         },
         Refusal::NotReady { task, .. } => {
-            format!("`cork task show {task}` shows it; `cork task claim` without a task takes one that is ready")
+            format!(
+                "`cork task show {task}` shows the details; `cork task claim` without a task takes one that is ready"
+            )
         }
-        // Who asks is not known here, and another process may go by the same name.
+        // The caller is not known here, and another process can have the same name.
         Refusal::TaskHeld { task, holder, until: Some(until) } => {
             format!(
-                "if that is you, it is yours already: go on; otherwise it is free by {} if nothing is heard of {holder}, \
-                 and `cork task release {task}` takes it",
+                "if you are {holder}, you hold it already: continue. Otherwise wait: without a heartbeat the lease expires \
+                 at {}. An orchestrator or a person can free it now with `cork task release {task}`",
                 time(*until)
             )
         }
         Refusal::TaskHeld { task, until: None, .. } => {
-            format!("`cork task assign {task} NAME` gives it to another; `cork task release {task}` to anyone")
+            format!(
+                "reassign it with `cork task assign {task} NAME`, or free it for anyone with `cork task release {task}`"
+            )
         }
-        Refusal::Fenced { what, holder: None, epoch: 0 } => format!("`cork task claim {what}` first"),
+        Refusal::Fenced { what, holder: None, epoch: 0 } => format!("claim it first: `cork task claim {what}`"),
         Refusal::Fenced { what, .. } => {
-            format!("nothing was written, and the work may be another's now: `cork task show {what}`, or claim again")
+            format!("nothing was written; check who holds it with `cork task show {what}`, or claim it again")
         }
         Refusal::TaskConflict { current, .. } => {
             let (task, version) = (current.id, current.version);
-            format!("`cork task show {task}` shows what is there; then try again with --if-version {version}")
+            format!("check the task with `cork task show {task}`, then retry with --if-version {version}")
         }
         Refusal::AwaitsApproval { decisions, .. } => match decisions.first() {
-            Some(decision) => format!("`cork approve {decision}` or `cork reject {decision}` decides it"),
+            Some(decision) => format!("decide on it with `cork approve {decision}` or `cork reject {decision}`"),
             None => return None,
         },
-        Refusal::CauseNotRetried { .. } => "`cork task add TITLE` adds a new one in its place".into(),
+        Refusal::CauseNotRetried { .. } => "add a new task instead: `cork task add TITLE`".into(),
         Refusal::AlreadyBegun { task, status: InProgress | Blocked } => {
-            format!("`cork task release {task}` first gives it back")
+            format!("release it first: `cork task release {task}`")
         }
-        Refusal::AlreadyBegun { task, status: Failed } => format!("`cork task retry {task}` first opens it again"),
-        Refusal::AlreadyBegun { .. } => "`cork task add TITLE --depends-on T-1` adds a new one that waits".into(),
+        Refusal::AlreadyBegun { task, status: Failed } => format!("reopen it first: `cork task retry {task}`"),
+        Refusal::AlreadyBegun { .. } => "add a new task that waits: `cork task add TITLE --depends-on T-1`".into(),
         Refusal::LeaseLength { least, most, .. } => {
-            format!("--lease-s takes from {} to {} seconds", *least as f64 / 1000.0, *most as f64 / 1000.0)
+            format!("--lease-s must be from {} to {} seconds", *least as f64 / 1000.0, *most as f64 / 1000.0)
         }
         _ => return None,
     })
@@ -270,13 +298,13 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
 fn snapshot_hint(error: &SnapshotError) -> Option<String> {
     Some(match error {
         SnapshotError::Newer { .. } => NEWER.into(),
-        SnapshotError::Damaged(_) => "nothing was changed; another copy of it may be whole".into(),
+        SnapshotError::Damaged(_) => "nothing was changed; try another copy of the file".into(),
         SnapshotError::NeedsKey { sealed_with: Sealing::Passphrase(_) } => {
-            "give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE".into()
+            "give it with --passphrase-file or in CORK_SNAPSHOT_PASSPHRASE".into()
         }
-        SnapshotError::NeedsKey { .. } => "give it by --key-file".into(),
+        SnapshotError::NeedsKey { .. } => "give it with --key-file".into(),
         SnapshotError::NotSealed => {
-            "anyone can have written it; if you trust it, try without --passphrase-file, --key-file and \
+            "anyone could have written it; if you trust it, retry without --passphrase-file, --key-file and \
              CORK_SNAPSHOT_PASSPHRASE"
                 .into()
         }
@@ -286,45 +314,51 @@ fn snapshot_hint(error: &SnapshotError) -> Option<String> {
 
 fn server_hint(problem: &Problem) -> Option<String> {
     Some(match problem.code.as_str() {
-        "unauthenticated" => "give a token in CORK_TOKEN; `cork token create`, where the store is, makes one".into(),
-        "not_granted" => "`cork token create` makes a token that opens more".into(),
-        "too_many_requests" => "nothing was written; try again in a while".into(),
+        "unauthenticated" => {
+            "set a token in CORK_TOKEN; create one with `cork token create` on the machine that has the store".into()
+        }
+        "not_granted" => "ask an admin for another token (`cork token create`)".into(),
+        "too_many_requests" => "nothing was written; retry later".into(),
+        "unknown_route" if problem.detail.contains("/v1/v1/") => {
+            "leave `/v1` out of the server's URL in --url or CORK_URL".into()
+        }
         "damaged" => DAMAGED.into(),
         "newer_format" => NEWER.into(),
-        "host" => "start the server with --host and that name".into(),
+        "host" => "start the server with --host and this name".into(),
         _ => return None,
     })
 }
 
 fn server_trouble(trouble: &ConnectError) -> &'static str {
     match trouble {
-        ConnectError::Away(_) => "nothing was written; is `cork serve` running there? --url names another server",
-        ConnectError::Certificate(_) => {
-            "SSL_CERT_FILE names a file of certificates to trust; docs/http.md has how to make one that works"
+        ConnectError::Away(_) => {
+            "nothing was written; check that `cork serve` is running there, or name another server with --url"
         }
-        ConnectError::NotEncrypted => "try http:// in place of https://",
-        ConnectError::NotHttp => "a server that encrypts is asked by https://",
+        ConnectError::Certificate(_) => {
+            "to trust its certificate, name it in SSL_CERT_FILE; docs/http.md shows how to create one"
+        }
+        ConnectError::NotEncrypted => "use http:// instead of https://",
+        ConnectError::NotHttp => "if the server uses TLS, use https:// instead of http://",
     }
 }
 
 fn store_hint(error: &StoreError) -> Option<String> {
     Some(match error {
         StoreError::Url { reason, .. } if reason.ends_with(NO_DATABASE) => {
-            "make the database first, for example with `createdb`; its tables need not be there".into()
+            "create the database first, for example with `createdb`; cork creates the tables".into()
         }
-        // What is wrong with a server is in the error.
+        // The error says what is wrong with a database server.
         StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
-        // The URL is right; what is there is not.
+        // The URL is valid, but its path cannot be used.
         StoreError::Url { reason, .. } if reason.starts_with("cannot create") || reason.starts_with("cannot write") => {
-            "check the path: you need to be allowed to write the file and into its folder".into()
+            "check the path and its permissions: cork must be allowed to write the file and its folder".into()
         }
         StoreError::Url { url, .. } => match url.contains(':') || url.is_empty() {
-            true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
+            true => "--store and CORK_STORE expect a URL like sqlite:corkboard.db".into(),
             false => format!("did you mean --store sqlite:{url}?"),
         },
         StoreError::Missing { .. } => {
-            "check --store or CORK_STORE; only `cork serve` and commands that write, such as `cork memory set`, create a \
-             store"
+            "check --store or CORK_STORE; only `cork serve` and commands that write, such as `cork memory set`, create a store"
                 .into()
         }
         StoreError::NoFolder { folder } => {
@@ -335,24 +369,23 @@ fn store_hint(error: &StoreError) -> Option<String> {
             false => format!("{SERVER_URL}; did you mean --store?"),
         },
         StoreError::NoServer { trouble, .. } => server_trouble(trouble).into(),
-        StoreError::Locked { .. } => "it keeps the store to itself until it ends; wait, or use another --store".into(),
-        StoreError::Busy { .. } => "nothing was written; try again".into(),
+        StoreError::Locked { .. } => "wait until that process ends, or use another --store".into(),
+        StoreError::Busy { .. } => "nothing was written; retry".into(),
         StoreError::Unavailable(_) => {
-            "nothing was written; check the path and its permissions, or the database, and try again".into()
+            "nothing was written; check the path and its permissions, or the database, then retry".into()
         }
-        StoreError::NoSpace(_) => "nothing was written; free some disk space and try again".into(),
+        StoreError::NoSpace(_) => "nothing was written; free some disk space, then retry".into(),
         StoreError::OutcomeUnknown(_) => {
-            "it may have been written: look before you try again; with --idempotency-key, trying again is always safe"
-                .into()
+            "it may have been written; check before you retry. With --idempotency-key a retry is always safe".into()
         }
-        StoreError::Failed(_) => "check the disk, then try again; `cork doctor` looks for damage".into(),
-        StoreError::Corrupt(_) => "check the disk; a backup of the file may help".into(),
+        StoreError::Failed(_) => "check the disk, then retry; `cork doctor` looks for damage".into(),
+        StoreError::Corrupt(_) => "check the disk, and restore a backup of the store".into(),
         StoreError::NewerFormat { .. } => NEWER.into(),
         StoreError::Compacted { oldest } => {
-            format!("the first that is left is {oldest}; whoever follows goes on after {}", oldest.saturating_sub(1))
+            format!("the oldest revision kept is {oldest}; follow from there with --from-rev {}", oldest.saturating_sub(1))
         }
-        StoreError::Future { head: 0, .. } => "nothing was written there yet".into(),
-        StoreError::Future { head, .. } => format!("name {head}, or an earlier revision"),
+        StoreError::Future { head: 0, .. } => "nothing has been written there yet".into(),
+        StoreError::Future { head, .. } => format!("the newest revision is {head}"),
         StoreError::Diverged => "start again with --from-rev 0".into(),
         StoreError::Answered(problem) => return server_hint(problem),
         StoreError::Closed => return None,

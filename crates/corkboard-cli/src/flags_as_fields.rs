@@ -1,4 +1,4 @@
-//! A flag is called as the field or parameter over HTTP that it fills.
+//! Checks that each flag has the name of the HTTP field or parameter that it fills.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::args::Cli;
 
-/// Commands, and the operations whose fields their flags fill.
+/// Commands, and the HTTP operations whose fields their flags fill.
 const OPERATIONS: &[(&str, &[(&str, &str)])] = &[
     ("memory set", &[("put", "/v1/agents/{agent}/entries/{key}")]),
     ("memory append", &[("post", "/v1/agents/{agent}/entries/{key}/append")]),
@@ -86,7 +86,7 @@ const OPERATIONS: &[(&str, &[(&str, &str)])] = &[
     ("tools list", &[("get", "/v1/tools")]),
 ];
 
-/// Flags that no field is called as, for every command (`*`) or for one, with the reason.
+/// Flags without a field of the same name, for all commands (`*`) or one, with the reason.
 const FLAGS_ALONE: &[(&str, &str, &str)] = &[
     ("*", "if-version", "the header If-Match"),
     ("*", "idempotency-key", "the header Idempotency-Key"),
@@ -116,26 +116,26 @@ const FLAGS_ALONE: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn flags_are_called_as_fields() {
+fn flags_have_the_names_of_their_fields() {
     let description: Value = serde_json::from_str(include_str!("../../corkboard-server/openapi.json")).unwrap();
     let mut command = Cli::command();
     command.build();
     let (mut wrong, mut used) = (Vec::new(), HashSet::new());
     for (name, operations) in OPERATIONS {
         let found = name.split(' ').try_fold(&command, |command, name| command.find_subcommand(name));
-        let found = found.unwrap_or_else(|| panic!("there is no `cork {name}`"));
+        let found = found.unwrap_or_else(|| panic!("unknown command `cork {name}`"));
         let fields: BTreeSet<String> = operations
             .iter()
             .flat_map(|(method, path)| {
                 let operation = &description["paths"][path][method];
-                assert!(operation.is_object(), "cork {name}: there is no {method} {path}");
+                assert!(operation.is_object(), "cork {name}: unknown operation {method} {path}");
                 fields_of(operation, &description)
             })
             .collect();
         for flag in flags(found) {
             let field = flag.replace('-', "_");
             let is_named = |field: &str| fields.contains(field);
-            // A flag that may be given many times fills a list.
+            // A repeatable flag fills a list.
             if is_named(&field) || is_named(&format!("{field}s")) {
                 continue;
             }
@@ -145,12 +145,12 @@ fn flags_are_called_as_fields() {
             }
         }
     }
-    assert!(wrong.is_empty(), "flags that no field is called as:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "flags without a field of the same name:\n{}", wrong.join("\n"));
     let unused: Vec<_> = FLAGS_ALONE.iter().filter(|alone| !used.contains(alone)).collect();
-    assert!(unused.is_empty(), "exceptions that are none: {unused:?}");
+    assert!(unused.is_empty(), "unused exceptions: {unused:?}");
 }
 
-/// The flags of a command that every command does not have.
+/// The flags of a command, without the global ones.
 fn flags(command: &Command) -> Vec<String> {
     let own = command.get_arguments().filter(|argument| !argument.is_global_set() && !argument.is_hide_set());
     own.filter_map(|argument| argument.get_long()).filter(|flag| *flag != "help").map(str::to_owned).collect()
@@ -169,7 +169,7 @@ fn fields_of(operation: &Value, description: &Value) -> BTreeSet<String> {
     fields
 }
 
-/// The names of all properties, those of properties included.
+/// The names of all properties, including nested ones.
 fn properties(schema: &Value, description: &Value, found: &mut BTreeSet<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let schema = description.pointer(reference.trim_start_matches('#')).unwrap();

@@ -16,6 +16,7 @@ mod error_hint;
 mod event_text;
 #[cfg(test)]
 mod flags_as_fields;
+mod help;
 mod named_text;
 mod notebook_problems;
 mod open_files;
@@ -30,13 +31,11 @@ mod vocabulary;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match args::Cli::try_parse() {
+    match help::parse() {
         Ok(cli) => error::report(cli.global.json, commands::run(cli)),
         Err(error) => error::usage(&error),
     }

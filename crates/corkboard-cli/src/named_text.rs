@@ -1,4 +1,4 @@
-//! Texts that are given by position or by the flag that is named as their field over HTTP is.
+//! Texts given by position, or by a flag with the same name as the HTTP field.
 
 use clap::Args;
 
@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
-/// Arguments for one text. Where the text is required, the name of the flag is repeated in brackets.
+/// Arguments for one text. If the text is required, repeat the flag's name in brackets.
 macro_rules! named_text {
     ($($(#[doc = $help:literal])* $type:ident($place:literal, $name:literal) $([$required:literal])?;)*) => {$(
         #[derive(Args)]
@@ -22,7 +22,7 @@ macro_rules! named_text {
         }
 
         impl $type {
-            /// The text; all of stdin for `-`.
+            /// The text, or all of stdin for `-`.
             pub(crate) fn text(self) -> Result<Option<String>, CliError> {
                 self.at_place.or(self.by_name).map(text_or_stdin).transpose()
             }
@@ -33,14 +33,14 @@ macro_rules! named_text {
 named_text! {
     /// Comment on the verdict; - reads stdin
     Comment("COMMENT", "comment");
-    /// Reason for the change; - reads stdin
+    /// Reason; - reads stdin
     Reason("REASON", "reason");
     /// Why it failed; - reads stdin
     FailureReason("REASON", "reason") ["reason"];
-    /// What was done; - reads stdin
+    /// Summary of the result; - reads stdin
     Summary("SUMMARY", "summary") ["summary"];
     /// What was learned; - reads stdin
     DiscoveryContent("CONTENT", "content") ["content"];
-    /// What it says; - reads stdin
+    /// Text; - reads stdin
     EntryContent("CONTENT", "content") ["content"];
 }

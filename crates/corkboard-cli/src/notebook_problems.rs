@@ -4,13 +4,13 @@ use corkboard::notebook::NotebookProblem;
 
 use crate::output::one_line;
 
-/// The line, and a mark below the character.
+/// Shows each problem's line with a mark below the character.
 pub(crate) fn render(problems: &[NotebookProblem]) -> String {
     problems.iter().map(problem).collect::<Vec<_>>().join("\n")
 }
 
 fn problem(problem: &NotebookProblem) -> String {
-    // A tab takes one column here, so that the mark stands where it should; all else that is not to be seen is escaped.
+    // Tabs become one space, so that the mark is in the right column. Other control characters are escaped.
     let plain = |text: String| one_line(&text.replace('\t', " "));
     let before: String = problem.excerpt.chars().take(problem.excerpt_column - 1).collect();
     let indent = " ".repeat(plain(before).chars().count());

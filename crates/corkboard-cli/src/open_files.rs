@@ -1,15 +1,15 @@
-//! How many files the process may have open: a server needs one for each connection.
+//! The limit of open files: a server needs one file per connection.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a server has open besides its connections: its store, its log, those whom it refuses.
+/// Files besides served connections: the store, the log, and connections that the server refuses.
 const OTHERS: usize = 256;
 
-/// Raises what is allowed as far as this process may. Returns how many connections that leaves room for.
+/// Raises the soft limit to the hard limit. Returns the number of connections that it allows.
 pub(crate) fn raise() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
-    // None: without a limit.
+    // None means no limit.
     let allowed = if raised { maximum } else { current }.and_then(|files| usize::try_from(files).ok());
     allowed.map_or(usize::MAX, |files| files.saturating_sub(OTHERS).max(1))
 }
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_may_be_had_is_had() {
+    fn the_soft_limit_is_raised_to_the_hard_limit() {
         let room = raise();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         assert_eq!(current, maximum);

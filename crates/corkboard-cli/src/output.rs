@@ -1,4 +1,4 @@
-//! Answers on stdout: text for people, one JSON document for programs.
+//! Answers on stdout: text for people, JSON for programs.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -18,7 +18,7 @@ use crate::page::Page;
 
 const WIDTH: u16 = 120;
 
-/// Stdout. Every write is whole and is flushed.
+/// Stdout. Every write is complete and flushed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     json: bool,
@@ -33,12 +33,12 @@ impl Output {
         self.json
     }
 
-    /// The answer in the form that was asked for.
+    /// Prints the answer as JSON or text.
     pub(crate) fn answer(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.json { self.document(value) } else { self.line(&text()) }
     }
 
-    /// A page of a list in the form that was asked for.
+    /// Prints a page of a list as JSON or text.
     pub(crate) fn list<T: Serialize>(self, page: &Page<T>, text: impl FnOnce() -> String) -> Result<(), CliError> {
         self.answer(page, || page.text(text()))
     }
@@ -58,27 +58,27 @@ impl Output {
         written.and_then(|()| stdout.flush()).map_err(CliError::Output)
     }
 
-    /// Something besides the answer, for a person who looks on: the answer can be used as it is.
+    /// Prints extra information to stderr, only on a terminal, so that stdout has just the answer.
     pub(crate) fn aside(self, text: &str) {
         if !self.json && std::io::stderr().is_terminal() {
-            // Whoever does not listen misses nothing that was asked for.
+            // A failure is ignored: this is not part of the answer.
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 
-    /// Something that everybody should know besides the answer, on stderr. With --json, the answer itself has to say it.
+    /// Prints a note or warning to stderr. Not with --json, where the answer itself must contain it.
     pub(crate) fn warn(self, text: &str) {
         if !self.json {
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 
-    /// A text made elsewhere, as it is.
+    /// Writes bytes unchanged.
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), CliError> {
         write(bytes).map_err(CliError::Output)
     }
 
-    /// A copy of what is remembered, which is of use only as a whole.
+    /// Writes a copy of the memory, which is useful only if it is complete.
     pub(crate) fn copy(self, bytes: &[u8]) -> Result<(), CliError> {
         write(bytes).map_err(CliError::Copy)
     }
@@ -89,7 +89,7 @@ fn write(bytes: &[u8]) -> std::io::Result<()> {
     stdout.write_all(bytes).and_then(|()| stdout.flush())
 }
 
-/// A JSON object with its fields in the order in which they were given. [`json_object`] makes one.
+/// A JSON object that keeps the order of its fields. Created by [`json_object`].
 pub(crate) struct JsonObject<const N: usize>(pub(crate) [(&'static str, serde_json::Result<Box<RawValue>>); N]);
 
 impl<const N: usize> Serialize for JsonObject<N> {
@@ -107,7 +107,7 @@ pub(crate) fn raw_json(value: &impl Serialize) -> serde_json::Result<Box<RawValu
     serde_json::value::to_raw_value(value)
 }
 
-/// A JSON object with these fields: `json_object! { task, status: "archived" }`.
+/// Creates a JSON object: `json_object! { task, status: "archived" }`.
 macro_rules! json_object {
     (@ $name:ident) => { $name };
     (@ $name:ident $value:expr) => { $value };
@@ -119,12 +119,12 @@ macro_rules! json_object {
 }
 pub(crate) use json_object;
 
-/// A text as it is, any other value as compact JSON.
+/// Text unchanged, any other value as compact JSON.
 pub(crate) fn value_text(value: &Content) -> Cow<'_, str> {
     value.as_text().unwrap_or_else(|| compact(value.as_json()).into())
 }
 
-/// JSON without the white space between its tokens. Numbers and strings stay as they were written.
+/// JSON without white space between tokens. Numbers and strings stay as written.
 pub(crate) fn compact(json: &str) -> String {
     let mut compact = String::with_capacity(json.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -142,7 +142,7 @@ pub(crate) fn compact(json: &str) -> String {
     compact
 }
 
-/// A text on one line: a stored text must not move the cursor, colour the screen or turn the line around.
+/// A text on one line, with control characters escaped: stored text must not control the terminal.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
@@ -157,12 +157,12 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Whether a character changes the direction of what follows.
+/// Whether a character changes the text direction.
 fn turns_around(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A remembered text for a pipe as it is; for a terminal without what would move its cursor or change its settings.
+/// A stored text: unchanged for a pipe, without control characters for a terminal.
 pub(crate) fn shown(text: &str) -> String {
     if !std::io::stdout().is_terminal() {
         return text.into();
@@ -203,7 +203,7 @@ pub(crate) fn day(at: Timestamp) -> String {
     time(at).split('T').next().unwrap_or_default().to_owned()
 }
 
-/// How long ago something was; after a month, when.
+/// How long ago a time was, or the day if it is more than a month ago.
 pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second() - at.as_second();
     match seconds {
@@ -234,7 +234,7 @@ pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
         let mark = entry.metadata.trust.unwrap_or_default().mark();
         [
             entry.key.to_string(),
-            // What cannot be on the screen need not be measured.
+            // No screen shows more, so do not measure more.
             format!("{mark}{}", one_line(&clip(&value, usize::from(u16::MAX / 8)))),
             entry.version.to_string(),
             entry.metadata.importance.to_string(),
@@ -253,18 +253,18 @@ pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
     table(header, rows)
 }
 
-/// How wide a column of a table may become.
+/// The width of a table's column.
 #[derive(Clone, Copy)]
 pub(crate) enum ColumnWidth {
     Fit,
-    /// As wide as its content, up to this share of the table.
+    /// As wide as its content, up to this percentage of the table.
     Percent(u16),
-    /// What the other columns leave.
+    /// The remaining width.
     Rest,
 }
 pub(crate) use ColumnWidth::{Fit, Percent, Rest};
 
-/// A table that is at most as wide as the terminal: longer cells are cut. Without a terminal, nothing is cut.
+/// A table that fits the terminal's width by cutting long cells. Without a terminal, nothing is cut.
 pub(crate) fn table<const N: usize>(
     header: [(&str, ColumnWidth); N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -286,7 +286,7 @@ fn rendered_table(header: &[(&str, ColumnWidth)], rows: Vec<Row>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(terminal.unwrap_or(u16::MAX));
-    // Cut where the space ends, not between words; no cell holds this character.
+    // Cut anywhere, not only between words: no cell contains this delimiter.
     table.set_delimiter('\u{0}').set_truncation_indicator("…").set_header(header.iter().map(|(title, _)| *title));
     for mut row in rows {
         row.max_height(1);
@@ -316,8 +316,7 @@ pub(crate) fn warnings(info: &StoreInfo) -> Vec<String> {
     info.warnings.iter().map(|warning| format!("! {}", one_line(warning))).collect()
 }
 
-/// A text in lines that fit the width, each behind the same words: those of its own lines that are too long go on in the
-/// next.
+/// Wraps a text to the terminal's width, with a prefix on each line.
 pub(crate) fn paragraph(before: &str, text: &str) -> Vec<String> {
     const LEAST: usize = 20;
     let room = usize::from(width()).saturating_sub(before.chars().count()).max(LEAST);
@@ -349,7 +348,7 @@ fn width() -> u16 {
     told_width().unwrap_or(WIDTH)
 }
 
-/// The width of the terminal, or the one that the environment tells.
+/// The width of the terminal, or $COLUMNS.
 fn told_width() -> Option<u16> {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
@@ -373,14 +372,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_fit_a_line() {
+    fn texts_are_escaped_and_clipped() {
         assert_eq!(one_line("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
         assert_eq!(clip("grün", 3), "grü…");
         assert_eq!(clip("grün", 4), "grün");
     }
 
     #[test]
-    fn amounts_are_read_by_people() {
+    fn amounts_are_readable() {
         assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(64 * 1024 * 1024), "64.0 MiB");

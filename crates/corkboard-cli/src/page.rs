@@ -1,4 +1,4 @@
-//! Lists: what is shown of them, and where the next page begins.
+//! Pages of lists, with cursors.
 
 use clap::Args;
 use data_encoding::BASE64URL_NOPAD;
@@ -7,29 +7,29 @@ use serde::de::DeserializeOwned;
 
 use crate::error::CliError;
 
-/// Which page of a list.
+/// Arguments that select a page of a list.
 #[derive(Args)]
 pub(crate) struct PageArguments {
     /// Maximum number of items [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 
-    /// Continue after the previous page: the `next` that it gave
+    /// Continue after the previous page: its `next`
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }
 
-/// A page of a list as programs see it.
+/// A page of a list, as JSON.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
-    /// The cursor of the next page; none: this is the last.
+    /// The cursor of the next page, or None on the last one.
     pub(crate) next: Option<String>,
 }
 
 impl PageArguments {
-    /// The page of a list that is in the order of a key. The cursor holds the key of the last item, so it stays valid when that
-    /// item leaves the list.
+    /// The page of a list sorted by a key. The cursor contains the key of the last item, so it stays valid when that item
+    /// leaves the list.
     pub(crate) fn of<T, K: Ord + Serialize + DeserializeOwned>(
         &self,
         items: impl IntoIterator<Item = T>,
@@ -47,7 +47,7 @@ impl PageArguments {
 }
 
 impl<T> Page<T> {
-    /// A list that is always shown as a whole.
+    /// A list without pages.
     pub(crate) fn whole(items: Vec<T>) -> Self {
         Self { items, next: None }
     }
@@ -56,10 +56,10 @@ impl<T> Page<T> {
         Page { items: self.items.iter().map(view).collect(), next: self.next.clone() }
     }
 
-    /// A text about the items, and below it where the next page begins.
+    /// Adds the cursor of the next page to a text.
     pub(crate) fn text(&self, text: String) -> String {
         match &self.next {
-            Some(next) => format!("{text}\nthere are more: --cursor {next}"),
+            Some(next) => format!("{text}\nmore items: --cursor {next}"),
             None => text,
         }
     }
@@ -73,7 +73,7 @@ fn decode<K: DeserializeOwned>(cursor: &str) -> Result<K, CliError> {
     let key = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     key.ok_or_else(|| {
         CliError::invalid("cursor", format!("invalid cursor {cursor:?}"))
-            .hint("pass `next` of the previous page of the same list, or no --cursor")
+            .hint("use `next` of the previous page of the same list, or leave out --cursor")
     })
 }
 

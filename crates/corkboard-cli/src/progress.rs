@@ -1,4 +1,4 @@
-//! A line on the terminal for what takes long.
+//! A progress line on the terminal for long operations.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use crate::error::CliError;
 use crate::output::{Output, bytes, count};
 
-/// What is done sooner needs no progress.
+/// Shorter operations show no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Shows on stderr how far it is, if that is a terminal and nobody asked for JSON. It goes when it is dropped.
+/// Shows progress on stderr, if that is a terminal and --json is not set. Dropping it clears the line.
 pub(crate) struct ProgressLine {
     is_wanted: bool,
     bar: Option<ProgressBar>,
@@ -49,7 +49,7 @@ impl ProgressLine {
         self.next = Instant::now() + REFRESH;
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            // A template that makes no sense would be shown as none; a test sees this one.
+            // The template is constant and valid, so the fallback is never used.
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {pos} of {len} {msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_finish(ProgressFinish::AndClear)
         });
@@ -60,7 +60,7 @@ impl ProgressLine {
     }
 }
 
-/// Does something that Ctrl-C may end. What `then` says, is left.
+/// Runs an operation that Ctrl-C may interrupt. `then` says what state remains.
 pub(crate) async fn unless_interrupted<T>(
     then: &'static str,
     work: impl Future<Output = Result<T, CliError>>,

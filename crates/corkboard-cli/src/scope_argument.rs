@@ -1,4 +1,4 @@
-//! The scope that a command works in: the root, or the one that `--scope` names.
+//! The scope of a command: the root, or the one that `--scope` names.
 
 use clap::Args;
 use corkboard::{MemoryHandle, Scope, ScopeInfo, WorkingMemory};
@@ -7,12 +7,12 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::one_line;
 
-/// The shortest part of an id that may stand for it.
+/// Minimum length of an abbreviated ID.
 const SHORTEST_ID: usize = 4;
 
 #[derive(Args)]
 pub(crate) struct ScopeArgument {
-    /// In this scope instead of the root: its id, the beginning of it, or its name
+    /// Scope to use instead of the root: its ID, the start of its ID, or its name
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
 }
@@ -30,7 +30,7 @@ impl ScopeArgument {
     }
 }
 
-/// The scope with that id, the beginning of one, or that name.
+/// Finds a scope by its ID, the start of its ID, or its name.
 pub(crate) async fn find_scope(memory: &WorkingMemory, given: &str) -> Result<Scope, CliError> {
     let scopes = memory.active_scopes().await?;
     let info = pick(&scopes, given)?;
@@ -50,18 +50,20 @@ fn pick<'a>(scopes: &'a [ScopeInfo], given: &str) -> Result<&'a ScopeInfo, CliEr
         [] => Err(no_such_scope(given)),
         several => {
             let lines = several.iter().map(|scope| format!("\n  {}  {}", scope.id, one_line(scope.name.as_str())));
-            let message = format!("{given:?} may be any of these scopes:{}", lines.collect::<String>());
-            Err(CliError::invalid("ambiguous_scope", message).hint("give more of the id"))
+            let message = format!("{given:?} is ambiguous; it matches these scopes:{}", lines.collect::<String>());
+            Err(CliError::invalid("ambiguous_scope", message).hint("use more characters of the ID"))
         }
     }
 }
 
 fn no_such_scope(given: &str) -> CliError {
-    let failure = CliError::not_found(format!("there is no scope {given:?}"));
+    let failure = CliError::not_found(format!("scope {given:?} not found"));
     if given.len() < SHORTEST_ID {
-        return failure.hint(format!("an id may be cut to its first {SHORTEST_ID} characters, not to fewer"));
+        return failure.hint(format!(
+            "an abbreviated ID needs at least {SHORTEST_ID} characters; `cork scope list` shows the scopes"
+        ));
     }
-    failure.hint("`cork scope list` shows the scopes there are")
+    failure.hint("`cork scope list` shows the scopes")
 }
 
 /// The error for a key that has no entry.
@@ -71,10 +73,10 @@ pub(crate) fn no_entry(session: &Session, memory: &MemoryHandle, key: &str) -> C
         scope => format!("`cork scope show {scope}`"),
     };
     let message = format!("{} has no entry {key:?}", describe(session, memory));
-    CliError::not_found(message).hint(format!("{shown_by} shows what is there"))
+    CliError::not_found(message).hint(format!("{shown_by} shows the entries"))
 }
 
-/// The memory in words: "agent default", "scope task-1 of agent default".
+/// For example, "agent default" or "scope task-1 of agent default".
 pub(crate) fn describe(session: &Session, memory: &MemoryHandle) -> String {
     let agent = one_line(session.agent.agent_id().as_str());
     match memory.scope_id().is_root() {

@@ -1,4 +1,4 @@
-//! Texts from arguments, files and stdin.
+//! Text from arguments, files and stdin.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ pub(crate) fn is_dash(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 
-/// The argument, or all of stdin where the argument is `-`, less one newline at its end.
+/// The argument, or for `-` all of stdin without one final newline.
 pub(crate) fn text_or_stdin(argument: String) -> Result<String, CliError> {
     if argument != "-" {
         return Ok(argument);
@@ -20,7 +20,7 @@ pub(crate) fn text_or_stdin(argument: String) -> Result<String, CliError> {
     let allowed = Limits::default().command_bytes;
     // One more byte for the newline.
     let mut bytes = read_one_more(std::io::stdin(), allowed + 1)
-        .map_err(|error| CliError::invalid("stdin", format!("stdin cannot be read: {error}")))?;
+        .map_err(|error| CliError::invalid("stdin", format!("cannot read stdin: {error}")))?;
     if bytes.last() == Some(&b'\n') {
         bytes.pop();
     }
@@ -28,7 +28,7 @@ pub(crate) fn text_or_stdin(argument: String) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|error| CliError::invalid("stdin", format!("stdin is not UTF-8 text: {error}")))
 }
 
-/// The bytes of a file, or of stdin where the path is `-`. Of what is too long, only one byte more than allowed.
+/// The bytes of a file, or of stdin for `-`. Reads at most one byte more than allowed.
 pub(crate) fn read_file_or_stdin(file: &Path, allowed: u64) -> std::io::Result<Vec<u8>> {
     match is_dash(file) {
         true => read_one_more(std::io::stdin(), allowed),
@@ -36,7 +36,7 @@ pub(crate) fn read_file_or_stdin(file: &Path, allowed: u64) -> std::io::Result<V
     }
 }
 
-/// Reads what is allowed, and one byte more to notice that it is too much.
+/// Reads at most one byte more than allowed, to detect input that is too long.
 fn read_one_more(from: impl Read, allowed: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(allowed.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -50,10 +50,10 @@ pub(crate) fn expect_within(limit: LimitName, used: u64, allowed: u64) -> Result
     Ok(())
 }
 
-/// With which some editors begin a file of UTF-8.
+/// Some editors put this at the start of a UTF-8 file.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// JSON without the mark that may be before it. Texts keep theirs: they are kept as they came.
+/// Removes the byte order mark before JSON. Plain text keeps it, because texts are stored unchanged.
 pub(crate) fn without_mark(text: &str) -> &str {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_never_ends_is_not_read_to_its_end() {
+    fn endless_input_is_read_only_up_to_the_limit() {
         assert_eq!(read_one_more(std::io::repeat(7), 10).unwrap(), [7; 11]);
         assert_eq!(read_one_more(&[7; 10][..], 10).unwrap(), [7; 10]);
     }

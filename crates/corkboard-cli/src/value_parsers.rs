@@ -7,7 +7,7 @@ use corkboard::{MemoryKind, Role};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-/// A parser for one of these values. Each has a name, and a help text that may be empty.
+/// A parser for one of these values. Each has a name and an optional help text.
 pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
     values: impl IntoIterator<Item = (&'static str, T, &'static str)>,
 ) -> impl TypedValueParser<Value = T> {
@@ -42,59 +42,58 @@ pub(crate) fn memory_kind() -> impl TypedValueParser<Value = MemoryKind> {
 
 pub(crate) fn trust() -> impl TypedValueParser<Value = Trust> {
     one_of([
-        ("own", Trust::Own, "A person who works with this store says so"),
-        ("agent", Trust::Agent, "An agent says so"),
-        ("outside", Trust::Outside, "It came from elsewhere: a web page, a tool, a stranger"),
+        ("own", Trust::Own, "From a person who works with this store"),
+        ("agent", Trust::Agent, "From an agent"),
+        ("outside", Trust::Outside, "From elsewhere: a web page, a tool, a stranger"),
     ])
 }
 
 pub(crate) fn trigger_rule() -> impl TypedValueParser<Value = TriggerRule> {
-    let success = "All are finished, none failed and one succeeded";
+    let success = "All finished, none failed, and at least one succeeded";
     one_of([
-        ("all_success", TriggerRule::AllSuccess, "All succeeded (branches not taken do not count)"),
-        ("all_done", TriggerRule::AllDone, "All are finished, however"),
-        ("one_success", TriggerRule::OneSuccess, "One succeeded"),
-        ("one_failed", TriggerRule::OneFailed, "One failed"),
-        ("none_failed", TriggerRule::NoneFailed, "All are finished and none failed"),
+        ("all_success", TriggerRule::AllSuccess, "All succeeded (ignoring branches that were not chosen)"),
+        ("all_done", TriggerRule::AllDone, "All finished, with any result"),
+        ("one_success", TriggerRule::OneSuccess, "At least one succeeded"),
+        ("one_failed", TriggerRule::OneFailed, "At least one failed"),
+        ("none_failed", TriggerRule::NoneFailed, "All finished, and none failed"),
         ("none_failed_min_one_success", TriggerRule::NoneFailedMinOneSuccess, success),
     ])
 }
 
 pub(crate) fn failure_policy() -> impl TypedValueParser<Value = FailurePolicy> {
     one_of([
-        ("skip_dependents", FailurePolicy::SkipDependents, "What can no longer begin because of it is cancelled"),
-        ("fail_fast", FailurePolicy::FailFast, "All that is unfinished is cancelled"),
-        ("continue", FailurePolicy::Continue, "What depends on it goes on as if it had succeeded"),
+        ("skip_dependents", FailurePolicy::SkipDependents, "Cancel tasks that can no longer start because of it"),
+        ("fail_fast", FailurePolicy::FailFast, "Cancel all unfinished tasks"),
+        ("continue", FailurePolicy::Continue, "Continue as if it had succeeded"),
     ])
 }
 
-/// For texts that may begin with a hyphen: refuses what is rather a mistyped option. After `--`, anything goes.
+/// For texts that may start with a hyphen: refuses what looks like a mistyped option, unless it follows `--`.
 pub(crate) fn text_argument(argument: &str) -> Result<String, String> {
     let is_option = argument
         .strip_prefix("--")
         .is_some_and(|name| name.starts_with(|first: char| first.is_ascii_lowercase()) && !name.contains(' '));
     if is_option && !std::env::args_os().any(|argument| argument == "--") {
-        return Err(format!("no such option; if it is meant as text, write it as `-- {argument}`"));
+        return Err(format!("unknown option; to pass it as text, write `-- {argument}`"));
     }
     Ok(argument.to_owned())
 }
 
-/// A name that the log can show.
+/// A name for the log.
 pub(crate) fn name_argument(argument: &str) -> Result<String, String> {
     if argument.trim().is_empty() || argument.contains(char::is_control) {
-        return Err("a name must not be blank, nor contain control characters".into());
+        return Err("a name must not be blank or contain control characters".into());
     }
     Ok(argument.to_owned())
 }
 
 pub(crate) fn time_argument(argument: &str) -> Result<Timestamp, String> {
-    argument.parse().map_err(|_| "not a time as RFC 3339 writes it, such as 2030-12-31T23:59:59Z".into())
+    argument.parse().map_err(|_| "expected an RFC 3339 time, such as 2030-12-31T23:59:59Z".into())
 }
 
-/// A time, or how long from now: `30d`, `12h`, `45m`, `90s`.
+/// A time, or a duration from now: `30d`, `12h`, `45m`, `90s`.
 pub(crate) fn moment_argument(argument: &str) -> Result<Timestamp, String> {
-    let wrong =
-        || format!("{argument:?} is neither a length of time, such as 30d or 12h, nor a time as RFC 3339 writes it");
+    let wrong = || format!("invalid time {argument:?}: expected a duration, such as 30d or 12h, or an RFC 3339 time");
     let later = match length(argument) {
         Some(length) => length.ok_or_else(wrong)?,
         None => return argument.parse().map_err(|_| wrong()),
@@ -103,10 +102,10 @@ pub(crate) fn moment_argument(argument: &str) -> Result<Timestamp, String> {
 }
 
 pub(crate) fn length_argument(argument: &str) -> Result<SignedDuration, String> {
-    length(argument).flatten().ok_or_else(|| format!("{argument:?} is not a length of time such as 30d or 12h"))
+    length(argument).flatten().ok_or_else(|| format!("invalid duration {argument:?}: expected a form like 30d or 12h"))
 }
 
-/// None if it does not end in a unit of time, and no length if what precedes the unit is not a number.
+/// None if the text does not end in a unit of time; Some(None) if no number precedes the unit.
 fn length(argument: &str) -> Option<Option<SignedDuration>> {
     let (number, unit) = argument.split_at_checked(argument.len().saturating_sub(1))?;
     let seconds = match unit {
@@ -127,7 +126,7 @@ pub(crate) fn object_argument(argument: &str) -> Result<Map<String, Value>, Stri
 pub(crate) fn seconds(argument: &str) -> Result<f64, String> {
     match argument.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
-        Ok(seconds) if seconds < 0.0 => Err("a length of time is not negative".into()),
-        _ => Err("not a number of seconds".into()),
+        Ok(seconds) if seconds < 0.0 => Err("a duration must not be negative".into()),
+        _ => Err("expected a number of seconds".into()),
     }
 }

@@ -1,5 +1,5 @@
-//! Every name that a program or a person types is in `docs/vocabulary.md`, with one meaning: fields and parameters of the
-//! HTTP interface, flags of the command line, inputs of tools.
+//! Checks that `docs/vocabulary.md` lists every name that programs and people type, with one meaning: HTTP fields and
+//! parameters, command line flags, and tool inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::args::Cli;
 
-/// The file, from the project's folder.
+/// Path from the project's root.
 const VOCABULARY: &str = "docs/vocabulary.md";
-/// The description of the HTTP interface, which a test of the server keeps up to date.
+/// The API description, which a test of the server keeps up to date.
 const DESCRIPTION: &str = "crates/corkboard-server/openapi.json";
 
-/// Names, and where each is used.
+/// Names, with the places that use them.
 #[derive(Default)]
 struct Names(BTreeMap<String, BTreeSet<String>>);
 
@@ -27,11 +27,11 @@ impl Names {
         self.0.entry(name.to_owned()).or_default().insert(place.to_owned());
     }
 
-    /// The properties of a schema and of all that is in it, and the parameters of operations.
+    /// Adds the properties of a schema, including nested ones, and the parameters of operations.
     fn add_all_in(&mut self, part: &Value, place: &str) {
         match part {
             Value::Object(object) => {
-                // An event's only property is its type.
+                // A schema of events with a single property names only the event's type.
                 let is_event = ["AgentEvent", "BoardEvent", "CoreEvent"].iter().any(|event| place.starts_with(event));
                 let properties = object.get("properties").and_then(Value::as_object);
                 if let Some(properties) = properties.filter(|properties| !is_event || properties.len() > 1) {
@@ -48,7 +48,7 @@ impl Names {
         }
     }
 
-    /// The long flags of a command and its subcommands, as the fields that they stand for. Hidden ones are older names.
+    /// Adds the long flags of a command and its subcommands as field names. Hidden flags are older names.
     fn add_flags(&mut self, command: &clap::Command, place: &str) {
         let place = format!("{place} {}", command.get_name());
         for flag in command.get_arguments().filter(|flag| !flag.is_hide_set()).filter_map(|flag| flag.get_long()) {
@@ -75,13 +75,13 @@ async fn used() -> Names {
     names
 }
 
-/// A file of the project.
+/// Reads a file of the project.
 fn file(path: &str) -> String {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     fs::read_to_string(project.join(path)).unwrap()
 }
 
-/// The rows of the file: a name between backticks, and its meaning.
+/// The rows of the file: a name in backticks, and its meaning.
 fn rows(text: &str) -> Vec<(&str, &str)> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |")?.split_once("` | "));
     rows.collect()
@@ -95,8 +95,7 @@ async fn every_name_is_in_the_vocabulary_with_one_meaning() {
     let mut wrong = String::new();
     for (name, places) in used.0.iter().filter(|(name, _)| !listed.contains_key(name.as_str())) {
         let places: Vec<_> = places.iter().take(3).map(String::as_str).collect();
-        writeln!(wrong, "add a row for `{name}` (used in {}), or use the name that is there", places.join(", "))
-            .unwrap();
+        writeln!(wrong, "add a row for `{name}` (used in {}), or use an existing name", places.join(", ")).unwrap();
     }
     for name in listed.keys().filter(|name| !used.0.contains_key(**name)) {
         writeln!(wrong, "remove the row for `{name}`: nothing uses it").unwrap();

@@ -1,4 +1,4 @@
-//! `cork activity`: what was done to a memory, day by day.
+//! `cork activity`: the writes to a memory, day by day.
 
 use clap::Args;
 use corkboard::{ActivityLine, DayActivity};
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::output::{Fit, json_object, one_line, table};
 use crate::page::Page;
 
-/// Show what was done to the memory on a day, a line per write
+/// Show a day's writes to an agent's memory
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,11 +21,11 @@ Examples:
   cork activity 2026-02-04 --json
   cork activity --days")]
 pub(crate) struct Activity {
-    /// The day, by UTC: a date such as 2026-02-04, today or yesterday
+    /// Day in UTC: today, yesterday, or a date such as 2026-02-04
     #[arg(value_name = "DATE", default_value = "today", value_parser = date_argument)]
     date: Date,
 
-    /// List the days on which something was written, and how often
+    /// List the days with writes, and the number of writes on each
     #[arg(long, conflicts_with = "date")]
     days: bool,
 }
@@ -35,7 +35,7 @@ fn date_argument(argument: &str) -> Result<Date, String> {
     match argument {
         "today" => Ok(today),
         "yesterday" => today.checked_sub(1.day()).map_err(|error| error.to_string()),
-        date => date.parse().map_err(|_| "not a date such as 2026-02-04, nor today or yesterday".into()),
+        date => date.parse().map_err(|_| "expected today, yesterday, or a date such as 2026-02-04".into()),
     }
 }
 
@@ -75,7 +75,7 @@ async fn days(session: &Session) -> Result<(), CliError> {
     let days = session.agent.active_days().await?;
     let days = Page::whole(days.into_iter().map(|(date, writes)| Day { date, writes }).collect());
     session.output.list(&days, || match days.items.is_empty() {
-        true => "nothing was written yet".into(),
+        true => "nothing has been written yet".into(),
         false => {
             let rows = days.items.iter().map(|day| [day.date.to_string(), day.writes.to_string()]);
             table([("DATE", Fit), ("WRITES", Fit)], rows)

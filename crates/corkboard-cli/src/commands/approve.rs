@@ -1,4 +1,4 @@
-//! `cork approve` and `cork reject`: what people say of decisions.
+//! `cork approve` and `cork reject`: people's verdicts on decisions.
 
 use clap::Args;
 use corkboard::boards::{ApprovalId, DecisionId};
@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::named_text::Comment;
 use crate::output::json_object;
 
-/// Approve a decision: what waits for it may go on
+/// Approve a decision that waits for approval
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -19,7 +19,7 @@ pub(crate) struct Approve {
     judged: Judged,
 }
 
-/// Reject a decision: it does not hold, and what waits for it may go on without it
+/// Reject a decision; tasks that wait for it continue without it
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -31,7 +31,7 @@ pub(crate) struct Reject {
 
 #[derive(Args)]
 struct Judged {
-    /// The decision
+    /// Decision ID, such as D-1
     decision: DecisionId,
 
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `cork choose`: which branch of a board's graph is taken.
+//! `cork choose`: choices between branches of a board's task graph.
 
 use clap::{Args, Subcommand};
 use corkboard::boards::{ChoiceId, NewBranch, NewChoice, TaskId, TaskRef};
@@ -12,10 +12,10 @@ use crate::output::{json_object, one_line};
 use crate::page::Page;
 use crate::value_parsers::text_argument;
 
-/// Choose a branch of a board's graph, or add a choice
+/// Choose between branches of a board, or add a choice
 ///
-/// A choice groups branches, each of which begins with a task. None begins until one is chosen; then the others are
-/// cancelled, with all below them that has no other reason to run.
+/// Each branch of a choice starts with one or more tasks. No branch starts until one is chosen. Then the other branches are
+/// cancelled, with all dependent tasks that no other branch needs.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -30,15 +30,15 @@ pub(crate) struct Choose {
     #[command(subcommand)]
     command: Option<ChooseCommand>,
 
-    /// The choice
+    /// Choice ID, such as C-1
     #[arg(required = true)]
     choice: Option<ChoiceId>,
 
-    /// The branch's name
+    /// Name of the branch
     #[arg(required = true)]
     option: Option<String>,
 
-    /// Why
+    /// Rationale
     #[arg(long, alias = "because", value_name = "TEXT")]
     rationale: Option<String>,
 
@@ -60,17 +60,17 @@ enum ChooseCommand {
 
 /// Add a choice between branches
 ///
-/// Prints its id. A batch of new tasks may contain choices too: `cork task add --help`.
+/// Prints its ID. A batch of new tasks can contain choices too; see `cork task add --help`.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork choose add 'Which library?' --option jose=T-1 --option hand=T-2,T-3")]
 struct Add {
-    /// What is to be decided
+    /// Question
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
     question: String,
 
-    /// A branch: its name and the tasks that it begins with; at least two are needed
+    /// Branch: its name and first tasks; give at least two
     #[arg(long = "option", value_name = "NAME=TASK,…", value_parser = branch_argument, required = true)]
     options: Vec<NewBranch>,
 
@@ -89,8 +89,8 @@ struct List {
 }
 
 fn branch_argument(argument: &str) -> Result<NewBranch, String> {
-    // A name may contain the sign; tasks never do.
-    let (name, tasks) = argument.rsplit_once('=').ok_or("it reads NAME=T-1 or NAME=T-1,T-2")?;
+    // A name can contain `=`; task IDs never do.
+    let (name, tasks) = argument.rsplit_once('=').ok_or("expected a form like NAME=T-1 or NAME=T-1,T-2")?;
     let tasks: Result<Vec<TaskRef>, _> =
         tasks.split(',').map(|task| task.trim().parse::<TaskId>().map(TaskRef::Task)).collect();
     Ok(NewBranch { name: name.to_owned(), tasks: tasks.map_err(|error| error.to_string())? })
@@ -103,9 +103,11 @@ impl Choose {
             Some(ChooseCommand::List(list)) => return list.run(session).await,
             None => {}
         }
-        // Both are required where there is no subcommand.
+        // Clap requires both if there is no subcommand.
         let (Some(choice), Some(option)) = (self.choice, self.option) else {
-            return Err(CliError::invalid("usage", "which branch of which choice?").hint("`cork choose --help`"));
+            return Err(
+                CliError::invalid("usage", "a choice and a branch are required").hint("see `cork choose --help`")
+            );
         };
         let board = self.conditions.open(session)?;
         let cancelled = board.choose(choice, &option, self.rationale).await?;

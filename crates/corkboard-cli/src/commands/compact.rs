@@ -1,4 +1,4 @@
-//! `cork compact`: trim old history, and how large logs are.
+//! `cork compact`: trim old history; also measures logs for `cork stats` and `cork doctor`.
 
 use clap::Args;
 use corkboard::store::Trim;
@@ -12,16 +12,16 @@ use crate::output::{Fit, Rest, bytes, count, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
 use crate::value_parsers::length_argument;
 
-/// What has history that can be trimmed. The log of access tokens stays whole: it says who was let in.
+/// Kinds of spaces whose history can be trimmed. The log of access tokens stays whole as a record of who had access.
 const KINDS: [SpaceKind; 3] = [SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core];
 const PAGE: usize = 1000;
 
 /// Trim history that is older than an age or a revision
 ///
-/// Every write adds a revision to a log, which is kept unless retention is set. This removes old revisions for good. Entries,
-/// notes, boards, contributions and daily activity stay as they are. A snapshot of the newest revision is written first:
-/// from then on --at, diffs, notebook history and restoring begin there, and watching begins at the oldest revision kept.
-/// `cork stats --all` shows how large each log is.
+/// Every write adds a revision to a log. Logs keep all revisions unless retention is set; this command removes old ones for
+/// good. Entries, notes, boards, contributions and daily activity are not affected. --at, diffs, notebook history and
+/// restoring then work only from the newest revision of this moment on. Watching starts at the oldest revision kept.
+/// `cork stats --all` shows the size of each log.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,11 +37,11 @@ pub(crate) struct Compact {
     #[arg(long, value_name = "REV")]
     before_rev: Option<u64>,
 
-    /// Only this space: agent/NAME, board/ID or core/NAME [default: every agent, board and memory core]
+    /// Space to trim: agent/NAME, board/ID or core/NAME [default: all agents, boards and memory cores]
     #[arg(long, value_name = "SPACE", value_parser = space_argument)]
     space: Option<SpaceId>,
 
-    /// Show what would be removed; nothing changes
+    /// Only show what would be removed
     #[arg(long)]
     dry_run: bool,
 }
@@ -75,7 +75,7 @@ impl Compact {
         let older_than = older_than.map_err(|error| CliError::invalid("older_than", error.to_string()))?;
         let trim = Trim { up_to: self.before_rev.map_or(u64::MAX, |rev| rev.saturating_sub(1)), older_than };
         let mut compacted = Vec::new();
-        let then = "the spaces that were trimmed stay so; the same command continues";
+        let then = "some spaces are trimmed already; run the same command to continue";
         let done = unless_interrupted(then, self.compact(session, trim, &mut compacted)).await;
         if done.is_ok() || !compacted.is_empty() {
             let sum = |of: fn(&Trimmed) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum::<u64>();
@@ -104,7 +104,7 @@ impl Compact {
             match trimmed {
                 Ok(trimmed) if trimmed.revisions == 0 && self.space.is_none() => {}
                 Ok(trimmed) => compacted.push(Compacted { space: space.to_string(), trimmed }),
-                // One that cannot be read, or that the settings disable, does not keep the others.
+                // A space that cannot be read, or that the settings disable, does not stop the others.
                 Err(error)
                     if error.is_unreadable_space()
                         || matches!(error.code(), "license_restriction" | "feature_disabled") =>
@@ -149,7 +149,7 @@ pub(super) fn about(amount: u64, estimated: bool) -> String {
     format!("{about}{}", bytes(amount))
 }
 
-/// A space, and how large its state and its log are.
+/// Size of a space's state and log.
 #[derive(Serialize)]
 pub(super) struct SpaceSize {
     pub(super) space: String,
@@ -157,7 +157,7 @@ pub(super) struct SpaceSize {
     pub(super) log: LogSize,
 }
 
-/// How large every agent, board and memory core is. One that cannot be read is left out.
+/// Sizes of all agents, boards and memory cores, except those that cannot be read.
 pub(super) async fn sizes(corkboard: &Corkboard) -> Result<Vec<SpaceSize>, CliError> {
     let mut sizes = Vec::new();
     for (space, state_bytes) in every_space(corkboard).await? {
@@ -179,7 +179,7 @@ pub(super) fn compared(sizes: &[SpaceSize]) -> String {
     format!("{} in {}, states {}", about(log, is_estimate), count(revisions, "revision", "revisions"), bytes(state))
 }
 
-/// Every agent, board and memory core, and how large its state is.
+/// All agents, boards and memory cores, with the size of their states.
 async fn every_space(corkboard: &Corkboard) -> Result<Vec<(SpaceId, u64)>, CliError> {
     let mut spaces: Vec<(SpaceId, u64)> = Vec::new();
     for kind in KINDS {
@@ -192,7 +192,7 @@ async fn every_space(corkboard: &Corkboard) -> Result<Vec<(SpaceId, u64)>, CliEr
                 let state = summary.get("bytes").and_then(serde_json::Value::as_u64).unwrap_or_default();
                 spaces.push((listed.space.clone(), state));
             }
-            // A server fills pages with what the token opens, so that only an empty one is the last.
+            // A server leaves out spaces that the token does not open, so a short page need not be the last.
             if page.is_empty() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! `cork completions`: a script that lets a shell complete our commands.
+//! `cork completions`: completion scripts for shells.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -7,7 +7,7 @@ use crate::args::Cli;
 use crate::error::CliError;
 use crate::output::Output;
 
-/// Print a script for your shell that completes cork's commands and options
+/// Print a completion script for your shell
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -15,7 +15,7 @@ Examples:
   cork completions zsh > ~/.zfunc/_cork
   cork completions fish > ~/.config/fish/completions/cork.fish")]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

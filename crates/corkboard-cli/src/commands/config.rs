@@ -1,4 +1,4 @@
-//! `cork config`: what holds, and who says so.
+//! `cork config`: the effective settings and where they come from.
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -8,25 +8,25 @@ use crate::config::{Origin, SETTINGS};
 use crate::error::CliError;
 use crate::output::{Fit, Output, Rest, one_line, table};
 
-/// Show settings
+/// Show the effective settings
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
   cork config show
   cork --config corkboard.toml config show --json")]
 pub(crate) enum ConfigCommand {
-    /// Show every setting, its value and where that comes from
+    /// Show every setting with its value and source
     ///
-    /// Flags come before the environment, the environment before the file, the file before the defaults. The file is the
-    /// one that --config or CORK_CONFIG names, or corkboard/config.toml in your folder for settings. Passwords and
-    /// tokens are not shown.
+    /// Flags override the environment, the environment overrides the settings file, and the file overrides the defaults.
+    /// The file is named by --config or CORK_CONFIG, or is corkboard/config.toml in your configuration folder. Passwords
+    /// and tokens are not shown.
     #[command(after_help = "\
 Examples:
   cork config show
   CORK_LISTEN=127.0.0.1:0 cork config show --changed
   cork --setting limits.entries_per_agent=500 config show --json")]
     Show {
-        /// Only what is not at its default
+        /// Only settings that differ from their defaults
         #[arg(long)]
         changed: bool,
     },
@@ -74,11 +74,11 @@ impl ConfigCommand {
             default: None,
             variable: TOKEN.into(),
             flag: None,
-            allowed: "a token, from the environment alone".into(),
-            about: "the token to come with, and at a server's start the one that may do everything",
+            allowed: "a token; environment only".into(),
+            about: "token to send to a server; for `cork serve`, the admin token",
         };
         let mut settings: Vec<Shown<'_>> = shown.chain([token]).collect();
-        // What is not set is in the user's data folder, wherever that is.
+        // Without a setting, the store is in the user's data folder.
         for store in settings.iter_mut().filter(|shown| shown.key == "store" && shown.value.is_none()) {
             store.value = global.store_url().ok();
         }

@@ -1,4 +1,4 @@
-//! `cork context`: what to tell a model of an agent's memory.
+//! `cork context`: an agent's memory as a prompt.
 
 use clap::Args;
 use clap::builder::TypedValueParser;
@@ -12,12 +12,12 @@ use crate::error::{CliError, say};
 use crate::output::{Fit, Rest, one_line, shown, table};
 use crate::value_parsers::one_of;
 
-/// Compose a prompt from what an agent remembers, within a budget of tokens
+/// Compose a prompt from an agent's memory, within a token budget
 ///
-/// With --board or CORK_BOARD, the board's goal and constraints too, and what nudges say to the agent: it is the agent who
-/// reads, and the board's log says that they reached it. With --principal, whoever that names reads instead. What seldom changes
-/// comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base; for other vendors'
-/// models the count is an estimate.
+/// With --board or CORK_BOARD, the prompt also has the board's goal, constraints and the agent's nudges. The board's log
+/// then records that the agent received these nudges; with --principal, the named reader instead. Text that rarely changes
+/// comes first, so that the provider's prompt cache stays valid. Tokens are counted with OpenAI's o200k_base, which is an
+/// estimate for other vendors' models.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,37 +28,37 @@ Examples:
   cork --board add-login-1a2b3c4d context --agent ada --role worker
   cork --json context --strategy compact")]
 pub(crate) struct Context {
-    /// How many tokens it may have [default: 8000]
+    /// Maximum number of tokens [default: 8000]
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
 
-    /// Show the scratchpad of this conversation too
+    /// Include the scratchpad of this conversation
     #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
     conversation: Option<String>,
 
-    /// Show what concerns this task of the board that --board or CORK_BOARD names
+    /// Include the context of this task of the board
     #[arg(long, value_name = "TASK")]
     task: Option<TaskId>,
 
-    /// Add what is found for this and not shown otherwise
+    /// Include the best search results for this text
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,
 
-    /// What is done about want of room
+    /// How to shrink a prompt that does not fit
     #[arg(long, value_name = "STRATEGY", default_value = "trim", value_parser = strategy())]
     strategy: Strategy,
 
-    /// Show what each section uses and leaves out instead of the text
+    /// Show what each section uses and leaves out, instead of the prompt
     #[arg(long)]
     sections: bool,
 }
 
 fn strategy() -> impl TypedValueParser<Value = Strategy> {
     one_of([
-        ("trim", Strategy::Trim, "Cut what is long, leave out the least important and the oldest"),
-        ("compact", Strategy::Compact, "Before that, merge what says the same and shorten old notes"),
+        ("trim", Strategy::Trim, "Shorten long texts; leave out the least important and oldest ones"),
+        ("compact", Strategy::Compact, "First merge duplicates and shorten old notes, then trim"),
         #[cfg(feature = "model")]
-        ("summarize", Strategy::Summarize, "After that, let a model (CORK_MODEL) say in a few words what is left out"),
+        ("summarize", Strategy::Summarize, "Also let a model (CORK_MODEL) summarize what is left out"),
     ])
 }
 
@@ -66,7 +66,7 @@ impl Context {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let mut request = ContextRequest::new().strategy(self.strategy);
         request.budget = self.budget;
-        // A variable that is set to nothing is not set.
+        // An empty variable counts as not set.
         request.conversation = self.conversation.filter(|id| !id.is_empty());
         request.board = match self.task {
             Some(_) => Some(session.open_board()?.id().to_string()),
@@ -82,7 +82,7 @@ impl Context {
             let model = ModelConfig::from_env().and_then(ModelConfig::build)?;
             composer = composer.summarizer(&Summarizer::new(model));
         }
-        // Whoever sees none of the text has not read it.
+        // With --sections the reader sees no text, so nothing is recorded as delivered.
         let window = match self.sections {
             true => composer.preview(request).await?,
             false => composer.compose(request).await?,
@@ -133,15 +133,15 @@ pub(super) fn sections(window: &Composition) -> String {
     format!("{}\n{total}", table(header, rows))
 }
 
-/// "3 for want of room: a, b, c".
+/// For example, "3 did not fit: a, b, c".
 fn reason(left_out: &LeftOut) -> String {
     let LeftOut { why, count, first } = left_out;
     let why = match why {
-        OmissionReason::Cut => "cut",
-        OmissionReason::NoRoom => "for want of room",
-        OmissionReason::AlreadyShown => "shown already",
+        OmissionReason::Cut => "shortened",
+        OmissionReason::NoRoom => "did not fit",
+        OmissionReason::AlreadyShown => "already shown",
         OmissionReason::Merged => "merged",
-        _ => "for another reason",
+        _ => "left out for another reason",
     };
     let more = if *count > first.len() as u64 { ", …" } else { "" };
     format!("{count} {why}: {}{more}", first.join(", "))

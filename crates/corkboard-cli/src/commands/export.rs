@@ -15,13 +15,14 @@ use crate::output::{Output, bytes, count};
 use crate::progress::{ProgressLine, unless_interrupted};
 use crate::text_input::is_dash;
 
-/// Write the whole log of an agent, a board or a core, or everything in the store, as JSON lines
+/// Export an agent, board or core, or the whole store, as JSON lines
 ///
-/// Revisions, commit ids, times, snapshots: whatever is held. Others may go on writing; each space is as it was at one
-/// revision. `cork import` reads it back. A file appears when it is complete and on disk, or not at all.
+/// The export has all revisions that are kept, with commit IDs, times and snapshots. Other processes can keep writing; each
+/// space is exported as of one revision. `cork import` reads the export. The file appears only when it is complete and on
+/// disk.
 ///
-/// With --all, the file has the store's access tokens too, as hashes: nobody can sign in with them. `cork import` leaves them
-/// out unless it is told otherwise.
+/// With --all, the export also has the access tokens, as hashes that nobody can sign in with. `cork import` skips them
+/// unless you pass --with-tokens.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,19 +32,19 @@ Examples:
   cork export --all -o everything.jsonl
   cork export --all | gzip > everything.jsonl.gz")]
 pub(crate) struct Export {
-    /// Everything in the store, not one agent, board or core alone
+    /// Export everything in the store
     #[arg(long, conflicts_with_all = ["core", "named_agent", "named_board"])]
     all: bool,
 
-    /// This core; agent:NAME is the long-term memory of agent NAME
+    /// Export this core; agent:NAME is the long-term memory of agent NAME
     #[arg(long, value_name = "NAME", conflicts_with_all = ["named_agent", "named_board"])]
     core: Option<String>,
 
-    /// The file [default: stdout]
+    /// Output file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace the file if it exists
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -51,7 +52,7 @@ pub(crate) struct Export {
 impl Export {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let limits = global.options().limits;
-        // CORK_BOARD names the board of commands about boards: only the flag makes this one of them.
+        // Only --board selects a board here. CORK_BOARD is meant for commands about boards.
         let spaces = match (&self.core, global.flagged_board()) {
             _ if self.all => Spaces::All,
             (Some(core), _) => Spaces::One(SpaceId::of(SpaceKind::Core, core)),

@@ -1,4 +1,4 @@
-//! `cork gc`: what of the store can go, why, and what to do about the rest.
+//! `cork gc`: which boards can be purged, and why the others are kept.
 
 use clap::Args;
 use corkboard::boards::{BoardStatus, KeptBy};
@@ -10,12 +10,12 @@ use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, count, day, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
 
-/// Say which boards can be purged, and why the others stay; with --yes, purge them
+/// List the boards that can be purged; purge them with --yes
 ///
-/// What is purged is deleted with its log, for good. A board goes when it is archived, its time is over, and what it taught
-/// was extracted and each learning promoted or refused, or all of it waived. One on which nothing has happened for a week
-/// is told as idle, and never purged. Memory cores and agents' memories stay as they are. It may be ended at any moment,
-/// and run again.
+/// Purging deletes a board with its log for good. A board can be purged when it is archived, its retention period is over,
+/// and its learnings were extracted and each was promoted or refused, or the board was discarded. Boards without changes for
+/// a week are listed as idle and never purged. Memory cores and agents' memories are not affected. You can interrupt this
+/// command and run it again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ Examples:
   cork gc --yes
   cork gc --json | jq -r '.boards[] | select(.fate == \"idle\") | .id'")]
 pub(crate) struct Gc {
-    /// Purge what can go; without this, nothing changes
+    /// Purge; without this, nothing changes
     #[arg(long, short)]
     yes: bool,
 }
@@ -44,9 +44,9 @@ impl Gc {
             return session.output.answer(&answer, || plan(&garbage));
         }
         let mut purged = Vec::new();
-        let then = "the same command goes on where it stopped";
+        let then = "run the same command to continue";
         let done = unless_interrupted(then, purge(session, &garbage, &mut purged)).await;
-        // What went before something failed, is gone.
+        // Report the boards that were purged before an error.
         if done.is_ok() || !purged.is_empty() {
             let answer = Answer { dry_run: false, garbage: &garbage, purged: &purged };
             session.output.answer(&answer, || told(&garbage, &purged))?;
@@ -57,7 +57,7 @@ impl Gc {
 
 async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -> Result<(), CliError> {
     let mut line = ProgressLine::new(session.output);
-    // What is on its way into a core is finished by purging, and then keeps the board no longer.
+    // Purging finishes an open promotion, which then no longer keeps the board.
     let is_meant = |board: &&GarbageBoard| board.fate == GarbageFate::Purge || board.kept_by == [KeptBy::Promotion];
     let meant: Vec<&GarbageBoard> = garbage.boards.iter().filter(is_meant).collect();
     let mut done = Ok(());
@@ -65,9 +65,9 @@ async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -
         line.tell_count("purging", place as u64, meant.len() as u64, "boards");
         match session.corkboard.purge(board.id.as_str()).await {
             Ok(()) => purged.push(board.id.to_string()),
-            // Somebody else was faster, or thought better of it meanwhile.
+            // Another process purged the board, or it is needed again.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
-            // One that cannot be read does not keep the others.
+            // A board that cannot be read does not stop the others.
             Err(error) if error.is_unreadable_space() => done = done.and(Err(error.into())),
             Err(error) => return Err(error.into()),
         }
@@ -79,7 +79,7 @@ fn of(garbage: &Garbage, fate: GarbageFate) -> impl Iterator<Item = &GarbageBoar
     garbage.boards.iter().filter(move |board| board.fate == fate)
 }
 
-/// What would be done, and what to do about what is not.
+/// What --yes would purge, and what to do about the other boards.
 fn plan(garbage: &Garbage) -> String {
     let mut parts = Vec::new();
     if !garbage.boards.is_empty() {
@@ -109,8 +109,8 @@ fn why(board: &GarbageBoard) -> String {
         (GarbageFate::Idle, _) => {
             format!("active, but nothing has happened since {}", board.updated_at.map_or_else(String::new, day))
         }
-        (_, BoardStatus::Purged) => "it was purged before; what is left of it is to be deleted".into(),
-        (GarbageFate::Purge, _) => "archived, and nothing keeps it any more".into(),
+        (_, BoardStatus::Purged) => "purged before; its remains can be deleted".into(),
+        (GarbageFate::Purge, _) => "archived, and nothing keeps it".into(),
         _ => board.kept_by.iter().map(reason).collect::<Vec<_>>().join("; "),
     }
 }
@@ -119,38 +119,38 @@ fn reason(kept_by: &KeptBy) -> String {
     match kept_by {
         KeptBy::Active => "active".into(),
         KeptBy::NotArchived => "not archived".into(),
-        KeptBy::Retention { retain_until: until } => format!("to be kept until {}", day(*until)),
-        KeptBy::Learnings => "learnings neither extracted nor waived".into(),
+        KeptBy::Retention { retain_until: until } => format!("kept until {}", day(*until)),
+        KeptBy::Learnings => "learnings not extracted yet".into(),
         KeptBy::Undecided { .. } => kept_by.to_string(),
-        KeptBy::Promotion => "a learning is on its way into a memory core".into(),
+        KeptBy::Promotion => "a promotion is not finished".into(),
     }
 }
 
-/// What can be done about the boards that stay; only what concerns one of them.
+/// What to do about kept boards. Only lines that concern one of them.
 fn advice(garbage: &Garbage) -> Option<String> {
     let keeps = |is_meant: fn(&KeptBy) -> bool| {
         garbage.boards.iter().any(|board| board.fate != GarbageFate::Idle && board.kept_by.iter().any(is_meant))
     };
     let is_idle = of(garbage, GarbageFate::Idle).next().is_some();
     let all = [
-        (is_idle, "idle: `cork board complete BOARD` or `cork board cancel BOARD` ends it"),
-        (keeps(|by| *by == KeptBy::NotArchived), "not archived: `cork board archive BOARD` puts it away"),
+        (is_idle, "idle: end it with `cork board complete BOARD` or `cork board cancel BOARD`"),
+        (keeps(|by| *by == KeptBy::NotArchived), "not archived: archive it with `cork board archive BOARD`"),
         (
             keeps(|by| matches!(by, KeptBy::Retention { .. })),
-            "to be kept: `cork board archive BOARD --retain-days DAYS` changes for how long, from now on",
+            "kept until a date: change it with `cork board archive BOARD --retain-days DAYS` (from now)",
         ),
         (
             keeps(|by| *by == KeptBy::Learnings),
-            "learnings: `cork --board BOARD learn extract` looks for them; `cork board discard BOARD` waives them, and \
-             lets the board go at once",
+            "learnings not extracted: find them with `cork --board BOARD learn extract`, or waive them with \
+             `cork board discard BOARD` to make the board purgeable at once",
         ),
         (
             keeps(|by| matches!(by, KeptBy::Undecided { .. })),
-            "to be decided: `cork --board BOARD learn list` shows the learnings; `cork --board BOARD learn promote ID` or \
-             `cork --board BOARD learn refuse ID` decides on one; `cork board discard BOARD` waives all, and lets the \
-             board go at once",
+            "learnings undecided: list them with `cork --board BOARD learn list`; decide with \
+             `cork --board BOARD learn promote ID` or `cork --board BOARD learn refuse ID`; or waive all with \
+             `cork board discard BOARD` to make the board purgeable at once",
         ),
-        (keeps(|by| *by == KeptBy::Promotion), "on its way into a core: `cork gc --yes` finishes that first"),
+        (keeps(|by| *by == KeptBy::Promotion), "promotion not finished: `cork gc --yes` finishes it first"),
     ];
     let lines: Vec<&str> = all.iter().filter(|(concerns, _)| *concerns).map(|(_, line)| *line).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
@@ -160,11 +160,11 @@ fn conclusion(garbage: &Garbage) -> String {
     let purged = of(garbage, GarbageFate::Purge).count() as u64;
     let active = count(garbage.active, "board is active", "boards are active");
     match (purged, garbage.boards.len() as u64, garbage.active) {
-        (0, 0, 0) => "there are no boards".into(),
+        (0, 0, 0) => "no boards".into(),
         (0, 0, _) => format!("nothing to purge: {active}"),
-        (0, kept, 0) => format!("nothing to purge: {}", count(kept, "board stays", "boards stay")),
-        (0, kept, _) => format!("nothing to purge: {}, {active}", count(kept, "board stays", "boards stay")),
-        (purged, ..) => format!("nothing was purged yet: `cork gc --yes` purges {}", boards(purged)),
+        (0, kept, 0) => format!("nothing to purge: {}", count(kept, "board is kept", "boards are kept")),
+        (0, kept, _) => format!("nothing to purge: {}, {active}", count(kept, "board is kept", "boards are kept")),
+        (purged, ..) => format!("nothing purged yet: `cork gc --yes` purges {}", boards(purged)),
     }
 }
 
@@ -176,10 +176,10 @@ fn told(garbage: &Garbage, purged: &[String]) -> String {
     let mut lines: Vec<String> = purged.iter().map(|board| format!("purged {}", one_line(board))).collect();
     let rest = (garbage.boards.len() - purged.len().min(garbage.boards.len())) as u64 + garbage.active;
     lines.push(match (purged.is_empty(), rest) {
-        (true, 0) => "there are no boards".into(),
-        (true, _) => "nothing to purge; `cork gc` says why the others stay".into(),
+        (true, 0) => "no boards".into(),
+        (true, _) => "nothing to purge; `cork gc` says why boards are kept".into(),
         (false, 0) => format!("{} purged", boards(purged.len() as u64)),
-        (false, _) => format!("{} purged; `cork gc` says why the others stay", boards(purged.len() as u64)),
+        (false, _) => format!("{} purged; `cork gc` says why the others are kept", boards(purged.len() as u64)),
     });
     lines.join("\n")
 }

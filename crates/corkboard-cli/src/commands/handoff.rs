@@ -1,4 +1,4 @@
-//! `cork handoff`: the note that opens the next session's prompt.
+//! `cork handoff`: the note at the start of the next session's prompt.
 
 use clap::{Args, Subcommand};
 use corkboard::cores::Trust;
@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
-/// Show or write the note that opens the agent's next session
+/// Show or write the note for the agent's next session
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ pub(crate) struct Handoff {
 }
 
 impl Handoff {
-    /// Whether it changes nothing.
+    /// Whether this command only reads.
     pub(crate) fn only_reads(&self) -> bool {
         matches!(self.action, None | Some(Action::Show))
     }
@@ -32,12 +32,12 @@ impl Handoff {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show it
+    /// Show the handoff
     #[command(after_help = "Example:\n  cork handoff show")]
     Show,
-    /// Replace it
+    /// Replace the handoff
     Write(Write),
-    /// Remove it
+    /// Remove the handoff
     #[command(after_help = "Example:\n  cork handoff clear")]
     Clear,
 }
@@ -48,11 +48,11 @@ Examples:
   cork handoff write \"Migration half done; next: run step 3\"
   git log -3 --oneline | cork handoff write -")]
 struct Write {
-    /// What the next session must know; - reads it from stdin
+    /// What the next session must know; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
     text: String,
 
-    /// It came from a web page, a tool or a stranger
+    /// The text comes from a web page, a tool or a stranger
     #[arg(long)]
     outside: bool,
 }
@@ -71,15 +71,15 @@ impl Handoff {
                 let handoff = session.agent.handoff().await?;
                 let entry = session.memory().get_entry(corkboard::SESSION_HANDOFF_KEY).await?;
                 let trust = entry.and_then(|entry| entry.trust);
-                let none = || format!("{} was left no handoff", session.agent.agent_id());
+                let none = || format!("agent {} has no handoff", session.agent.agent_id());
                 let text = handoff.as_ref().map(|text| marked(text, trust.unwrap_or_default())).unwrap_or_else(none);
                 session.output.answer(&Answer { handoff, trust }, || text)
             }
             Some(Action::Write(write)) => {
                 let text = text_or_stdin(write.text)?;
                 if text.trim().is_empty() {
-                    return Err(CliError::invalid("blank", "a handoff must say something")
-                        .hint("`cork handoff clear` removes it"));
+                    return Err(CliError::invalid("blank", "a handoff must not be empty")
+                        .hint("remove the handoff with `cork handoff clear`"));
                 }
                 let handoff = session.agent.write_handoff(&text);
                 let (handoff, trust) = match write.outside {

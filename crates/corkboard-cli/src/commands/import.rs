@@ -1,4 +1,4 @@
-//! `cork import`: what `cork export` wrote comes back.
+//! `cork import`: reads what `cork export` wrote.
 
 use std::path::PathBuf;
 
@@ -19,14 +19,14 @@ use crate::text_input::is_dash;
 
 const SHOWN_PROBLEMS: usize = 20;
 
-/// Bring what cork export wrote into the store
+/// Import a file that `cork export` wrote
 ///
-/// With the same revisions and commit ids. What the store has already is left as it is; where it has the beginning of a log, the
-/// rest is appended; where it has another history, that space is left alone and told, and the others go on. Nothing is
-/// written of a space whose lines are damaged or incomplete. May be ended at any moment and run again.
+/// Revisions and commit IDs stay the same. If the store already has the beginning of a log, the rest is appended. A space
+/// with a different history in the store is reported and left unchanged, and the import continues with the others. A space
+/// with damaged or incomplete lines is not imported. You can interrupt the import and run it again.
 ///
-/// Access tokens are left out unless --with-tokens is given: with them, everyone who has a token for the exported store could
-/// use this one, and tokens that were revoked after the export would work again.
+/// Access tokens are skipped unless you pass --with-tokens. With them, everyone who has a token for the exported store can
+/// use this one, and tokens that were revoked after the export work again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -35,10 +35,10 @@ Examples:
   cork import backup.jsonl --with-tokens
   gunzip < everything.jsonl.gz | cork import")]
 pub(crate) struct Import {
-    /// The file [default: stdin]
+    /// Input file [default: stdin]
     file: Option<PathBuf>,
 
-    /// Only say what would be written
+    /// Only show what would be imported
     #[arg(long)]
     dry_run: bool,
 
@@ -50,7 +50,7 @@ pub(crate) struct Import {
 impl Import {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let session = StoreSession::open(global).await?;
-        let then = "the same command goes on where it stopped";
+        let then = "run the same command to continue";
         let imported = unless_interrupted(then, self.import(&session)).await;
         session.close(imported).await
     }
@@ -134,15 +134,15 @@ pub(super) fn tokens(with_tokens: bool) -> Tokens {
     if with_tokens { Tokens::Include } else { Tokens::LeaveOut }
 }
 
-/// Says on stderr that tokens were left out. With --json, the answer says so.
+/// Reports on stderr that tokens were skipped. With --json, the answer has their number.
 pub(super) fn tell_left_out(output: Output, tokens: u64) {
     if tokens > 0 {
         let tokens = count(tokens, "token", "tokens");
-        output.warn(&format!("left out {tokens}; use --with-tokens to copy them"));
+        output.warn(&format!("skipped {tokens}; copy them with --with-tokens"));
     }
 }
 
-/// What went wrong with one space, or with one place in a file.
+/// A problem with one space, or with one place in the file.
 #[derive(Serialize)]
 pub(super) struct ProblemView {
     space: Option<String>,
@@ -156,7 +156,7 @@ impl ProblemView {
     }
 }
 
-/// Fails if there are problems, with all of them. The first decides what kind of failure it is.
+/// Fails with a list of all problems, if there are any. The first one decides the error's kind.
 pub(super) fn expect_none<'a>(
     problems: impl ExactSizeIterator<Item = &'a TransferError> + Clone,
     one: &str,
@@ -167,15 +167,15 @@ pub(super) fn expect_none<'a>(
     let what = count(number as u64, one, many);
     let mut lines: Vec<String> = problems.take(SHOWN_PROBLEMS).map(|error| one_line(&error.to_string())).collect();
     if number > SHOWN_PROBLEMS {
-        lines.push(format!("and {} more: --json tells all", number - SHOWN_PROBLEMS));
+        lines.push(format!("and {} more; --json lists all", number - SHOWN_PROBLEMS));
     }
     let message = format!("{what}:\n  {}", lines.join("\n  "));
     let failure = CliError::Own { code: first.code(), kind: first.kind(), message, hint: None };
     Err(match first {
         TransferError::Deleted { .. } => failure.hint(
-            "import it into another store; `cork snapshot save` and `restore` then bring back what it remembered",
+            "import it into another store, then copy the memory with `cork snapshot save` and `cork snapshot restore`",
         ),
-        TransferError::Gap { .. } => failure.hint("a target that has nothing of it can still get what is held"),
+        TransferError::Gap { .. } => failure.hint("import it into a store that has nothing of this space"),
         _ => failure,
     })
 }

@@ -1,4 +1,4 @@
-//! `cork migrate`: everything in one store, to another.
+//! `cork migrate`: copy everything from one store to another.
 
 use clap::Args;
 use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
@@ -18,13 +18,12 @@ const SHOWN_NAMES: usize = 10;
 
 /// Copy everything from one store to another, and compare both
 ///
-/// Every space with its whole held log: the same revisions, commit ids, times and snapshots. May be ended at any moment and run
-/// again: it goes on where the target is. Others may go on writing to FROM; nobody should write to TO yet. Where TO
-/// has another history of a space, that space is left alone and told, and the others go on. Deleted spaces leave no
-/// trace in the copy.
+/// Copies each space with all revisions that are kept, with the same commit IDs, times and snapshots. Deleted spaces are not
+/// copied. Other processes can keep writing to FROM, but must not write to TO yet. A space with a different history in TO is
+/// reported and left unchanged, and the migration continues with the others. You can interrupt it and run it again.
 ///
-/// Access tokens are neither copied nor compared unless --with-tokens is given: with them, everyone who has a token for FROM
-/// could use TO.
+/// Access tokens are neither copied nor compared unless you pass --with-tokens. With them, everyone who has a token for FROM
+/// can use TO.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -32,15 +31,15 @@ Examples:
   cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db --with-tokens
   cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db --verify-only --list")]
 pub(crate) struct Migrate {
-    /// The store to copy from
+    /// Store to copy from
     #[arg(value_name = "FROM")]
     from: String,
 
-    /// The store to copy to
+    /// Store to copy to
     #[arg(value_name = "TO")]
     to: String,
 
-    /// Copy nothing, only compare
+    /// Only compare, copy nothing
     #[arg(long)]
     verify_only: bool,
 
@@ -48,7 +47,7 @@ pub(crate) struct Migrate {
     #[arg(long)]
     with_tokens: bool,
 
-    /// Show every space, not the totals alone
+    /// List every space, not only totals
     #[arg(long)]
     list: bool,
 }
@@ -63,14 +62,14 @@ impl Migrate {
         let from = store::open(&self.from, &existing).await.map_err(TransferError::Source)?;
         let to = store::open(&self.to, &target).await.map_err(TransferError::Target)?;
         let result = match is_same(&from.info(), &to.info()) {
-            true => Err(CliError::invalid("same_store", "both are the same store")),
+            true => Err(CliError::invalid("same_store", "FROM and TO are the same store")),
             false => {
-                let then = "the same command goes on where it stopped";
+                let then = "run the same command to continue";
                 unless_interrupted(then, self.migrate(global, &*from, &*to)).await
             }
         };
         if let Err(CliError::Interrupted { .. }) = result {
-            // Whoever wants to leave is not kept waiting.
+            // Exit at once after Ctrl-C, without waiting for the stores to close.
             return result;
         }
         let closed = (from.close().await, to.close().await);
@@ -88,7 +87,7 @@ impl Migrate {
         output.answer(&document(from.info(), to.info(), &migrated), || self.told(&migrated))?;
         tell_left_out(output, migrated.left_out_tokens);
         let errors = migrated.problems.iter().map(|problem| &problem.error);
-        expect_none(errors, "space is not the same in the target", "spaces are not the same in the target")?;
+        expect_none(errors, "space differs in the target", "spaces differ in the target")?;
         expect_all(mode, &migrated)
     }
 
@@ -115,7 +114,7 @@ impl Migrate {
         let others = only_in_target(migrated);
         if !others.is_empty() {
             let number = count(others.len() as u64, "space", "spaces");
-            lines.push(format!("left alone {number} that only the target has: {}", names(&others)));
+            lines.push(format!("only in the target, left unchanged: {number}: {}", names(&others)));
         }
         lines.join("\n")
     }
@@ -123,10 +122,9 @@ impl Migrate {
 
 fn expect_kept(given: &str) -> Result<(), CliError> {
     match given.parse() {
-        Ok(StoreUrl::Memory) => Err(CliError::invalid(
-            "store_url",
-            "memory: begins and ends with this command: there is nothing to keep there",
-        )),
+        Ok(StoreUrl::Memory) => {
+            Err(CliError::invalid("store_url", "memory: exists only while this command runs; use a persistent store"))
+        }
         Ok(_) => Ok(()),
         Err(error @ StoreError::Url { .. }) if !given.contains(':') => {
             Err(CliError::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
@@ -140,7 +138,7 @@ fn is_same(one: &StoreInfo, other: &StoreInfo) -> bool {
     one.kind == other.kind && place(one) == place(other)
 }
 
-/// Fails if the source has more than what was copied.
+/// Fails if the source has revisions that were not copied.
 fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), CliError> {
     let behind: Vec<String> = migrated.behind().map(|space| space.space.to_string()).collect();
     if behind.is_empty() {
@@ -149,12 +147,12 @@ fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), CliError> {
     let number = count(behind.len() as u64, "space", "spaces");
     let (message, hint) = match mode {
         MigrateMode::Copy => (
-            format!("still being written to: {number} behind: {}", names(&behind)),
-            "what was copied is right; when nobody writes to the source any more, the same command brings the rest",
+            format!("the source is still being written to; {number} behind: {}", names(&behind)),
+            "the copy is correct so far; stop the writers, then run the same command to copy the rest",
         ),
         MigrateMode::VerifyOnly => (
             format!("the target lacks revisions of {number}: {}", names(&behind)),
-            "without --verify-only, they are copied",
+            "run without --verify-only to copy them",
         ),
     };
     Err(CliError::Own { code: "behind", kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })

@@ -1,4 +1,4 @@
-//! One file per command: its arguments, its help, what it does.
+//! One file per command: arguments, help and implementation.
 
 mod activity;
 mod approve;
@@ -36,12 +36,13 @@ use crate::args::{Cli, Global};
 use crate::command_session::{IfMissing, Session};
 use crate::config::LogFormat;
 use crate::error::CliError;
+use crate::help::Help;
 use crate::output::Output;
 
-/// A command that runs. It is boxed, so that each command is compiled by itself and not as a part of all others.
+/// A running command. It is boxed so that commands compile separately instead of as one large future.
 type CommandFuture<'a> = Pin<Box<dyn Future<Output = Result<(), CliError>> + 'a>>;
 
-/// Runs whichever of these subcommands it is.
+/// Runs the subcommand that was given, out of those listed.
 macro_rules! run_subcommand {
     ($command:expr, $session:expr, [$($(#[$attribute:meta])* $variant:ident),* $(,)?]) => {
         match $command {
@@ -92,14 +93,15 @@ pub(crate) enum Command {
     Config(config::ConfigCommand),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
+    Help(Help),
 }
 
 impl Command {
-    /// What becomes of it if the store does not exist: only commands that write create one.
+    /// What to do if the store does not exist. Only commands that write create one.
     fn if_missing(&self) -> IfMissing {
         match self {
             Self::Tools(tools::Tools::List(_)) => IfMissing::UseNone,
-            // To wait for what others write to a store, there must be one.
+            // These wait for other writers or trim what is there, so the store must exist.
             Self::Memory(memory::Memory::Watch(_)) | Self::Board(board::BoardCommand::Watch(_)) | Self::Compact(_) => {
                 IfMissing::Fail
             }
@@ -141,7 +143,7 @@ impl Command {
         }
     }
 
-    /// Runs a command that needs no agent, or not even an open store. Returns the others.
+    /// Runs a command that needs no agent or no open store. Returns any other command.
     #[expect(clippy::result_large_err, reason = "the command itself, handed back once per process")]
     fn run_without_session(self, global: &Global) -> Result<CommandFuture<'_>, Self> {
         let output = Output::new(global.json);
@@ -182,14 +184,15 @@ impl Command {
             Self::Compact(compact) => Box::pin(compact.run(session)),
             Self::Token(token) => Box::pin(token.run(session, global)),
             Self::Snapshot(snapshot) => Box::pin(snapshot.run(session)),
-            // These ran without a session.
+            // `run_without_session` and `help::parse` handle these.
             Self::Serve(_)
             | Self::Export(_)
             | Self::Import(_)
             | Self::Migrate(_)
             | Self::Config(_)
             | Self::Doctor(_)
-            | Self::Completions(_) => Box::pin(async { Ok(()) }),
+            | Self::Completions(_)
+            | Self::Help(_) => Box::pin(async { Ok(()) }),
         }
     }
 }
@@ -212,7 +215,7 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
     let runtime = runtime.enable_all().build().map_err(CliError::Output)?;
     let result = runtime.block_on(dispatch(cli));
     if let Err(CliError::Interrupted { .. }) = result {
-        // Someone may still wait for stdin.
+        // A thread may still be waiting for stdin.
         runtime.shutdown_background();
     }
     result
@@ -230,12 +233,12 @@ async fn dispatch(cli: Cli) -> Result<(), CliError> {
 }
 
 const USUAL_LOG: &str = "warn";
-/// What a crash of the store may cost is said by `cork doctor` and `cork stats`, and when a server starts: with every
-/// command, nobody would read it any more.
+/// Hides the Redis warning about what a crash can lose: `cork doctor`, `cork stats` and `cork serve` show it, and in every
+/// command's output people would stop reading it.
 const USUAL_LOG_OF_COMMANDS: &str = "warn,corkboard::store::redis=error";
 
 fn log_to_stderr(global: &Global) {
-    // Only a second subscriber could fail here, and there is none.
+    // This fails only if a subscriber is installed already, and none is.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(global.log_filter(USUAL_LOG_OF_COMMANDS))
         .with_writer(std::io::stderr)
@@ -244,7 +247,7 @@ fn log_to_stderr(global: &Global) {
         .try_init();
 }
 
-/// As [`log_to_stderr`] does, with the time of every line, and for programs to read if that was asked for.
+/// Like [`log_to_stderr`], but with timestamps, and as JSON if `log_format` says so.
 fn log_of_a_server(global: &Global) {
     let log = tracing_subscriber::fmt().with_env_filter(global.log_filter(USUAL_LOG)).with_writer(std::io::stderr);
     let _ = match global.config.settings.log_format {

@@ -1,4 +1,4 @@
-//! `cork nudge`: what people say to those who work on a board.
+//! `cork nudge`: messages from people to the workers on a board.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::page::Page;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{moment_argument, one_of, text_argument};
 
-/// Send a message to those who work on a board
+/// Send a message to the workers on a board
 ///
-/// It is shown to each of them, in their context and by `cork nudge check`, until they acknowledge it. Prints its id;
-/// `cork nudge list` shows whom it reached.
+/// Workers see the message in their context and with `cork nudge check` until they acknowledge it. Prints the nudge's ID.
+/// `cork nudge list` shows who received it.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -35,7 +35,7 @@ pub(crate) struct NudgeCommand {
     #[command(subcommand)]
     command: Option<Sub>,
 
-    /// What is said; - reads stdin
+    /// Message; - reads stdin
     #[arg(required = true, value_parser = text_argument, allow_hyphen_values = true)]
     message: Option<String>,
 
@@ -43,11 +43,11 @@ pub(crate) struct NudgeCommand {
     #[arg(long, value_name = "TARGET", default_value = "all")]
     to: NudgeTarget,
 
-    /// How much it matters
+    /// Priority
     #[arg(long, value_name = "PRIORITY", default_value = "normal", value_parser = priority())]
     priority: NudgePriority,
 
-    /// When it stops being shown: 30d, 12h, 45m, or a time as RFC 3339 writes it [default: when it is acknowledged]
+    /// When it expires: 30d, 12h, 45m, or an RFC 3339 time [default: when it is acknowledged]
     #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
     expires_at: Option<Timestamp>,
 
@@ -58,7 +58,7 @@ pub(crate) struct NudgeCommand {
 fn priority() -> impl TypedValueParser<Value = NudgePriority> {
     one_of([
         ("low", NudgePriority::Low, "Good to know"),
-        ("normal", NudgePriority::Normal, "To be heeded"),
+        ("normal", NudgePriority::Normal, "To be followed"),
         ("urgent", NudgePriority::Urgent, "Comes before everything else"),
     ])
 }
@@ -76,7 +76,7 @@ enum Sub {
     Ack(Ack),
 }
 
-/// List what was said, and whom it reached
+/// List the nudges of a board and who received them
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -86,23 +86,23 @@ struct List {
     moment: RevisionArgument,
 }
 
-/// Read what is said to you; that you read it is written down
+/// Show your nudges, and record that you received them
 ///
-/// --principal says who reads. What is said to all is for those who work: with --role worker, with a task of the board, or with
-/// something done or recorded on it.
+/// Set who you are with --principal. Nudges to all are for workers: those with --role worker, with a task on the board, or
+/// with an earlier contribution to it.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork nudge check --principal ada --role worker")]
 struct Check {}
 
-/// Say that you heed what was said to you: it is not shown to you again
+/// Acknowledge nudges, so that they are not shown to you again
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork nudge ack N-1 N-2 --principal ada")]
 struct Ack {
-    /// Which
+    /// Nudge IDs, such as N-1
     #[arg(required = true)]
     nudges: Vec<NudgeId>,
 
@@ -118,9 +118,9 @@ impl NudgeCommand {
             Some(Sub::Ack(ack)) => return ack.run(session).await,
             None => {}
         }
-        // It is required where there is no subcommand.
+        // Clap requires the message if there is no subcommand.
         let Some(message) = self.message else {
-            return Err(CliError::invalid("usage", "what is to be said?").hint("`cork nudge --help`"));
+            return Err(CliError::invalid("usage", "a message is required").hint("see `cork nudge --help`"));
         };
         let board = self.conditions.open(session)?;
         let message = text_or_stdin(message)?;
@@ -135,7 +135,7 @@ impl List {
         let view = self.moment.view(&session.open_board()?).await?;
         let all = Page::whole(view.state().nudges().collect());
         session.output.list(&all, || match all.items.is_empty() {
-            true => format!("nobody said anything on board {}", one_line(view.id().as_str())),
+            true => format!("board {} has no nudges", one_line(view.id().as_str())),
             false => nudge_table(&all.items),
         })
     }
@@ -144,7 +144,7 @@ impl List {
 async fn check(session: &Session) -> Result<(), CliError> {
     let told = Page::whole(session.open_board()?.nudges_for().await?);
     session.output.list(&told, || match told.items.is_empty() {
-        true => "nobody tells you anything new".into(),
+        true => "no new nudges".into(),
         false => {
             let line = |nudge: &Arc<Nudge>| {
                 let (by, message) = (one_line(&nudge.created_by), one_line(&nudge.message));
@@ -160,7 +160,7 @@ impl Ack {
         let board = self.conditions.open(session)?;
         let acknowledged = board.acknowledge(&self.nudges).await?;
         session.output.answer(&json_object! { acknowledged: &acknowledged }, || match acknowledged.as_slice() {
-            [] => "that was acknowledged before".into(),
+            [] => "already acknowledged".into(),
             some => format!("acknowledged {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
         })
     }

@@ -11,11 +11,11 @@ use crate::output::{Fit, Rest, age, count, entry_table, fields, note_table, now,
 use crate::page::Page;
 use crate::scope_argument::find_scope;
 
-/// Create, look at, merge and dispose scopes
+/// Create, show, merge and dispose scopes of an agent's memory
 ///
-/// A scope is memory of its own that falls back to its parent's: reads see the parent's values, writes stay in the scope
-/// until it is merged. Use one with --scope on the `memory` commands. A scope is named by its id, the beginning of it (at
-/// least 4 characters), or its name.
+/// A scope is a separate memory on top of its parent: reads fall back to the parent, and writes stay in the scope until you
+/// merge it. Use it with --scope on the `memory` commands. Name a scope by its ID, the first 4 or more characters of its ID,
+/// or its name.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -38,15 +38,15 @@ Examples:
   cork scope create task-1
   cork scope create attempt-2 --parent task-1")]
 pub(crate) struct Create {
-    /// What it is called
+    /// Name
     name: String,
 
-    /// The scope that it falls back to [default: the root]
+    /// Parent scope [default: the root]
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
 }
 
-/// List the scopes there are
+/// List scopes
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -60,36 +60,36 @@ pub(crate) struct List {}
 Example:
   cork scope show task-1")]
 pub(crate) struct Show {
-    /// The scope
+    /// ID or name of the scope
     #[arg(value_name = "ID")]
     scope: String,
 }
 
 /// Copy a scope's entries and notes to its parent
 ///
-/// The scope stays. Notes are copied once, however often it is merged.
+/// The scope stays. Repeated merges copy each note only once.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork scope merge task-1
   cork scope merge task-1 --keep-existing")]
 pub(crate) struct Merge {
-    /// The scope
+    /// ID or name of the scope
     #[arg(value_name = "ID")]
     scope: String,
 
-    /// Where the parent has a key already, keep the parent's value
+    /// Keep the parent's values for keys that it already has
     #[arg(long)]
     keep_existing: bool,
 }
 
-/// Dispose a scope and all below it, with their entries and notes
+/// Delete a scope and its child scopes, with all entries and notes
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork scope dispose task-1")]
 pub(crate) struct Dispose {
-    /// The scope
+    /// ID or name of the scope
     #[arg(value_name = "ID")]
     scope: String,
 }
@@ -114,7 +114,7 @@ impl Create {
             name: String,
         }
         if self.name == "root" {
-            return Err(CliError::invalid("reserved", "\"root\" is what the agent's own memory is called"));
+            return Err(CliError::invalid("reserved", "\"root\" is reserved: it names the agent's own memory"));
         }
         let memory = session.memory();
         let scope = match self.parent.as_deref() {
@@ -153,7 +153,7 @@ impl List {
 
 impl Show {
     async fn run(self, session: &Session) -> Result<(), CliError> {
-        /// As in a list, with the content in place of its counts.
+        /// Like an item of the list, with content instead of counts.
         #[derive(Serialize)]
         struct Answer<'a> {
             id: ScopeId,
@@ -216,7 +216,7 @@ impl Dispose {
     }
 }
 
-/// A scope, and how many entries something was done to.
+/// A scope, and the number of entries affected.
 #[derive(Serialize)]
 struct Counted {
     id: ScopeId,

@@ -1,4 +1,4 @@
-//! `cork serve`: the store over HTTP.
+//! `cork serve`: serve the store over HTTP.
 
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -20,20 +20,20 @@ use crate::error::{CliError, say};
 use crate::open_files;
 use crate::output::Output;
 
-/// Who waits longer than this for the store to open is told so.
+/// Print progress if opening the store takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// An admin's token with fewer characters is warned of.
+/// Warn about an admin token with fewer characters.
 const SHORTEST_ADMIN: usize = 16;
-/// What shells make of a program that a signal ended: this and the signal's number.
+/// Exit code of a program that a signal ended: this plus the signal's number.
 const BY_SIGNAL: i32 = 128;
 
 /// Serve the store over HTTP
 ///
-/// Prints the address, and a link that signs a browser in and opens the API's reference (/docs); the link works once, within an
-/// hour. With an admin's token in CORK_TOKEN, and where no terminal shows it, it prints how to get a link instead: logs are
-/// kept. Then it says where the store lies. Programs come with a token (`cork token create`) in the header `Authorization: Bearer …`.
-/// Ctrl-C or SIGTERM ends it: what is under way is answered first; once more, and it ends at once. `cork config show` lists
-/// what else can be set.
+/// Prints the address, the location of the store, and a link that signs a browser in and opens the API reference (/docs).
+/// The link works once, within an hour. If CORK_TOKEN has an admin token and stdout is not a terminal, prints how to get a
+/// link instead, because logs are kept. Programs send a token (`cork token create`) in the header `Authorization: Bearer …`.
+/// After Ctrl-C or SIGTERM, the server answers open requests and exits; a second signal stops it at once. `cork config show`
+/// lists all settings.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,31 +42,31 @@ Examples:
   CORK_LOG=info cork serve --log-format json
   CORK_TOKEN=… cork serve --listen 0.0.0.0:7117 --host memory.example.org --tls-cert cert.pem --tls-key key.pem")]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 picks a free one [env: CORK_LISTEN] [default: 127.0.0.1:7117]
+    /// Address to listen on; port 0 picks a free port [env: CORK_LISTEN] [default: 127.0.0.1:7117]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
 
-    /// A name by which it may be called, besides localhost; may be given many times [env: CORK_HOSTS]
+    /// Host name to answer to, besides localhost; repeatable [env: CORK_HOSTS]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     host: Vec<String>,
 
-    /// A web page that may call it, besides its own: `https://app.example.org`; may be given many times [env: CORK_ORIGINS]
+    /// Origin of web pages that may call the server, such as https://app.example.org; repeatable [env: CORK_ORIGINS]
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     origin: Vec<String>,
 
-    /// Let everybody on this machine in, as an admin
+    /// Disable authentication: everyone on this machine is an admin [env: CORK_NO_AUTH]
     #[arg(long)]
     no_auth: bool,
 
-    /// A certificate with its chain, in a PEM file [env: CORK_TLS_CERT]
+    /// TLS certificate with its chain, a PEM file [env: CORK_TLS_CERT]
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
-    /// The certificate's key, in a PEM file [env: CORK_TLS_KEY]
+    /// Key of the TLS certificate, a PEM file [env: CORK_TLS_KEY]
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// In which form to log to stderr: text or json [env: CORK_LOG_FORMAT] [default: text]
+    /// Log format on stderr: text or json [env: CORK_LOG_FORMAT] [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], hide_possible_values = true)]
     log_format: Option<String>,
 }
@@ -102,13 +102,13 @@ impl Serve {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let resolved = &global.config.settings;
         let output = Output::new(global.json);
-        global.expect_no_server("a server serves a store, and --url names another server")?;
+        global.expect_no_server("`cork serve` needs a store, but --url names a server")?;
         let address = address(&resolved.listen)?;
         let access = access(resolved, address)?;
         let tls = tls(resolved)?;
         let settings = Settings { is_tls: tls.is_some(), ..resolved.server_settings(access) };
         let mut settings = settings.checked().map_err(|wrong| CliError::invalid(wrong.setting, wrong.message))?;
-        // Whoever asks it to end as soon as it is there is heard.
+        // Install the handlers first, so that an early signal is not missed.
         let signals = Signals::new()?;
         let not_listening = |error| not_listening(address, &error);
         let listener = TcpListener::bind(address).await.map_err(not_listening)?;
@@ -121,14 +121,14 @@ impl Serve {
         let room = open_files::raise();
         if settings.connections > room {
             if !output.is_json() {
-                say(&format!("the system allows open files for {room} connections, so that is the most"));
+                say(&format!("warning: the system's limit of open files allows only {room} connections"));
             }
             settings.connections = room;
         }
         let url = url(&settings, address);
         settings.metrics = Some(metrics);
         if !address.ip().is_unspecified() {
-            // No page can make a name of its own lead to an address that is called by itself.
+            // A literal address is safe to allow: DNS rebinding needs a name.
             settings.hosts.push(literal(address.ip()));
         }
         let way_in = WayIn::of(&settings.access);
@@ -141,12 +141,12 @@ impl Serve {
             let how = match (way_in, &sign_in) {
                 (WayIn::Open, _) => ", without authentication".into(),
                 (_, Some(link)) => format!(" - open {link}"),
-                (_, None) => format!("\nto sign a browser in: `cork token link --url {url}`, with CORK_TOKEN"),
+                (_, None) => format!("\nto sign a browser in: `cork token link --url {url}`, with CORK_TOKEN set"),
             };
-            format!("corkboard serves {kind} at {url}{how}\nthe store: {lies}\nCtrl-C ends it; what is under way is answered first")
+            format!("corkboard serves {kind} at {url}{how}\nstore: {lies}\nCtrl-C stops the server after it has answered open requests")
         })?;
         let served = corkboard_server::serve(listener, tls, server, signals.ended(output)).await;
-        // What is under way was answered; what was acknowledged is written.
+        // Open requests were answered. Closing flushes acknowledged writes.
         corkboard.close().await?;
         served.map_err(CliError::Output)
     }
@@ -156,7 +156,7 @@ impl Serve {
 enum WayIn {
     Open,
     Link,
-    /// By a link that whoever has the admin's token asks for.
+    /// With a link that holders of the admin token can request.
     Token,
 }
 
@@ -164,14 +164,14 @@ impl WayIn {
     fn of(access: &Access) -> Self {
         match access {
             Access::Open => Self::Open,
-            // What is not for a terminal is kept somewhere, and read by others than whoever started this.
+            // Output that is not on a terminal is probably logged, where other people can read it.
             Access::Tokens { admin: Some(_) } if !io::stdout().is_terminal() => Self::Token,
             Access::Tokens { .. } => Self::Link,
         }
     }
 }
 
-/// Opens the store. It may be large, or far away.
+/// Opens the store, with progress lines if it is slow.
 async fn open(global: &Global, output: Output) -> Result<Corkboard, CliError> {
     let url = global.store_url()?;
     let mut opening = std::pin::pin!(Corkboard::open_with(&url, global.options_to(Creation::Store)));
@@ -184,7 +184,7 @@ async fn open(global: &Global, output: Output) -> Result<Corkboard, CliError> {
     }
 }
 
-/// Where a store lies, for whoever looks for it: files from the root on.
+/// The location of the store. Files are given as absolute paths.
 fn location(store: &StoreInfo) -> String {
     match (store.kind, std::path::absolute(&store.location)) {
         ("sqlite" | "file", Ok(path)) => path.display().to_string(),
@@ -194,8 +194,10 @@ fn location(store: &StoreInfo) -> String {
 
 fn access(settings: &ResolvedSettings, address: SocketAddr) -> Result<Access, CliError> {
     if settings.no_auth && !address.ip().is_loopback() {
-        let message = format!("without authentication everybody who reaches {address} could do everything");
-        return Err(CliError::invalid("no_auth", message).hint("--no-auth works on 127.0.0.1 and [::1] alone"));
+        let message = format!(
+            "refusing to serve {address} without authentication: everyone who can reach it could do everything"
+        );
+        return Err(CliError::invalid("no_auth", message).hint("use --no-auth only with 127.0.0.1 or [::1]"));
     }
     let admin = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty()).map(SecretString::from);
     Ok(if settings.no_auth { Access::Open } else { Access::Tokens { admin } })
@@ -207,34 +209,39 @@ fn tls(settings: &ResolvedSettings) -> Result<Option<Tls>, CliError> {
             Tls::from_files(certificate, key).map(Some).map_err(|error| CliError::invalid("tls", error))
         }
         (None, None) => Ok(None),
-        (Some(_), None) => Err(CliError::invalid("tls", "the certificate has no key").hint("name it by --tls-key")),
-        (None, Some(_)) => Err(CliError::invalid("tls", "the key has no certificate").hint("name it by --tls-cert")),
+        (Some(_), None) => {
+            Err(CliError::invalid("tls", "a certificate is set, but no key").hint("name its key with --tls-key"))
+        }
+        (None, Some(_)) => {
+            Err(CliError::invalid("tls", "a key is set, but no certificate")
+                .hint("name its certificate with --tls-cert"))
+        }
     }
 }
 
-/// What whoever starts it may not have meant.
+/// Warnings about settings that are probably a mistake.
 fn warnings(settings: &Settings, address: SocketAddr) -> Vec<String> {
     let mut warnings = Vec::new();
     if !settings.is_tls && !address.ip().is_loopback() {
         warnings.push(format!(
-            "warning: {address} is served without TLS: whoever is on the way reads every token and all that is said. Give \
-             --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that has a certificate"
+            "warning: {address} is served without TLS: anyone on the network path can read tokens and data. Use \
+             --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with a certificate"
         ));
     }
     if let Access::Tokens { admin: Some(admin) } = &settings.access {
         let length = admin.expose_secret().chars().count();
         if length < SHORTEST_ADMIN {
             warnings.push(format!(
-                "warning: the token in CORK_TOKEN may do everything and has {length} characters: so few can be guessed. \
-                 Take {SHORTEST_ADMIN} or more at random"
+                "warning: the admin token in CORK_TOKEN has only {length} characters and can be guessed. Use at least \
+                 {SHORTEST_ADMIN} random characters"
             ));
         }
     }
     warnings
 }
 
-/// Where it can be reached: by its first name, which is what a certificate covers, or by its address. Without a certificate
-/// a name is of no use to a server that listens on this machine alone.
+/// The server's URL: with its first host name, which a certificate covers, or with its address. On loopback without a
+/// certificate, host names are not used.
 fn url(settings: &Settings, address: SocketAddr) -> String {
     let (scheme, usual) = if settings.is_tls { ("https", 443) } else { ("http", 80) };
     let named = settings.hosts.first().filter(|_| settings.is_tls || !address.ip().is_loopback());
@@ -259,15 +266,15 @@ fn literal(ip: IpAddr) -> String {
 
 fn address(text: &str) -> Result<SocketAddr, CliError> {
     let unresolved = |why: &str| {
-        let message = format!("{text:?} cannot be resolved: {why}");
+        let message = format!("cannot resolve {text:?}: {why}");
         CliError::invalid("listen", message)
-            .hint("name an address of this machine: 127.0.0.1:7117, or 0.0.0.0:7117 for all")
+            .hint("use an address of this machine, such as 127.0.0.1:7117, or 0.0.0.0:7117 for all addresses")
     };
     match text.to_socket_addrs() {
         Ok(mut found) => found.next().ok_or_else(|| unresolved("the name has no address")),
-        // Without a name and a port, nobody was asked.
+        // The text is not of the form HOST:PORT.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            Err(CliError::invalid("listen", format!("{text:?} is no address: 127.0.0.1:7117 is one")))
+            Err(CliError::invalid("listen", format!("invalid address {text:?}: expected a form like 127.0.0.1:7117")))
         }
         Err(error) => Err(unresolved(&error.to_string())),
     }
@@ -275,14 +282,12 @@ fn address(text: &str) -> Result<SocketAddr, CliError> {
 
 fn not_listening(address: SocketAddr, error: &io::Error) -> CliError {
     match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            CliError::unavailable("listen", format!("{address} is in use: somebody listens there already"))
-                .hint("is another server running there? --listen 127.0.0.1:0 picks a free port")
-        }
+        io::ErrorKind::AddrInUse => CliError::unavailable("listen", format!("{address} is in use by another process"))
+            .hint("stop the other server, or pick a free port with --listen 127.0.0.1:0"),
         io::ErrorKind::AddrNotAvailable => CliError::invalid("listen", format!("{address}: {error}"))
-            .hint("it is not an address of this machine; 0.0.0.0 stands for all that are"),
+            .hint("use an address of this machine, or 0.0.0.0 for all addresses"),
         io::ErrorKind::PermissionDenied => CliError::invalid("listen", format!("{address}: {error}"))
-            .hint("ports below 1024 are not for everybody; --listen takes any other"),
+            .hint("ports below 1024 need privileges; choose another port with --listen"),
         _ => CliError::invalid("listen", format!("{address}: {error}")),
     }
 }
@@ -298,10 +303,10 @@ impl Signals {
         Ok(Self { interrupted, terminated: signal(SignalKind::terminate()).map_err(CliError::Output)? })
     }
 
-    /// Done when the first comes. The second ends the process.
+    /// Resolves at the first signal. The second signal ends the process.
     async fn ended(mut self, output: Output) {
         self.next().await;
-        output.aside("… ending: what is under way is answered; once more ends it at once");
+        output.aside("… stopping after open requests are answered; press Ctrl-C again to stop at once");
         tokio::spawn(async move {
             let number = self.next().await;
             std::process::exit(BY_SIGNAL + number);

@@ -1,4 +1,4 @@
-//! `cork stats`: how much is remembered.
+//! `cork stats`: sizes and counts of an agent or the whole store.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Rest, bytes, count, fields, one_line, table, time, warnings};
 
-/// Show how much an agent remembers, or what the whole store holds
+/// Show counts and sizes of an agent's memory or the whole store
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ Examples:
   cork --agent researcher stats --json
   cork stats --all")]
 pub(crate) struct Stats {
-    /// List all agents with their counts, and how many boards and memory cores there are
+    /// Show all agents, boards and memory cores
     #[arg(long)]
     all: bool,
 }
@@ -52,7 +52,7 @@ impl Stats {
     }
 }
 
-/// A text, and below it what the store warns of.
+/// Appends the store's warnings to a text.
 fn with_warnings(text: String, info: &StoreInfo) -> String {
     [vec![text], warnings(info)].concat().join("\n")
 }
@@ -95,7 +95,7 @@ struct All<'a> {
 #[derive(Serialize, Default)]
 struct Boards {
     total: u64,
-    /// Of these, so many in each state; idle ones are active, too.
+    /// The number per status. Idle boards also count as active.
     by_status: BTreeMap<String, u64>,
     idle: u64,
     bytes: u64,
@@ -104,7 +104,7 @@ struct Boards {
 impl Boards {
     fn count(boards: &[BoardSummary]) -> Self {
         let mut counted = Self::default();
-        // A board that was never made leaves no more than its name.
+        // The store may hold the ID of a board whose creation never committed.
         for board in boards.iter().filter(|board| board.summary.get("name").is_some()) {
             let status = board.summary.get("status").and_then(Value::as_str).unwrap_or_default();
             *counted.by_status.entry(status.into()).or_default() += 1;
@@ -177,7 +177,7 @@ async fn all(session: &Session) -> Result<(), CliError> {
             _ => format!("{rest}\n\n{}", log_table(&sizes)),
         };
         if agents.is_empty() {
-            return with_warnings(format!("no agent has written anything yet\n\n{rest}"), &info);
+            return with_warnings(format!("no agents yet\n\n{rest}"), &info);
         }
         let rows = agents.iter().map(|agent| {
             let counted = |name| agent.summary.get(name).and_then(serde_json::Value::as_u64);
@@ -210,7 +210,7 @@ fn log_of(sizes: &[SpaceSize], space: &str) -> String {
     found.map_or_else(|| "?".into(), |size| about(size.log.bytes, size.log.estimated))
 }
 
-/// The logs of boards and memory cores; those of agents are in a table of their own.
+/// The logs of boards and memory cores. The table of agents has theirs.
 fn log_table(sizes: &[SpaceSize]) -> String {
     let rows = sizes.iter().filter(|size| !size.space.starts_with("agent/")).map(|size| {
         let log = about(size.log.bytes, size.log.estimated);

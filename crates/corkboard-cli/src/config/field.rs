@@ -1,4 +1,4 @@
-//! What a setting takes, and how it is written.
+//! Types of settings: their values, parsing and display.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,34 +7,34 @@ use corkboard::store::ServerUrl;
 
 use super::ResolvedSettings;
 
-/// What somebody gave for a setting.
+/// A value as given by the user.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RawSetting {
-    /// Text, as a variable, a flag or a file has it.
+    /// From a variable, a flag or a string in the file.
     Text(String),
     Integer(u64),
     Switch(bool),
     List(Vec<String>),
-    /// Something of a kind that no setting has.
+    /// A type that no setting has.
     Other(String),
 }
 
-/// Where a setting's value lies, which is also what it may be.
+/// The type of a setting, with access to its value.
 pub(crate) enum SettingField {
     Text(fn(&mut ResolvedSettings) -> &mut String),
     OptionalText(fn(&mut ResolvedSettings) -> &mut Option<String>),
-    /// May hold a password, which is not shown.
+    /// A URL. Its password is not shown.
     Url(fn(&mut ResolvedSettings) -> &mut Option<String>),
     Path(fn(&mut ResolvedSettings) -> &mut Option<PathBuf>),
     List(fn(&mut ResolvedSettings) -> &mut Vec<String>),
     Switch(fn(&mut ResolvedSettings) -> &mut bool),
-    /// A number, and the least that makes sense.
+    /// A number with a minimum.
     Count(u64, fn(&mut ResolvedSettings) -> &mut u64),
-    /// A number of bytes, and the least that makes sense.
+    /// A number of bytes with a minimum.
     Size(u64, fn(&mut ResolvedSettings) -> &mut u64),
-    /// A time, and the shortest that makes sense.
+    /// A duration with a minimum.
     Time(Duration, fn(&mut ResolvedSettings) -> &mut Duration),
-    /// Words of its own.
+    /// A value with its own syntax.
     Words {
         allowed: &'static str,
         set: fn(&mut ResolvedSettings, &str) -> bool,
@@ -43,13 +43,13 @@ pub(crate) enum SettingField {
 }
 
 impl SettingField {
-    /// Takes what was given if it makes sense, and says whether it does.
+    /// Sets the value. Returns false if it is invalid.
     pub(crate) fn set(&self, settings: &mut ResolvedSettings, given: &RawSetting) -> bool {
         match (self, given) {
             (Self::Text(field), RawSetting::Text(text)) if !text.trim().is_empty() => {
                 put(field(settings), text.clone())
             }
-            // Whoever says nothing would be led to another store than the one meant.
+            // An empty value would silently select the default store.
             (Self::Url(_), RawSetting::Text(text)) if text.trim().is_empty() => false,
             (Self::OptionalText(_), RawSetting::Text(text)) if text.trim().is_empty() => false,
             (Self::OptionalText(field) | Self::Url(field), RawSetting::Text(text)) => {
@@ -91,7 +91,7 @@ impl SettingField {
         }
     }
 
-    /// The value as people read it, and as `set` takes it. None if there is no value.
+    /// The value as text that `set` accepts, or None if there is none.
     pub(crate) fn shown(&self, settings: &mut ResolvedSettings) -> Option<String> {
         match self {
             Self::Text(field) => Some(field(settings).clone()),
@@ -107,10 +107,10 @@ impl SettingField {
         }
     }
 
-    /// What was given, for an error: never what may hold a password.
+    /// The given value for an error message. Hides URLs, which can contain passwords.
     pub(crate) fn quoted(&self, given: &RawSetting) -> String {
         match (self, given) {
-            (Self::Url(_), _) => "that".into(),
+            (Self::Url(_), _) => "(not shown, because it may contain a password)".into(),
             (_, RawSetting::Text(text)) => format!("{text:?}"),
             (_, RawSetting::Integer(number)) => number.to_string(),
             (_, RawSetting::Switch(is_on)) => is_on.to_string(),
@@ -121,16 +121,20 @@ impl SettingField {
 
     pub(crate) fn allowed(&self) -> String {
         match self {
-            Self::Text(_) | Self::OptionalText(_) => "a text".into(),
+            Self::Text(_) | Self::OptionalText(_) => "text".into(),
             Self::Url(_) => "a URL".into(),
             Self::Path(_) => "a path".into(),
-            Self::List(_) => "texts: [\"a\", \"b\"] in a file, a,b elsewhere".into(),
+            Self::List(_) => "a list: [\"a\", \"b\"] in the file, a,b elsewhere".into(),
             Self::Switch(_) => "true or false".into(),
             Self::Count(0, _) => "a whole number".into(),
-            Self::Count(least, _) => format!("a whole number from {least}"),
-            Self::Size(least, _) => format!("bytes from {}: 1048576, \"64KiB\", \"8MiB\", \"1GiB\"", in_bytes(*least)),
-            Self::Time(Duration::ZERO, _) => "a time: 250ms, 30s, 5m, 12h or 7d".into(),
-            Self::Time(least, _) => format!("a time from {}: 250ms, 30s, 5m, 12h or 7d", in_time(*least)),
+            Self::Count(least, _) => format!("a whole number, at least {least}"),
+            Self::Size(least, _) => {
+                format!("a size of at least {}, such as 1048576, \"64KiB\", \"8MiB\" or \"1GiB\"", in_bytes(*least))
+            }
+            Self::Time(Duration::ZERO, _) => "a duration, such as 250ms, 30s, 5m, 12h or 7d".into(),
+            Self::Time(least, _) => {
+                format!("a duration of at least {}, such as 250ms, 30s, 5m, 12h or 7d", in_time(*least))
+            }
             Self::Words { allowed, .. } => (*allowed).into(),
         }
     }
@@ -141,7 +145,7 @@ fn put<T>(field: &mut T, value: T) -> bool {
     true
 }
 
-/// No time is longer: a hundred years.
+/// Maximum duration: a hundred years.
 const LONGEST: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
 const TIMES: [(&str, u64); 5] =
     [("d", 24 * 60 * 60 * 1000), ("h", 60 * 60 * 1000), ("m", 60 * 1000), ("s", 1000), ("ms", 1)];
@@ -172,7 +176,7 @@ fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// With the largest unit that leaves nothing over.
+/// In the largest unit that gives a whole number.
 fn in_units(number: u64, units: &[(&str, u64)]) -> String {
     let fits = |(_, factor): &&(&str, u64)| number > 0 && number.is_multiple_of(*factor);
     let (unit, factor) = units.iter().find(fits).or(units.last()).copied().unwrap_or(("", 1));

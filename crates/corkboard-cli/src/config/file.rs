@@ -1,4 +1,4 @@
-//! The file of settings: TOML.
+//! The settings file, in TOML.
 
 use std::path::Path;
 
@@ -15,19 +15,19 @@ pub(super) struct Entry {
     pub(super) line: usize,
 }
 
-/// All settings of a file, in the order of their names.
+/// All settings of a file, sorted by name.
 pub(super) fn read(path: &Path) -> Result<Vec<Entry>, CliError> {
     let unreadable = |error: &dyn std::fmt::Display| {
-        CliError::invalid("config", format!("the file of settings {} cannot be read: {error}", path.display()))
+        CliError::invalid("config", format!("cannot read settings file {}: {error}", path.display()))
     };
     let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
     if length > MOST_BYTES {
-        return Err(unreadable(&format!("it has {length} bytes, and {MOST_BYTES} are allowed")));
+        return Err(unreadable(&format!("it has {length} bytes; the maximum is {MOST_BYTES}")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
     let line_at = |offset: usize| text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
     let table = DeTable::parse(&text).map_err(|error| {
-        // Only the message: the error's own text shows the line, and there may be a password in it.
+        // Use only the message: the error's full text quotes the line, which may contain a password.
         let line = error.span().map_or(1, |span| line_at(span.start));
         CliError::invalid("config", format!("{}:{line}: {}", path.display(), error.message()))
     })?;

@@ -1,4 +1,4 @@
-//! What holds for a command: flags before the environment, the environment before the file, the file before the defaults.
+//! Effective settings: flags override the environment, the environment the settings file, and the file the defaults.
 
 mod field;
 mod file;
@@ -29,7 +29,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Whoever has more is heard first.
+    /// A higher rank overrides a lower one.
     fn rank(&self) -> u8 {
         match self {
             Self::Default => 0,
@@ -65,7 +65,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Finds out what holds. `file` is what the command line says about the file.
+    /// Resolves all settings. `file` is the settings file from the command line.
     pub(crate) fn load(file: Option<&Path>, flags: Vec<FlagValue>) -> Result<Self, CliError> {
         let mut config = Self::default();
         if let Some(path) = found(file)? {
@@ -93,7 +93,7 @@ impl Config {
         said.map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// Whether nobody said what this setting is to be.
+    /// Whether the setting has no value from a flag, the environment or the file.
     pub(crate) fn is_default(&self, key: &str) -> bool {
         !self.origins.iter().any(|(said, _)| *said == key)
     }
@@ -102,7 +102,7 @@ impl Config {
         self.origins.iter().any(|(said, origin)| *said == key && matches!(origin, Origin::Flag { .. }))
     }
 
-    /// The server to talk to, unless a store was named nearer to the command: a flag counts more than a file.
+    /// The server to use, unless a store was set with a higher rank, such as --store over a URL from the file.
     pub(crate) fn server_url(&self) -> Option<&str> {
         let rank = |key: &str| {
             let said = self.origins.iter().filter(|(said, _)| *said == key);
@@ -116,8 +116,8 @@ impl Config {
             return Err(unknown(key, &origin));
         };
         if !setting.field.set(&mut self.settings, given) {
-            let message = format!("{origin}: {key} cannot be {}", setting.field.quoted(given));
-            return Err(CliError::invalid("config", message).hint(format!("{key} takes {}", setting.field.allowed())));
+            let message = format!("{origin}: invalid value for {key}: {}", setting.field.quoted(given));
+            return Err(CliError::invalid("config", message).hint(format!("{key} expects {}", setting.field.allowed())));
         }
         self.origins.push((setting.key, origin));
         Ok(())
@@ -125,12 +125,12 @@ impl Config {
 }
 
 fn unknown(key: &str, origin: &Origin) -> CliError {
-    let failure = CliError::invalid("config", format!("{origin}: there is no setting {key:?}"));
+    let failure = CliError::invalid("config", format!("{origin}: unknown setting {key:?}"));
     if key == "token" {
-        return failure.hint("a token is not kept in a file of settings: it comes from CORK_TOKEN");
+        return failure.hint("a token does not belong in a settings file; set it in CORK_TOKEN");
     }
     let meant = similar_names(key, SETTINGS.iter().map(|setting| setting.key));
-    failure.hint(did_you_mean(&meant).unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are")))
+    failure.hint(did_you_mean(&meant).unwrap_or_else(|| format!("{ALL_SETTINGS} lists all settings")))
 }
 
 const ALL_SETTINGS: &str = "`cork config show`, without it,";
@@ -142,8 +142,8 @@ fn did_you_mean(names: &[&str]) -> Option<String> {
     }
 }
 
-/// The names that are most like what was given, if any is like it: one that goes on where it ends, one that is the same
-/// without what stands before its last dot, or those with the fewest letters changed.
+/// The names most similar to the given one, if any: names with the same last part after a dot, or else those with the
+/// fewest changed letters, or else those that start with it.
 fn similar_names<'a>(given: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let same: Vec<&str> = names.clone().filter(|name| last(name) == last(given)).collect();
@@ -158,9 +158,9 @@ fn similar_names<'a>(given: &str, names: impl Iterator<Item = &'a str> + Clone) 
     names.filter(|name| given.len() >= SHORTEST_BEGINNING && name.starts_with(given)).take(MOST).collect()
 }
 
-/// A shorter beginning says too little.
+/// Minimum length of a prefix to suggest names for.
 const SHORTEST_BEGINNING: usize = 3;
-/// More names are no help.
+/// Maximum number of suggestions for a prefix.
 const MOST: usize = 4;
 
 const VARIABLES: &str = "CORK_";
@@ -175,16 +175,16 @@ const OTHER_VARIABLES: [&str; 9] = [
     "CORK_MODEL_PLAIN_HTTP",
     "CORK_MODEL_TIMEOUT",
 ];
-/// How variables begin that are not for `cork`, but for what tests and measures it.
+/// Prefixes of variables for tests and benchmarks.
 const OF_TESTS: [&str; 5] = ["CORK_TEST_", "CORK_SOAK_", "CORK_BENCH_", "CORK_CORE_ENTRIES", "CORK_WRITE_FIXTURES"];
 
-/// A variable with a slip in its name would be passed over, and what it says with it.
+/// Fails on an unknown CORK_ variable. Otherwise a typo in its name would silently disable the setting.
 fn expect_known_variables() -> Result<(), CliError> {
     let of_settings: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
     let known = || of_settings.iter().map(String::as_str).chain(OTHER_VARIABLES);
-    // Where a model's key is, people say by a name of their own.
+    // The user chooses the name of the variable with the model's key.
     let key = variable_of("CORK_MODEL_KEY_ENV")?;
-    // By their names, so that the same one is named every time.
+    // Sorted, so that the error always names the same one.
     let given: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
     for (name, value) in given {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -199,21 +199,24 @@ fn expect_known_variables() -> Result<(), CliError> {
             similar_names(rest, names).into_iter().map(|name| format!("{VARIABLES}{name}")).collect();
         let meant: Vec<&str> = meant.iter().map(String::as_str).collect();
         let hint = did_you_mean(&meant);
-        let failure = CliError::invalid("config", format!("the environment has {name}, and there is no such setting"));
-        return Err(failure.hint(hint.unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are"))));
+        let failure = CliError::invalid(
+            "config",
+            format!("unknown environment variable {name}: there is no setting of this name"),
+        );
+        return Err(failure.hint(hint.unwrap_or_else(|| format!("{ALL_SETTINGS} lists all settings"))));
     }
     Ok(())
 }
 
-/// Whether a cluster put it there because one of its services is called `cork` or `cork-…`: Kubernetes tells every process
-/// so where its neighbours are.
+/// Whether Kubernetes set the variable: it gives each process the addresses of services, and a service can be called `cork`
+/// or `cork-…`.
 fn is_of_cluster(name: &str, value: &str) -> bool {
     let is_address = value.starts_with("tcp://") || value.starts_with("udp://");
     ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"].iter().any(|part| name.contains(part))
         || (name.ends_with("_PORT") && is_address)
 }
 
-/// The file that is read: the one that is named, which must be there, or the user's, if there is one.
+/// The settings file: the named one, which must exist, or the user's if it exists.
 fn found(named: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     if let Some(path) = named {
         return Ok(Some(path.into()));
@@ -226,7 +229,7 @@ fn found(named: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     Ok(settings.map(|settings| settings.join(USER_FILE)).filter(|path| path.exists()))
 }
 
-/// A variable's value. One that is set to nothing is not set.
+/// The value of a variable. An empty one counts as not set.
 fn variable_of(name: &str) -> Result<Option<String>, CliError> {
     match std::env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
@@ -240,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_alike_is_found_and_nothing_else() {
+    fn only_similar_names_are_suggested() {
         let names = ["hosts", "listen", "tls_cert", "tls_key", "limits.note_bytes", "limits.notes_per_agent"];
         for (given, expected) in [
             ("host", &["hosts"][..]),

@@ -12,7 +12,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The value of every setting, from whichever source.
+/// The effective value of every setting.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedSettings {
     pub(crate) store: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct ResolvedSettings {
     pub(crate) bytes_at_once: u64,
     pub(crate) wrong_tokens_per_minute: u64,
     pub(crate) wrong_tokens_at_once: u64,
-    /// Settings of a server that have the same form there. Its access is not used.
+    /// Settings that the server takes in the same form. The field `access` is not used.
     pub(crate) server: Settings,
     pub(crate) options: Options,
 }

@@ -29,7 +29,7 @@ const fn flagged(key: &'static str, flag: &'static str, about: &'static str, fie
     Setting { key, flag: Some(flag), about, field }
 }
 
-/// The field of the settings at this path, what it takes and the least that makes sense.
+/// The type and the minimum of the setting in this field.
 macro_rules! field {
     ($kind:ident $(($least:expr))?, $($path:ident).+) => {
         SettingField::$kind($($least,)? |settings| &mut settings.$($path).+)
@@ -46,80 +46,88 @@ const NO_TIME: Duration = Duration::ZERO;
 const MOMENT: Duration = Duration::from_millis(1);
 
 pub(crate) const SETTINGS: &[Setting] = &[
-    flagged("store", "--store", "where everything is kept", field!(Url, store)),
-    flagged("url", "--url", "the server to talk to instead of a store", field!(Url, url)),
-    flagged("agent", "--agent", "whose memory", field!(Text, agent)),
-    flagged("board", "--board", "which board", field!(OptionalText, board)),
-    flagged("log", "-v", "what is logged, as RUST_LOG has it", LOG),
-    flagged("log_format", "--log-format", "in which form a server logs", LOG_FORMAT),
-    flagged("listen", "--listen", "where a server listens", field!(Text, listen)),
-    flagged("hosts", "--host", "names by which a server may be called", field!(List, server.hosts)),
-    flagged("origins", "--origin", "web pages that may call a server", field!(List, server.origins)),
-    flagged("no_auth", "--no-auth", "everybody is let in, on loopback", field!(Switch, no_auth)),
-    flagged("tls_cert", "--tls-cert", "a server's certificate, in PEM", field!(Path, tls_cert)),
-    flagged("tls_key", "--tls-key", "the certificate's key, in PEM", field!(Path, tls_key)),
-    setting("public_metrics", "/metrics needs no token", field!(Switch, server.are_metrics_public)),
-    setting("connections", "the most connections at a time", field!(Count(1), connections)),
-    setting("body_bytes", "the most of a request's body", field!(Size(1024), body_bytes)),
+    flagged("store", "--store", "store", field!(Url, store)),
+    flagged("url", "--url", "server to use instead of a store", field!(Url, url)),
+    flagged("agent", "--agent", "agent whose memory to use", field!(Text, agent)),
+    flagged("board", "--board", "board for commands about boards and tasks", field!(OptionalText, board)),
+    flagged("log", "-v", "log level or filters, in the syntax of RUST_LOG", LOG),
+    flagged("log_format", "--log-format", "log format of the server", LOG_FORMAT),
+    flagged("listen", "--listen", "address that the server listens on", field!(Text, listen)),
+    flagged("hosts", "--host", "host names that the server answers to", field!(List, server.hosts)),
+    flagged("origins", "--origin", "origins of web pages that may call the server", field!(List, server.origins)),
+    flagged("no_auth", "--no-auth", "disable authentication (loopback only)", field!(Switch, no_auth)),
+    flagged("tls_cert", "--tls-cert", "TLS certificate of the server (PEM file)", field!(Path, tls_cert)),
+    flagged("tls_key", "--tls-key", "key of the TLS certificate (PEM file)", field!(Path, tls_key)),
+    setting("public_metrics", "serve /metrics without a token", field!(Switch, server.are_metrics_public)),
+    setting("connections", "maximum number of connections", field!(Count(1), connections)),
+    setting("body_bytes", "maximum size of a request body", field!(Size(1024), body_bytes)),
+    setting("buffer_bytes", "maximum memory for requests and answers", field!(Size(1024 * 1024), buffer_bytes)),
+    setting("request_timeout", "timeout of a request", field!(Time(MOMENT), server.request_timeout)),
+    setting("header_timeout", "timeout for receiving a request's headers", field!(Time(MOMENT), server.header_timeout)),
     setting(
-        "buffer_bytes",
-        "the most bytes of requests and answers held in memory",
-        field!(Size(1024 * 1024), buffer_bytes),
+        "drain_timeout",
+        "how long a stopping server waits for open requests",
+        field!(Time(NO_TIME), server.drain_timeout),
     ),
-    setting("request_timeout", "how long a request may take", field!(Time(MOMENT), server.request_timeout)),
-    setting("header_timeout", "how long a request's head may take", field!(Time(MOMENT), server.header_timeout)),
-    setting("drain_timeout", "how long a server that ends waits", field!(Time(NO_TIME), server.drain_timeout)),
-    setting(
-        "heartbeat",
-        "how often a quiet stream of events shows that it is there",
-        field!(Time(MOMENT), server.heartbeat),
-    ),
+    setting("heartbeat", "interval of keep-alives on an idle event stream", field!(Time(MOMENT), server.heartbeat)),
     setting(
         "stalled_after",
-        "a connection that takes nothing is given up after",
+        "close a connection if the client reads nothing for this long",
         field!(Time(MOMENT), server.stalled_after),
     ),
-    setting("events_held", "events held for those who follow all spaces", field!(Count(1), events_held)),
-    setting("events_linger", "how long they are held when nobody follows", field!(Time(NO_TIME), server.events_linger)),
-    setting("requests_per_second", "how often each caller may ask", field!(Count(1), requests_per_second)),
-    setting("requests_at_once", "how often in one burst", field!(Count(1), requests_at_once)),
-    setting("bytes_per_hour", "how much each caller may send", field!(Size(1), bytes_per_hour)),
-    setting("bytes_at_once", "how much in one burst", field!(Size(1), bytes_at_once)),
+    setting("events_held", "events buffered for followers of all spaces", field!(Count(1), events_held)),
+    setting(
+        "events_linger",
+        "how long they are buffered when nobody follows",
+        field!(Time(NO_TIME), server.events_linger),
+    ),
+    setting(
+        "requests_per_second",
+        "requests per second that each caller may send",
+        field!(Count(1), requests_per_second),
+    ),
+    setting("requests_at_once", "requests that each caller may send in one burst", field!(Count(1), requests_at_once)),
+    setting("bytes_per_hour", "bytes per hour that each caller may send", field!(Size(1), bytes_per_hour)),
+    setting("bytes_at_once", "bytes that each caller may send in one burst", field!(Size(1), bytes_at_once)),
     setting(
         "wrong_tokens_per_minute",
-        "how many wrong tokens a client address may send",
+        "wrong tokens per minute that a client address may send",
         field!(Count(1), wrong_tokens_per_minute),
     ),
-    setting("wrong_tokens_at_once", "how many in one burst", field!(Count(1), wrong_tokens_at_once)),
-    setting("tier", "which features are on", TIER),
+    setting(
+        "wrong_tokens_at_once",
+        "wrong tokens that a client address may send in one burst",
+        field!(Count(1), wrong_tokens_at_once),
+    ),
+    setting("tier", "tier, which enables features", TIER),
     setting(
         "features.working_memory",
-        "agents' memories can be used; off, calls return feature_disabled",
+        "enable agents' memories; if off, calls return feature_disabled",
         field!(Switch, options.features.working_memory),
     ),
-    setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
-    setting("consistency", "how current a read is where others write too", CONSISTENCY),
-    setting("retention", "how much of the old log is kept", RETENTION),
+    setting("save", "acknowledge a change once it is durable (on_change), or at once and flush at this interval", SAVE),
+    setting("consistency", "how current reads are if other processes write too", CONSISTENCY),
+    setting("retention", "how much of the log's history to keep", RETENTION),
     setting("snapshot_events", "events between snapshots", field!(Count(1), options.snapshots.events)),
     setting("snapshot_bytes", "bytes of log between snapshots", field!(Size(1024), options.snapshots.bytes)),
-    setting("memory_budget", "states held in memory", field!(Size(0), options.memory_budget)),
-    setting("busy_timeout", "how long a busy store is waited for", field!(Time(MOMENT), options.busy_timeout)),
-    setting("tick_interval", "how often it is looked for what is due", field!(Time(MOMENT), options.tick_interval)),
+    setting("memory_budget", "memory for states of spaces", field!(Size(0), options.memory_budget)),
+    setting("busy_timeout", "how long to wait for a busy store", field!(Time(MOMENT), options.busy_timeout)),
+    setting("tick_interval", "how often to check for expired items", field!(Time(MOMENT), options.tick_interval)),
     setting(
         "conversations",
-        "where conversations' scratchpads are kept: in the memory of the process, or in the store for all that share it",
+        "where to keep conversations' scratchpads: in the process's memory, or shared in the store",
         CONVERSATIONS,
     ),
     setting(
         "conversation_idle",
-        "an unused conversation's scratchpad expires after",
+        "expiry of an unused conversation's scratchpad",
         field!(Time(MOMENT), options.conversation_idle),
     ),
-    setting("board_retention", "how long an archived board is kept", field!(Time(NO_TIME), options.board_retention)),
-    setting("idle_after", "a board without news is idle after", field!(Time(MOMENT), options.idle_after)),
+    setting("board_retention", "how long to keep an archived board", field!(Time(NO_TIME), options.board_retention)),
+    setting("idle_after", "time without changes after which a board is idle", field!(Time(MOMENT), options.idle_after)),
     setting(
         "bookmark_interval",
-        "how often a quiet watcher hears something",
+        "interval of bookmarks for a watcher without new events",
         field!(Time(MOMENT), options.bookmark_interval),
     ),
     setting("max_watch_lag", "how far a watcher may fall behind", field!(Count(1), options.max_watch_lag)),
@@ -142,7 +150,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     limit!(state_bytes, "bytes of a space's state"),
     limit!(idempotency_key_bytes, "bytes of an idempotency key"),
     limit!(idempotency_keys, "idempotency keys that a space remembers"),
-    limit!(idempotency_hours, "hours for which it does"),
+    limit!(idempotency_hours, "hours for which a space remembers an idempotency key"),
     limit!(query_bytes, "bytes of a query"),
     limit!(notebook_name_bytes, "bytes of a notebook's name"),
     limit!(notebooks_per_agent, "notebooks of an agent"),
@@ -217,7 +225,7 @@ const CONVERSATIONS: SettingField = SettingField::Words {
 };
 
 const SAVE: SettingField = SettingField::Words {
-    allowed: "on_change, or a time: 500ms",
+    allowed: "on_change, or a duration such as 500ms",
     set: |settings, text| {
         let save = match text {
             "on_change" => Some(SavePolicy::OnChange),
@@ -232,7 +240,7 @@ const SAVE: SettingField = SettingField::Words {
 };
 
 const CONSISTENCY: SettingField = SettingField::Words {
-    allowed: "current, cached, or how old a read may be: 500ms",
+    allowed: "current, cached, or the maximum age of a read, such as 500ms",
     set: |settings, text| {
         let consistency = text.parse().ok().or_else(|| duration(text).map(Consistency::Cached));
         consistency.map(|consistency| settings.options.consistency = consistency).is_some()
@@ -244,7 +252,7 @@ const CONSISTENCY: SettingField = SettingField::Words {
 };
 
 const RETENTION: SettingField = SettingField::Words {
-    allowed: "usual (a day on Redis, everything elsewhere), everything, a time (30d) or a number of revisions (1000 revisions)",
+    allowed: "usual (a day on Redis, everything elsewhere), everything, a duration (30d) or a number of revisions (1000 revisions)",
     set: |settings, text| {
         let retention = match text {
             "usual" => Some(None),
@@ -271,7 +279,7 @@ mod tests {
     use super::super::{RawSetting, ResolvedSettings};
     use super::*;
 
-    /// What `Debug` shows of a struct: its fields, those of what is in it aside.
+    /// The names of a struct's own fields, from its `Debug` output.
     fn fields(debugged: &str) -> Vec<String> {
         let lines = debugged.lines().filter_map(|line| line.strip_prefix("    "));
         let own = lines.filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()));
@@ -287,7 +295,7 @@ mod tests {
         for limit in limits {
             assert!(keys.contains(&format!("limits.{limit}").as_str()), "{limit}");
         }
-        // The snapshots' two have names of their own. Commands choose the actor, the clock and what may be created.
+        // Both snapshot options have their own settings. Commands choose actor, clock and creation.
         let named_otherwise = ["limits", "features", "snapshots", "actor", "clock", "creation"];
         for option in fields(&format!("{:#?}", settings.options)) {
             assert!(named_otherwise.contains(&option.as_str()) || keys.contains(&option.as_str()), "{option}");
@@ -295,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_given_once_and_what_is_shown_can_be_set() {
+    fn names_are_unique_and_displayed_values_can_be_set() {
         for (at, setting) in SETTINGS.iter().enumerate() {
             assert!(SETTINGS.iter().skip(at + 1).all(|other| other.key != setting.key), "{}", setting.key);
             let mut settings = ResolvedSettings::default();

@@ -107,7 +107,7 @@ async fn problems_name_the_position_of_the_error() {
         admin.request(Method::POST, "/v1/agents/ada/entries:batch").header(CONTENT_TYPE, "application/x-ndjson");
     let wrong = answer(batch.body(lines)).await;
     wrong.problem(400, "body_json");
-    assert!(detail(&wrong).starts_with("in line 2: unknown field `colour`"), "{}", wrong.body);
+    assert!(detail(&wrong).starts_with("line 2, column 21: unknown field `colour`"), "{}", wrong.body);
     assert_eq!(wrong.body["line"], 2);
     server.stop().await;
 }

@@ -9,10 +9,10 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{count, json_object, now, one_line, time};
 
-/// Put a board away that has ended: it can be read, and nothing on it changes
+/// Archive an ended board; it stays readable and no longer changes
 ///
-/// It is kept for a while; `cork gc` then says whether it can go. Again, with --retain-days: changes for how long. Learnings
-/// that nobody has decided on are told; they still can be promoted and refused.
+/// The board is kept for the retention period. After that, `cork gc` says whether it can be purged. To change the period,
+/// archive the board again with --retain-days. The answer counts open learnings; you can still promote or refuse them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ pub(crate) struct Archive {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// For how long it is kept at least, from now on [default: 30 days, or what was said before]
+    /// Keep the board at least this long from now [default: 30, or the earlier value]
     #[arg(long, alias = "retain", value_name = "DAYS", value_parser = days)]
     retain_days: Option<Duration>,
 
@@ -30,9 +30,9 @@ pub(crate) struct Archive {
     conditions: BoardConditions,
 }
 
-/// Give up a board that has ended, with all that it taught: `cork gc --yes` then purges it
+/// Discard an ended board and its open learnings; `cork gc --yes` purges it
 ///
-/// Nothing is deleted by this alone. Whoever thinks better of it before that: `cork board archive --retain-days DAYS` keeps it.
+/// This alone deletes nothing. Until the purge, `cork board archive --retain-days DAYS` keeps the board after all.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ pub(crate) struct Discard {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Why
+    /// Reason for discarding the board
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 
@@ -60,7 +60,7 @@ impl Archive {
         let board = board.id().as_str();
         session.output.answer(&json_object! { board, status: "archived", retain_until, open_learnings }, || {
             let kept = match retain_until > now() {
-                true => format!(", and kept until {} at least", time(retain_until)),
+                true => format!(" and kept until at least {}", time(retain_until)),
                 false => String::new(),
             };
             format!("{} is archived{kept}{}", one_line(board), open(board, open_learnings))
@@ -68,18 +68,18 @@ impl Archive {
     }
 }
 
-/// What is to be done about learnings that nobody has decided on.
+/// What to do about open learnings.
 fn open(board: &str, learnings: u64) -> String {
     if learnings == 0 {
         return String::new();
     }
     let (wait, board) = (count(learnings, "learning waits", "learnings wait"), one_line(board));
     format!(
-        "\n{wait} for a decision, and the board is not purged before:\n  \
-         cork --board {board} learn extract      shows them\n  \
-         cork --board {board} learn promote ID   takes one into a memory core\n  \
-         cork --board {board} learn refuse ID    says that one is not wanted\n  \
-         cork board discard {board}              gives all of them up"
+        "\n{wait} for a decision; the board is not purged before that:\n  \
+         cork --board {board} learn extract      show them\n  \
+         cork --board {board} learn promote ID   keep one in a memory core\n  \
+         cork --board {board} learn refuse ID    reject one\n  \
+         cork board discard {board}              reject all of them"
     )
 }
 
@@ -100,6 +100,6 @@ fn days(argument: &str) -> Result<Duration, String> {
         Ok(days) if days.is_finite() && days >= 0.0 => {
             Ok(Duration::try_from_secs_f64(days * DAY).unwrap_or(Duration::MAX))
         }
-        _ => Err("not a number of days".into()),
+        _ => Err("expected a number of days".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! `cork board artifact`: what was made.
+//! `cork board artifact`: files and other results of the work.
 
 use std::io::Read;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::page::Page;
 use crate::text_input::expect_within;
 use crate::value_parsers::one_of;
 
-/// Record something that was made
+/// Record an artifact: a file or another result of the work
 ///
-/// Prints its id. The same path again is the next version; ./a, x/../a and the absolute path of a file in the current
-/// folder are one path. Size and SHA-256 are recorded if the file lies below the current folder; the file itself stays
-/// where it is, unless --inline keeps it on the board.
+/// Prints its ID. Recording the same path again creates its next version; ./a, x/../a and the absolute path of a file in
+/// the current folder count as the same path. Size and SHA-256 are recorded if the file is below the current folder. The
+/// board stores a copy of the text only with --inline.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -38,31 +38,31 @@ pub(crate) struct Artifact {
     #[command(subcommand)]
     command: Option<Sub>,
 
-    /// Where it lives
+    /// Path or URL
     #[arg(required = true)]
     path: Option<String>,
 
-    /// What kind of thing it is
+    /// Type of artifact
     #[arg(long = "type", value_name = "TYPE", default_value = "file", value_parser = artifact_type())]
     kind: ArtifactType,
 
-    /// What it is
+    /// Description
     #[arg(long, short, value_name = "TEXT")]
     description: Option<String>,
 
-    /// The task that it was made for
+    /// Task that produced it
     #[arg(long, value_name = "TASK")]
     task: Option<TaskId>,
 
-    /// Keep the text of the file on the board
+    /// Store the file's text on the board
     #[arg(long)]
     inline: bool,
 
-    /// The SHA-256 that it must have: refused if the file has another
+    /// Expected SHA-256; fails if the file has another one
     #[arg(long, value_name = "SHA-256")]
     checksum: Option<String>,
 
-    /// How many bytes it must have
+    /// Expected size in bytes; fails if the file has another one
     #[arg(long, value_name = "BYTES")]
     size: Option<u64>,
 
@@ -73,7 +73,7 @@ pub(crate) struct Artifact {
     conditions: BoardConditions,
 }
 
-/// Words that are rather meant as a command than as the name of a file.
+/// Words that are more likely a mistaken subcommand than a file name.
 const VERBS: [&str; 12] =
     ["add", "create", "delete", "edit", "forget", "get", "ls", "record", "remove", "rm", "search", "show"];
 
@@ -82,7 +82,7 @@ enum Sub {
     List(List),
 }
 
-/// List what was made: the newest version of each path
+/// List artifacts: the newest version of each path
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -109,7 +109,7 @@ impl Artifact {
             (Some(Sub::List(list)), _) => list.run(session).await,
             (None, Some(path)) => Self { command: None, path: None, ..self }.record(path, session).await,
             // Not reached: without a command the path is required.
-            (None, None) => Err(CliError::invalid("usage", "which path?")),
+            (None, None) => Err(CliError::invalid("usage", "an artifact needs a path")),
         }
     }
 
@@ -129,10 +129,10 @@ impl Artifact {
             trust: self.trust.said(),
         };
         let recorded = board.record_artifact(artifact).in_folder(".").recorded().await?;
-        // With --json the answer says so.
+        // With --json, the answer has the reason.
         let unread = recorded.no_checksum.filter(|_| !session.output.is_json());
         if let Some(why) = unread.and_then(|why| why_unread(&shown, why)) {
-            say(&format!("note: no checksum was taken: {why}"));
+            say(&format!("note: no checksum was recorded: {why}"));
         }
         session.output.answer(&recorded, || recorded.id.to_string())
     }
@@ -143,39 +143,39 @@ impl List {
         let view = self.moment.view(&session.open_board()?).await?;
         let made = Page::whole(newest_artifacts(view.state()).collect());
         session.output.list(&made, || {
-            artifacts(view.state())
-                .unwrap_or_else(|| "nothing was recorded yet; `cork board artifact PATH` does".into())
+            artifacts(view.state()).unwrap_or_else(|| "no artifacts; record one with `cork board artifact PATH`".into())
         })
     }
 }
 
-/// Refuses what was most likely meant as a command, unless there is such a file.
+/// Refuses a word that is most likely a mistaken subcommand, unless a file has that name.
 fn expect_path(path: &str) -> Result<(), CliError> {
     if !VERBS.contains(&path) || Path::new(path).exists() {
         return Ok(());
     }
-    let message = format!("there is no file {path:?}, and no command `cork board artifact {path}`");
-    Err(CliError::invalid("not_a_path", message)
-        .hint(format!("`cork board artifact list` shows what was recorded; a file of that name is ./{path}")))
+    let message = format!("no file {path:?} and no command `cork board artifact {path}`");
+    Err(CliError::invalid("not_a_path", message).hint(format!(
+        "list artifacts with `cork board artifact list`; to record a file with this name, write ./{path}"
+    )))
 }
 
-/// Why a path has no checksum: it may be meant for another machine, or be a slip. A URL is never read.
+/// Why a path has no checksum. The path can be a typo or exist only on another machine. URLs are never read.
 fn why_unread(path: &str, why: NoChecksum) -> Option<String> {
     match why {
         NoChecksum::Url => None,
-        NoChecksum::NotFound => Some(format!("there is no file {path} here")),
+        NoChecksum::NotFound => Some(format!("{path} does not exist here")),
         NoChecksum::NotAFile => Some(format!("{path} is not a file")),
-        NoChecksum::OutsideFolder => Some(format!("{path} is outside of the current folder")),
+        NoChecksum::OutsideFolder => Some(format!("{path} is outside the current folder")),
         why => Some(why.to_string()),
     }
 }
 
 fn read(path: &str) -> Result<String, CliError> {
-    let unreadable = |error| CliError::invalid("unreadable", format!("{path} cannot be read: {error}"));
+    let unreadable = |error| CliError::invalid("unreadable", format!("cannot read {path}: {error}"));
     let allowed = Limits::default().inline_bytes;
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
-    // One more, to notice that it is too much.
+    // Read one byte more than allowed, to detect a larger file.
     let used = file.take(allowed + 1).read_to_string(&mut text).map_err(unreadable)? as u64;
     if used > allowed {
         let used = std::fs::metadata(path).map_or(used, |file| file.len().max(used));

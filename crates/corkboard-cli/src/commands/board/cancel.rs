@@ -5,9 +5,9 @@ use crate::board_args::{BoardArgument, BoardConditions};
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Give a board up: what is unfinished is cancelled
+/// Cancel a board and its unfinished tasks
 ///
-/// Nothing on it changes after that; `cork board fork` makes a new board of it.
+/// The board no longer changes after that. `cork board fork` continues in a copy.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -16,7 +16,7 @@ pub(crate) struct Cancel {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Why
+    /// Reason for cancelling
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 

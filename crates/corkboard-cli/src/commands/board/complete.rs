@@ -9,10 +9,10 @@ use crate::error::CliError;
 use crate::output::{count, json_object};
 use crate::value_parsers::one_of;
 
-/// End a board whose tasks are finished
+/// Complete a board whose tasks are finished
 ///
-/// Its outcome is success, partial or failed, by what became of its tasks. Nothing on it changes after that. Exit code 9 if
-/// the outcome is partial or failed: the board has ended, but not all of its tasks were completed.
+/// The outcome is success, partial or failed, depending on the tasks. The board no longer changes after that. Exits with 9
+/// if the outcome is partial or failed, that is, if not all tasks were completed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,11 +22,11 @@ pub(crate) struct Complete {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Why
+    /// Reason for completing the board
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 
-    /// What to do if tasks are unfinished
+    /// What to do with unfinished tasks
     #[arg(long, value_name = "ACTION", default_value = "refuse", value_parser = unfinished())]
     unfinished: Unfinished,
 
@@ -41,9 +41,9 @@ fn unfinished() -> impl TypedValueParser<Value = Unfinished> {
     ])
 }
 
-/// Says how a board ended.
+/// Prints how a board ended.
 pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOutcome) -> Result<(), CliError> {
-    // As it was when it ended, whatever became of it since.
+    // The board as it ended: it may have been archived since.
     let view = board.at(board.last_rev()).await?;
     let number = |status| view.state().count(status);
     let completed = number(TaskStatus::Completed);

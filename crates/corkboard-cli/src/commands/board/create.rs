@@ -9,9 +9,9 @@ use crate::output::{json_object, one_line};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{failure_policy, text_argument};
 
-/// Make a board
+/// Create a board
 ///
-/// Prints its id, which begins with words of its name. `cork board show` and --json tell what it drew from its
+/// Prints its ID, which starts with words of its name. `cork board show` and --json show which entries it drew from its
 /// memory cores.
 #[derive(Args)]
 #[command(after_help = "\
@@ -22,35 +22,35 @@ Examples:
   cork board create 'Add login' --core house-rules --pattern best
   cork board create 'Nightly checks' --id nightly-checks --on-failure continue")]
 pub(crate) struct Create {
-    /// What it is called
+    /// Name
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
     name: String,
 
-    /// What is to be accomplished; - reads stdin [default: the name]
+    /// Goal; - reads stdin [default: the name]
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
 
-    /// A boundary or requirement; may be given many times
+    /// Constraint that the work must respect; repeatable
     #[arg(long = "constraint", value_name = "TEXT")]
     constraints: Vec<String>,
 
-    /// A memory core that it draws on; may be given many times
+    /// Memory core to draw knowledge from; repeatable
     #[arg(long = "core", value_name = "NAME")]
     cores: Vec<String>,
 
-    /// Make its first tasks from a task pattern: best (of its cores), or CORE:ENTRY
+    /// Create the first tasks from a task pattern: `best` (the best match in its cores) or CORE:ENTRY
     #[arg(long, value_name = "PATTERN")]
     pattern: Option<TaskPattern>,
 
-    /// What becomes of the rest when a task fails, where the task does not say [default: skip_dependents]
+    /// What to do when a task without its own policy fails [default: skip_dependents]
     #[arg(long, value_name = "POLICY", value_parser = failure_policy())]
     on_failure: Option<FailurePolicy>,
 
-    /// The id it is to have [default: words of its name, and a few random characters]
+    /// ID [default: words of its name and a few random characters]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// A name for this request: sent again within a day, it gives the same board
+    /// Idempotency key; a repeat within 24 hours returns the same board
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }
@@ -60,8 +60,8 @@ impl Create {
         let Self { name, goal, constraints, cores, pattern, on_failure, id, idempotency_key } = self;
         let without_tasks = match (&pattern, cores.is_empty()) {
             (None, _) => None,
-            (Some(_), true) => Some("it draws on no core"),
-            (Some(_), false) => Some("no task pattern of its cores fits"),
+            (Some(_), true) => Some("a pattern needs at least one --core"),
+            (Some(_), false) => Some("its cores have no matching task pattern"),
         };
         let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
         let on_failure = on_failure.unwrap_or_default();
@@ -83,16 +83,14 @@ impl Create {
             session.output.aside(&format!("drawn from its cores: {}", references(drawn)));
         }
         if let Some(pattern) = pattern {
-            session.output.aside(&format!("made from {}: {}", one_line(&pattern.to_string()), ids(tasks)));
+            session.output.aside(&format!("created from {}: {}", one_line(&pattern.to_string()), ids(tasks)));
         }
         if !session.output.is_json() {
             if let Some(why) = without_tasks.filter(|_| pattern.is_none()) {
-                say(&format!("warning: there are no tasks yet: {why}"));
+                say(&format!("warning: the board has no tasks yet: {why}"));
             }
-            // Also where nobody looks on: the tasks are others than were meant.
-            passed_over
-                .iter()
-                .for_each(|passed| say(&format!("warning: passed over: {}", one_line(&passed.to_string()))));
+            // Shown even without a terminal, because the board has other tasks than the user asked for.
+            passed_over.iter().for_each(|passed| say(&format!("warning: skipped: {}", one_line(&passed.to_string()))));
         }
         let answer = json_object! { id, name: &name, drawn, pattern: pattern.as_ref(), tasks, passed_over };
         session.output.answer(&answer, || id.to_owned())

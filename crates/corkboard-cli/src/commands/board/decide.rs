@@ -10,7 +10,7 @@ use crate::value_parsers::text_argument;
 
 /// Record a decision
 ///
-/// Prints its id. Branches of the graph are chosen by `cork choose`.
+/// Prints its ID. To choose a branch of the task graph, use `cork choose`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -18,39 +18,39 @@ Examples:
   cork board decide 'Which hash?' scrypt --supersedes D-1 --rationale 'argon2id is not in the standard library'
   cork board decide 'Delete old logins?' yes --affects-task T-3 --needs-approval --principal ann")]
 pub(crate) struct Decide {
-    /// What was decided
+    /// Question that was decided
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
     question: String,
 
-    /// What was chosen
+    /// Chosen answer
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
     choice: String,
 
-    /// What was rejected; may be given many times
+    /// Rejected alternative; repeatable
     #[arg(long = "alternative", alias = "over", value_name = "TEXT")]
     alternatives: Vec<String>,
 
-    /// Why
+    /// Rationale
     #[arg(long, alias = "because", value_name = "TEXT")]
     rationale: Option<String>,
 
-    /// The tasks that it concerns [default: all]
+    /// Tasks that it affects [default: all]
     #[arg(long = "affects-task", alias = "affects", value_name = "TASK", value_delimiter = ',')]
     affects_tasks: Vec<TaskId>,
 
-    /// It cannot be taken back: only a person can supersede it, with --force
+    /// Mark as irreversible: only a person can supersede it, with --force
     #[arg(long)]
     irreversible: bool,
 
-    /// The tasks that it concerns neither begin nor are completed until somebody approves or rejects it
+    /// Hold the affected tasks until someone approves or rejects the decision
     #[arg(long, requires = "affects_tasks")]
     needs_approval: bool,
 
-    /// The decision that no longer holds: one of yours, or anyone's if you run the board
+    /// Earlier decision that this one replaces: your own, or anyone's if you run the board
     #[arg(long, value_name = "DECISION")]
     supersedes: Option<DecisionId>,
 
-    /// Supersede an irreversible decision; only a person can
+    /// Supersede an irreversible decision; persons only
     #[arg(long, requires = "supersedes")]
     force: bool,
 

@@ -7,18 +7,18 @@ use crate::output::{json_object, one_line};
 
 /// Delete a board with its log
 ///
-/// To end a board and keep it, complete or cancel it; to let go of it once nothing keeps it, archive it and let `cork gc`
-/// purge it. What it promoted stays in its cores: `cork learn rollback --all` takes it out, before or after.
+/// To end a board and keep it, complete or cancel it. To delete it only when nothing needs it any more, archive it and run
+/// `cork gc`. Learnings that were promoted stay in their cores; `cork learn rollback --all` removes them, before or after.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board delete add-login-1a2b3c4d --yes
-  cork board delete add-login-1a2b3c4d --hard --yes    # out of the store's files, too")]
+  cork board delete add-login-1a2b3c4d --hard --yes    # also remove every trace of it from the store's files")]
 pub(crate) struct Delete {
-    /// Which board
+    /// Board ID
     board: String,
 
-    /// See to it that nothing of it is left in the store's files; it may take long
+    /// Also remove every trace of it from the store's files; this may take long
     #[arg(long)]
     hard: bool,
 
@@ -30,7 +30,7 @@ pub(crate) struct Delete {
 impl Delete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.board.as_str();
-        // What is not there is told before anyone is asked.
+        // Report a missing board before asking for confirmation.
         session.board_named(board)?.view().await?;
         confirm(Consent::from_flag(self.yes), &format!("delete board {} with its history", one_line(board)))?;
         let deleted = match self.hard {

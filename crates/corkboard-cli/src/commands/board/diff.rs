@@ -6,17 +6,17 @@ use crate::output::one_line;
 
 /// Show what changed on a board between two revisions
 ///
-/// A sentence for each change; what was changed and changed back is not told. `cork board watch --from-rev` tells all of it.
+/// Prints a sentence for each net change. `cork board watch --from-rev` shows every single event.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board diff 3 7
-  cork board diff 0 --json    # all since the beginning")]
+  cork board diff 0 --json    # everything since the beginning")]
 pub(crate) struct Diff {
-    /// The earlier revision; 0 is the time before the first
+    /// Earlier revision; 0 is the time before the first
     from: u64,
 
-    /// The later one [default: the present]
+    /// Later revision [default: the newest]
     to: Option<u64>,
 }
 

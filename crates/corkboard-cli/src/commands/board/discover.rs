@@ -10,9 +10,9 @@ use crate::named_text::DiscoveryContent;
 use crate::output::json_object;
 use crate::value_parsers::one_of;
 
-/// Record something that was learned
+/// Record a discovery: something learned during the work
 ///
-/// Prints its id.
+/// Prints its ID.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,15 +22,15 @@ pub(crate) struct Discover {
     #[command(flatten)]
     content: DiscoveryContent,
 
-    /// What kind of thing it is
+    /// Type of discovery
     #[arg(long = "type", value_name = "TYPE", default_value = "insight", value_parser = discovery_type())]
     kind: DiscoveryType,
 
-    /// The tasks that it concerns [default: all]
+    /// Tasks that it affects [default: all]
     #[arg(long = "affects-task", alias = "affects", value_name = "TASK", value_delimiter = ',')]
     affects_tasks: Vec<TaskId>,
 
-    /// The memory core that should keep it
+    /// Memory core that should keep it
     #[arg(long, alias = "core", value_name = "NAME")]
     promote_to_core: Option<String>,
 
@@ -44,7 +44,7 @@ pub(crate) struct Discover {
 fn discovery_type() -> impl TypedValueParser<Value = DiscoveryType> {
     one_of([
         ("constraint", DiscoveryType::Constraint, "A boundary"),
-        ("opportunity", DiscoveryType::Opportunity, "Something that could be used"),
+        ("opportunity", DiscoveryType::Opportunity, "Something to take advantage of"),
         ("risk", DiscoveryType::Risk, "Something that could go wrong"),
         ("insight", DiscoveryType::Insight, "Something to know"),
     ])

@@ -9,7 +9,7 @@ use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::failure_policy;
 
-/// Change what a board says of itself
+/// Change a board's name, goal, constraints, cores or failure policy
 #[derive(Args)]
 #[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
 Examples:
@@ -19,23 +19,23 @@ pub(crate) struct Edit {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// What it is called
+    /// Name
     #[arg(long, value_name = "TEXT", group = "change")]
     name: Option<String>,
 
-    /// What is to be accomplished; - reads stdin
+    /// Goal; - reads stdin
     #[arg(long, value_name = "TEXT", group = "change")]
     goal: Option<String>,
 
-    /// A boundary or requirement, in place of those there are; may be given many times
+    /// Constraint; replaces the current constraints; repeatable
     #[arg(long = "constraint", value_name = "TEXT", group = "change")]
     constraints: Option<Vec<String>>,
 
-    /// A memory core that it draws on, in place of those there are; may be given many times. What they know is drawn anew
+    /// Memory core to draw knowledge from; replaces the current cores, and draws from them again; repeatable
     #[arg(long = "core", value_name = "NAME", group = "change")]
     cores: Option<Vec<String>>,
 
-    /// What becomes of the rest when a task fails, for tasks added from now on
+    /// What to do when a task fails, for tasks added from now on
     #[arg(long, value_name = "POLICY", group = "change", value_parser = failure_policy())]
     on_failure: Option<FailurePolicy>,
 
@@ -64,7 +64,7 @@ impl Edit {
         if named {
             let drawn = board.view().await?.info()?.drawn.clone();
             session.output.aside(&match drawn.is_empty() {
-                true => "nothing in its cores fits it".into(),
+                true => "no entries of its cores match this board".into(),
                 false => format!("drawn from its cores: {}", references(&drawn)),
             });
         }

@@ -6,10 +6,10 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Make a new board of what one is, or was
+/// Copy a board, as it is or was, into a new board
 ///
-/// Prints the new board's id. It is active, whatever became of the other; what was worked on is pending again. If your role
-/// may not approve decisions, approvals and rejections are not copied: those decisions wait for approval again.
+/// Prints the new board's ID. The new board is active, and tasks that were in progress are pending again. If your role may
+/// not approve decisions, approvals and rejections are not copied, and those decisions wait for approval again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -19,19 +19,19 @@ pub(crate) struct Fork {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Of what it was at this revision
+    /// Copy the board as it was at this revision
     #[arg(long, value_name = "REV")]
     at: Option<u64>,
 
-    /// What the new one is called [default: as the other]
+    /// Name of the new board [default: the same]
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 
-    /// The id it is to have [default: words of its name, and a few random characters]
+    /// ID of the new board [default: words of its name and a few random characters]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// A name for this request: sent again within a day, it gives the same board
+    /// Idempotency key; a repeat within 24 hours returns the same board
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }

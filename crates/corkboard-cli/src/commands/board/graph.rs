@@ -10,7 +10,7 @@ use crate::value_parsers::one_of;
 
 /// Draw a board's tasks and choices as Mermaid or DOT
 ///
-/// An arrow leads from a task to what depends on it; colours tell the states.
+/// Arrows point from a task to its dependents; colours show the status.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct Graph {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// In which language
+    /// Output language
     #[arg(long, value_name = "FORMAT", default_value = "mermaid", value_parser = graph_format())]
     format: GraphFormat,
 

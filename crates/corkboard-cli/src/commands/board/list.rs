@@ -10,7 +10,7 @@ use crate::page::PageArguments;
 
 /// List the boards in the store
 ///
-/// Those that are archived only with --all, or if they are asked for.
+/// Archived boards are shown only with --all or --status archived.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -19,11 +19,11 @@ Examples:
   cork board list --all
   cork board list --json")]
 pub(crate) struct List {
-    /// Only those in this state
+    /// Only boards with this status
     #[arg(long, value_name = "STATUS")]
     status: Option<StatusName>,
 
-    /// The archived ones, too
+    /// Include archived boards
     #[arg(long, conflicts_with = "status")]
     all: bool,
 
@@ -33,15 +33,15 @@ pub(crate) struct List {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum StatusName {
-    /// It is worked on
+    /// Work can go on
     Active,
-    /// Active, and nothing has happened on it for a week
+    /// Active, but unchanged for a week
     Idle,
-    /// It was brought to its end
+    /// Completed, with outcome success, partial or failed
     Completed,
-    /// It was given up
+    /// Cancelled
     Cancelled,
-    /// It is kept to be read
+    /// Archived and read-only
     Archived,
 }
 
@@ -65,7 +65,7 @@ fn status_of(board: &BoardSummary) -> &str {
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let mut boards = every_board(&session.corkboard).await?;
-        // A board that was never made leaves no more than its name.
+        // The store may hold the ID of a board whose creation never committed.
         boards.retain(|board| board.summary.get("name").is_some());
         let total = boards.len();
         match self.status {
@@ -78,9 +78,9 @@ impl List {
         session.output.list(&boards, || match (boards.items.is_empty(), self.status) {
             (false, _) if archived == 0 => listing(&boards.items),
             (false, _) => format!("{}\n\n{}", listing(&boards.items), not_shown(archived)),
-            (true, Some(_)) => "no such boards".into(),
+            (true, Some(_)) => "no boards match".into(),
             (true, None) if archived > 0 => not_shown(archived),
-            (true, None) => "there are no boards yet; `cork board create NAME` makes one".into(),
+            (true, None) => "no boards yet; create one with `cork board create NAME`".into(),
         })
     }
 }
@@ -91,7 +91,7 @@ pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummar
 
 fn not_shown(archived: u64) -> String {
     let them = if archived == 1 { "it" } else { "them" };
-    format!("not shown: {}; --all shows {them}, too", count(archived, "archived board", "archived boards"))
+    format!("not shown: {}; add --all to show {them}", count(archived, "archived board", "archived boards"))
 }
 
 fn listing(boards: &[BoardSummary]) -> String {

@@ -12,7 +12,7 @@ const PAGE: usize = 1000;
 /// Show the revisions that a reference names
 ///
 /// `cork board show --json` and `GET …/contributions` give references as `log_ref`: board, revisions, author. The author
-/// may be left out, and the range may be a single revision. With an author, shows the revisions that the author wrote and
+/// is optional, and the range can be a single revision. With an author, shows the revisions that the author wrote and
 /// the reviews that completed the author's tasks.
 #[derive(Args)]
 #[command(after_help = "\

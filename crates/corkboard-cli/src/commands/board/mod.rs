@@ -1,4 +1,4 @@
-//! `cork board`: what a set of tasks is about, and how it goes.
+//! `cork board`: boards and their records.
 
 mod archive;
 mod artifact;
@@ -27,9 +27,9 @@ use crate::command_session::Session;
 pub(super) use list::every_board;
 pub(super) use show::choices;
 
-/// Make, show, watch and end boards, and record what comes up on them
+/// Create, show, watch and end boards; record decisions and results
 ///
-/// A board is the shared memory of a set of tasks. docs/boards.md has the states and rules.
+/// A board is the shared memory of a set of tasks. docs/boards.md describes states and rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

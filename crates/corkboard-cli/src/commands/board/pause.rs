@@ -7,9 +7,9 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Pause a board: nobody begins a task, and nothing expires
+/// Pause a board: no task can be started, and nothing expires
 ///
-/// Whoever holds a task may finish it. `cork board resume` lets the board go on.
+/// Workers may finish the tasks that they hold. `cork board resume` ends the pause.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -18,7 +18,7 @@ pub(crate) struct Pause {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Why
+    /// Reason for the pause
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 
@@ -26,7 +26,7 @@ pub(crate) struct Pause {
     conditions: BoardConditions,
 }
 
-/// Let a paused board go on: every deadline moves by the length of the pause
+/// Resume a paused board; deadlines move by the length of the pause
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -53,6 +53,6 @@ impl Resume {
         let board = self.conditions.on(self.board.open(session)?);
         board.resume().await?;
         let id = board.id().as_str();
-        session.output.answer(&json_object! { board: id, paused: false }, || format!("{id} goes on"))
+        session.output.answer(&json_object! { board: id, paused: false }, || format!("{id} is resumed"))
     }
 }

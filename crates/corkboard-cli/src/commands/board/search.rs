@@ -5,20 +5,20 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, json_object, now, one_line, table};
 
-/// Find tasks, decisions, discoveries, artifacts and choices by words, best first
+/// Search tasks, decisions, discoveries, artifacts and choices, best match first
 ///
-/// Any of the words may be there; the more telling ones count more. Endings do not matter.
+/// Items match if they contain any of the words; rare words count more, and word endings are ignored.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board search 'which hash do we use?'
   cork board search schema --limit 3 --json")]
 pub(crate) struct Search {
-    /// What to look for
+    /// Words to search for
     #[arg(allow_hyphen_values = true)]
     query: String,
 
-    /// How many hits at most, up to 50
+    /// Maximum number of hits, up to 50
     #[arg(long, value_name = "N", default_value_t = corkboard::Search::LIMIT)]
     limit: usize,
 }
@@ -28,7 +28,7 @@ impl Search {
         let board = session.open_board()?;
         let hits = board.search(&self.query).limit(self.limit).await?;
         session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
-            true => "nothing was found".into(),
+            true => "no matches".into(),
             false => hit_table(&hits),
         })
     }

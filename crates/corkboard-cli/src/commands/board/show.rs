@@ -13,7 +13,7 @@ use crate::output::{Fit, Percent, Rest, bytes, clip, count, fields, one_line, pa
 const SHOWN_TASKS: usize = 50;
 const SHOWN_TEXT: usize = 2000;
 
-/// Show all of a board: goal, tasks, choices, decisions, discoveries, artifacts, and who did what
+/// Show a board: goal, tasks, decisions, discoveries, artifacts and contributors
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -59,7 +59,7 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     if let Some(pause) = &info.paused {
         let reason = pause.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
         rows.push(("paused", format!("by {} since {}{reason}", one_line(&pause.by), time(pause.since))));
-        rows.push(("", "nothing can be claimed until it is resumed (`cork board resume`)".into()));
+        rows.push(("", "no task can be claimed until it is resumed (`cork board resume`)".into()));
     }
     rows.extend(lifetime(info, view.at()));
     rows.push(("progress", progress(view.state())));
@@ -77,9 +77,9 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
         rows.push(("run by", format!("{} until {}", one_line(lease.holder.as_str()), time(lease.deadline))));
     }
     if let Some(from) = &info.forked_from {
-        rows.push(("made from", format!("{} at revision {}", one_line(&from.board), from.rev)));
+        rows.push(("forked from", format!("{} at revision {}", one_line(&from.board), from.rev)));
     }
-    rows.push(("made", format!("{} by {}", time(info.created_at), one_line(&info.created_by))));
+    rows.push(("created", format!("{} by {}", time(info.created_at), one_line(&info.created_by))));
     rows.push(("revision", view.rev().to_string()));
     fields(&rows)
 }
@@ -88,7 +88,7 @@ fn lifetime(info: &BoardInfo, now: Timestamp) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     if let Some(at) = info.archived_at {
         let until = info.retain_until.filter(|until| *until > now);
-        let kept = until.map_or_else(String::new, |until| format!(", kept until {} at least", time(until)));
+        let kept = until.map_or_else(String::new, |until| format!(", kept until at least {}", time(until)));
         rows.push(("archived", format!("{}{kept}", time(at))));
     }
     if let Some(extraction) = &info.learnings_extracted {
@@ -109,7 +109,7 @@ fn tasks(state: &BoardState) -> Option<String> {
     }
     let mut text = task_table(state, state.tasks().take(SHOWN_TASKS));
     if total > SHOWN_TASKS {
-        text += &format!("\n… and {} more: `cork task list` shows them", total - SHOWN_TASKS);
+        text += &format!("\n… and {} more: `cork task list` shows all", total - SHOWN_TASKS);
     }
     Some(text)
 }
@@ -161,7 +161,7 @@ fn approvals(state: &BoardState) -> Option<String> {
     table_unless_empty(header, rows)
 }
 
-/// What waits for a person's word, as a whole, and how to give it.
+/// Decisions that wait for approval, in full, and how to approve or reject them.
 fn to_approve(view: &BoardView) -> Option<String> {
     let is_active = view.info().is_ok_and(|info| info.status == BoardStatus::Active);
     let waiting = view.state().decisions().filter(|decision| is_active && decision.is_undecided());
@@ -174,20 +174,20 @@ fn to_approve(view: &BoardView) -> Option<String> {
         let before = format!("  {}", trust.mark());
         lines.extend(paragraph(&before, &clip(&format!("{question} {choice}"), SHOWN_TEXT)));
         if !alternatives.is_empty() {
-            lines.extend(paragraph(&before, &clip(&format!("and not: {}", alternatives.join("; ")), SHOWN_TEXT)));
+            lines.extend(paragraph(&before, &clip(&format!("instead of: {}", alternatives.join("; ")), SHOWN_TEXT)));
         }
         let because = match rationale.trim().is_empty() {
-            true => "no reason is given".to_owned(),
+            true => "no reason was given".to_owned(),
             false => format!("because: {}", clip(rationale, SHOWN_TEXT)),
         };
         lines.extend(paragraph(&before, &because));
-        lines.push(format!("  cork --board {board} approve {id}   lets it hold"));
-        lines.push(format!("  cork --board {board} reject {id}    lets the work go on without it"));
+        lines.push(format!("  cork --board {board} approve {id}   accept it"));
+        lines.push(format!("  cork --board {board} reject {id}    continue without it"));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// What came from outside is marked so, as it is in prompts.
+/// Marks text from outside as `[outside]`, as prompts do.
 fn marked(trust: Trust, text: &str) -> String {
     format!("{}{}", trust.mark(), one_line(text)).trim_end().to_owned()
 }

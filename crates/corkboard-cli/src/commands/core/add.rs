@@ -12,8 +12,8 @@ use crate::value_parsers::{memory_kind, time_argument, trust};
 
 /// Add an entry to a core
 ///
-/// Prints its id. If an entry says the same already, white space aside, that one takes in what is new: the higher importance,
-/// the tags, and who said it.
+/// Prints its ID. If an entry has the same text, ignoring white space, that entry is updated instead: it gets the higher
+/// importance, the added tags and the new origin.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,35 +28,35 @@ pub(crate) struct Add {
     #[command(flatten)]
     content: EntryContent,
 
-    /// What kind of memory it is [default: fact]
+    /// Kind of memory [default: fact]
     #[arg(long, value_name = "KIND", value_parser = memory_kind())]
     kind: Option<MemoryKind>,
 
-    /// From 0 (trivial) to 1 (vital) [default: 0.5]
+    /// Importance from 0 (trivial) to 1 (vital) [default: 0.5]
     #[arg(long, value_name = "NUMBER")]
     importance: Option<f32>,
 
-    /// A word to find and filter by; may be given many times
+    /// Tag to search and filter by; repeatable
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
 
-    /// How far it may be trusted [default: own]
+    /// Trust level [default: own]
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 
-    /// Who said it, if that is not you
+    /// Original author, if not you
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
 
-    /// The board that it was learned on
+    /// Board where it was learned
     #[arg(long, value_name = "BOARD")]
     from_board: Option<String>,
 
-    /// What on the board it was made of, such as D-3
+    /// Board item that it comes from, such as D-3
     #[arg(long, value_name = "ID")]
     item: Option<String>,
 
-    /// When it stops being shown and found
+    /// When it expires
     #[arg(long, value_name = "TIME", value_parser = time_argument)]
     expires_at: Option<Timestamp>,
 
@@ -84,8 +84,8 @@ impl Add {
         let added = core.add(entry).await?;
         session.output.answer(&added, || match added.how {
             AddedHow::New => added.id.to_string(),
-            AddedHow::Merged => format!("{} (says so already)", added.id),
-            AddedHow::Restored => format!("{} (was forgotten, and is back)", added.id),
+            AddedHow::Merged => format!("{} (same text already there)", added.id),
+            AddedHow::Restored => format!("{} (restored: it was forgotten)", added.id),
         })
     }
 }

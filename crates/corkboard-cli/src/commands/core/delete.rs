@@ -9,7 +9,7 @@ use crate::output::{json_object, one_line};
 
 /// Delete a core with its log
 ///
-/// Asks first. `cork export --core NAME`, done before, keeps a copy. Boards that draw on the core go on without it.
+/// Asks for confirmation. To keep a copy, run `cork export --core NAME` first. Boards that draw on the core work without it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ pub(crate) struct Delete {
     #[arg(long)]
     hard: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Delete {
 impl Delete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.core.open(session)?;
-        // What is not there is told before anyone is asked.
+        // Report a missing core before asking for confirmation.
         emptiness(&core).await?;
         let id = core.id().to_string();
         confirm(Consent::from_flag(self.yes), &format!("delete core {} with its history", one_line(&id)))?;
@@ -40,7 +40,7 @@ impl Delete {
             false => core.delete().await?,
         };
         if !deleted {
-            return Err(CliError::not_found(format!("there is no core {}", one_line(&id))));
+            return Err(CliError::not_found(format!("core {} not found", one_line(&id))));
         }
         session.output.answer(&json_object! { id: &id, deleted }, || format!("deleted core {}", one_line(&id)))
     }

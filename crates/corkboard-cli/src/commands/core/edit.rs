@@ -12,49 +12,49 @@ use crate::value_parsers::{memory_kind, time_argument, trust};
 
 /// Change an entry of a core
 ///
-/// Whoever changes the text is kept as one who edited it; it is trusted no further than before, unless --trust says so.
+/// The entry records who edited its text. Its trust level does not rise unless you set --trust.
 #[derive(Args)]
 #[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
 Examples:
   cork core edit house-rules E-1 --content 'Deployments go out on Fridays' --if-version 3
   cork core edit house-rules E-1 --importance 0.9 --tag release --tag ops
-  cork core edit house-rules E-4 --trust own    # you have checked it")]
+  cork core edit house-rules E-4 --trust own    # you checked it")]
 pub(crate) struct Edit {
     #[command(flatten)]
     core: CoreArgument,
 
-    /// Which entry
+    /// Entry ID, such as E-1
     entry: CoreEntryId,
 
-    /// What it says; - reads stdin
+    /// New text; - reads stdin
     #[arg(long, value_name = "TEXT", group = "change", allow_hyphen_values = true)]
     content: Option<String>,
 
-    /// What kind of memory it is
+    /// Kind of memory
     #[arg(long, value_name = "KIND", group = "change", value_parser = memory_kind())]
     kind: Option<MemoryKind>,
 
-    /// From 0 (trivial) to 1 (vital)
+    /// Importance from 0 (trivial) to 1 (vital)
     #[arg(long, value_name = "NUMBER", group = "change")]
     importance: Option<f32>,
 
-    /// A tag, in place of those there are; may be given many times
+    /// Tag; replaces the current tags; repeatable
     #[arg(long = "tag", value_name = "TAG", group = "change", conflicts_with = "no_tags")]
     tags: Option<Vec<String>>,
 
-    /// Take off all tags
+    /// Remove all tags
     #[arg(long, group = "change")]
     no_tags: bool,
 
-    /// How far it may be trusted
+    /// Trust level
     #[arg(long, value_name = "TRUST", group = "change", value_parser = trust())]
     trust: Option<Trust>,
 
-    /// When it stops being shown and found
+    /// When it expires
     #[arg(long, value_name = "TIME", value_parser = time_argument, group = "change", conflicts_with = "never_expires")]
     expires_at: Option<Timestamp>,
 
-    /// It does not expire
+    /// Remove the expiry
     #[arg(long, group = "change")]
     never_expires: bool,
 

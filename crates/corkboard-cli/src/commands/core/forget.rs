@@ -6,9 +6,10 @@ use crate::core_args::{CoreArgument, CoreEntryConditions};
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Forget an entry of a core, so that it can be restored
+/// Hide an entry of a core; it can be restored
 ///
-/// It is neither listed nor found until it is restored, or learned again. Its text stays in the core and in its log.
+/// A forgotten entry is neither listed nor found until it is restored or added again. Its text stays in the core and its
+/// log.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -18,10 +19,10 @@ pub(crate) struct Forget {
     #[command(flatten)]
     core: CoreArgument,
 
-    /// Which entry
+    /// Entry ID, such as E-1
     entry: CoreEntryId,
 
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 

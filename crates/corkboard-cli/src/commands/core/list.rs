@@ -9,7 +9,7 @@ use crate::page::PageArguments;
 
 /// List the memory cores in the store
 ///
-/// Those of agents, their long-term memories, are called agent:NAME.
+/// agent:NAME is the long-term memory of agent NAME.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ impl List {
         let cores = every_core(&session.corkboard).await?;
         let cores = self.page.of(cores, |core| core.id.to_string())?;
         session.output.list(&cores, || match cores.items.is_empty() {
-            true => "there are no memory cores yet; `cork core add CORE TEXT` makes one".into(),
+            true => "no memory cores yet; create one with `cork core add CORE TEXT`".into(),
             false => listing(&cores.items),
         })
     }

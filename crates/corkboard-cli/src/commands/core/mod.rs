@@ -16,10 +16,10 @@ use crate::command_session::Session;
 
 pub(super) use list::every_core;
 
-/// Keep, find, forget, restore and delete long-term knowledge
+/// Add, search, edit, forget and restore long-term knowledge
 ///
-/// A memory core is made by its first entry. Every entry says who said it and how far it may be trusted; what is said twice
-/// is one entry. docs/cores.md has the rules.
+/// A memory core is created by its first entry. Every entry records its authors and its trust level. Equal texts become one
+/// entry. docs/cores.md describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

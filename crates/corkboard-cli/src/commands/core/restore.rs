@@ -6,7 +6,7 @@ use crate::core_args::{CoreArgument, CoreEntryConditions};
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Bring back an entry that was forgotten
+/// Restore a forgotten entry
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,7 @@ pub(crate) struct Restore {
     #[command(flatten)]
     core: CoreArgument,
 
-    /// Which entry
+    /// Entry ID, such as E-1
     entry: CoreEntryId,
 
     #[command(flatten)]
@@ -27,6 +27,6 @@ impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let (id, version) = (self.entry, core.restore(self.entry).await?);
-        session.output.answer(&json_object! { id, version }, || format!("{id} is back"))
+        session.output.answer(&json_object! { id, version }, || format!("{id} is restored"))
     }
 }

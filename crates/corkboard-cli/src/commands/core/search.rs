@@ -7,9 +7,10 @@ use crate::core_view::emptiness;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, json_object, now, one_line, table};
 
-/// Find entries of a core by words, best first
+/// Search the entries of a core, best match first
 ///
-/// Any of the words may be there; the more telling ones count more. Endings do not matter. What is forgotten is not found.
+/// Entries match if they contain any of the words; rare words count more, and word endings are ignored. Forgotten entries
+/// are not searched.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -19,11 +20,11 @@ pub(crate) struct Search {
     #[command(flatten)]
     core: CoreArgument,
 
-    /// What to look for
+    /// Words to search for
     #[arg(allow_hyphen_values = true)]
     query: String,
 
-    /// How many hits at most, up to 50
+    /// Maximum number of hits, up to 50
     #[arg(long, value_name = "N", default_value_t = corkboard::Search::LIMIT)]
     limit: usize,
 }
@@ -34,7 +35,7 @@ impl Search {
         let hits = core.search(&self.query).limit(self.limit).await?;
         let empty = if hits.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
-            true => empty.unwrap_or_else(|| "nothing was found".into()),
+            true => empty.unwrap_or_else(|| "no matches".into()),
             false => hit_table(&hits),
         })
     }

@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::output::{count, fields, json_object, one_line, shown, time};
 use crate::value_parsers::{memory_kind, trust};
 
-/// Show a core's entries, or all about one of them
+/// Show the entries of a core, or one entry in full
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ pub(crate) struct Show {
     #[command(flatten)]
     core: CoreArgument,
 
-    /// The entry to show, whether it is forgotten or not
+    /// Entry to show in full, even if it is forgotten
     #[arg(value_name = "ENTRY", conflicts_with_all = ["tag", "kind", "trust", "forgotten", "cursor", "limit"])]
     entry: Option<CoreEntryId>,
 
@@ -37,19 +37,19 @@ pub(crate) struct Show {
     #[arg(long, value_name = "KIND", value_parser = memory_kind())]
     kind: Option<MemoryKind>,
 
-    /// Only entries that are trusted just so far
+    /// Only entries with exactly this trust level
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 
-    /// Only entries that are forgotten and can be restored
+    /// Only forgotten entries
     #[arg(long)]
     forgotten: bool,
 
-    /// Continue after the previous page: the `next` that it gave, an entry's ID
+    /// Continue after this entry: `next` of the previous page
     #[arg(long, alias = "after", value_name = "ENTRY")]
     cursor: Option<CoreEntryId>,
 
-    /// How many entries at most, up to 10000
+    /// Maximum number of entries, up to 10000
     #[arg(long, value_name = "N", default_value_t = CoreEntries::LIMIT)]
     limit: usize,
 }
@@ -90,11 +90,11 @@ impl Show {
 
 fn listing(page: &CorePage) -> String {
     if page.items.is_empty() {
-        return "no such entries".into();
+        return "no entries match".into();
     }
     let table = entry_table(page.items.iter().map(|entry| &**entry));
     match page.next {
-        Some(next) => format!("{table}\nthere are more: --cursor {next}"),
+        Some(next) => format!("{table}\nmore entries: --cursor {next}"),
         None => table,
     }
 }
@@ -131,20 +131,20 @@ fn trust_text(entry: &CoreEntry) -> String {
     }
 }
 
-/// The tasks that a board would begin with, where the entry is a task pattern.
+/// The tasks that a board would start with, if the entry is a task pattern.
 fn pattern(entry: &CoreEntry) -> Option<String> {
     if !entry.tags.iter().any(|tag| **tag == *TASK_PATTERN_TAG) {
         return None;
     }
     let tasks = match NewTask::from_pattern(&entry.content) {
         Ok(tasks) => tasks,
-        Err(problem) => return Some(format!("no tasks can be made of it: {}", one_line(&problem.to_string()))),
+        Err(problem) => return Some(format!("not a valid task pattern: {}", one_line(&problem.to_string()))),
     };
     let lines = tasks.iter().map(|task| {
         let key = task.key.as_deref().unwrap_or_default();
         let after = task.depends_on.iter().map(TaskRef::to_string).collect::<Vec<_>>().join(", ");
         let after = if after.is_empty() { String::new() } else { format!(" (after {after})") };
-        let review = if task.needs_review { ", is reviewed" } else { "" };
+        let review = if task.needs_review { ", needs review" } else { "" };
         let minutes = task.estimate_minutes.map_or_else(String::new, |minutes| format!(", {minutes} min"));
         format!("  {key}. {}{after}{review}{minutes}", one_line(&task.title))
     });

@@ -1,4 +1,4 @@
-//! `cork doctor`: whether the store, or a server, is in good health.
+//! `cork doctor`: health checks of a store or server.
 
 mod server;
 
@@ -19,21 +19,20 @@ use crate::command_session::{IfMissing, Session};
 use crate::error::{CliError, say};
 use crate::output::{Output, bytes, count, json_object, one_line, warnings};
 
-/// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
+/// Agent for test writes, deleted afterwards. The name is fixed because each deleted space leaves a tombstone.
 const SCRATCH: &str = "cork doctor's scratch";
 const WRITES: u32 = 20;
 const MIN_FREE: u64 = 64 * 1024 * 1024;
 const SHOWN_LOGS: usize = 5;
-/// Who waits longer than this is told what for.
+/// Print progress for steps that take longer than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Check that the store works and that nothing in it is damaged
 ///
-/// Opens the store, times a few durable writes in the memory of a scratch agent that is deleted afterwards, looks for
-/// damage, and loads every agent, board and memory core. Warns if one of them is ahead of the clock by more than a minute,
-/// because a process with a wrong clock wrote there. With a server (--url), it tells first whether that answers and is
-/// ready, which version it is, whose clock is ahead, and whom it takes your token for; what the token does not open is left
-/// out. Exits with 1 if something is wrong.
+/// Opens the store, times a few durable writes for a scratch agent (deleted afterwards), looks for damage, and loads every
+/// agent, board and memory core. Warns about spaces that are more than a minute ahead of the clock: a process with a wrong
+/// clock wrote them. With --url, first checks the server: whether it answers and is ready, its version, its clock, and what
+/// your token opens. The checks cover only what the token opens. Exits with 1 if something is wrong.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +41,7 @@ Examples:
   cork doctor --url http://127.0.0.1:7117
   cork doctor --url http://127.0.0.1:7117 --quick")]
 pub(crate) struct Doctor {
-    /// Only whether the store opens, or whether the server answers and is ready: nothing is written, and no token needed
+    /// Check only that the store opens, or that the server answers and is ready; writes nothing and needs no token
     #[arg(long)]
     quick: bool,
 }
@@ -79,7 +78,7 @@ impl Doctor {
 async fn examine(session: &Session, report: &mut Report, opening: Duration, depth: Depth) -> Result<(), CliError> {
     let corkboard = &session.corkboard;
     let info = corkboard.store_info();
-    report.add("open", Ok(format!("the {} store opens, in {}", info.kind, duration(opening))))?;
+    report.add("open", Ok(format!("the {} store opens in {}", info.kind, duration(opening))))?;
     report.about(&info)?;
     if let Some(free) = free_space(&info) {
         let text = format!("{} of disk space is free", bytes(free));
@@ -100,9 +99,9 @@ async fn look_for_damage(corkboard: &Corkboard, report: &mut Report) -> Result<(
     report.add(
         "integrity",
         match problems {
-            Ok(problems) if problems.is_empty() => Ok("no damage was found".into()),
+            Ok(problems) if problems.is_empty() => Ok("no damage found".into()),
             Ok(problems) => Err(format!("the store is damaged: {}", one_line(&problems.join("; ")))),
-            Err(error) => Err(format!("damage could not be looked for: {error}")),
+            Err(error) => Err(format!("cannot check for damage: {error}")),
         },
     )
 }
@@ -115,14 +114,14 @@ async fn load_everything(corkboard: &Corkboard, report: &mut Report) -> Result<(
     compare_clocks(corkboard, report)
 }
 
-/// Compares the logs with the states. Logs that are much larger work, so they are no failure.
+/// Compares the sizes of logs and states. A log that is much larger than its state still works, so this only warns.
 async fn compare_sizes(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    /// Logs that take less than this, or less than this many times their states, are no matter.
+    /// Warn only about logs that are larger than this, and more than TIMES as large as their states.
     const LARGE: u64 = 256 * 1024 * 1024;
     const TIMES: u64 = 10;
     let mut sizes = match sizes(corkboard).await {
         Ok(sizes) => sizes,
-        Err(CliError::Library(error)) => return report.add("logs", Err(format!("logs cannot be measured: {error}"))),
+        Err(CliError::Library(error)) => return report.add("logs", Err(format!("cannot measure the logs: {error}"))),
         Err(failure) => return Err(failure),
     };
     let total = format!("logs take {}", compared(&sizes));
@@ -142,23 +141,23 @@ fn told_size(size: &SpaceSize) -> String {
     format!("{}: log {log}, state {}", one_line(&size.space), bytes(size.state_bytes))
 }
 
-/// Warns about spaces that are ahead of the clock. They work, so this is no failure.
+/// Warns about spaces that are ahead of the clock. They still work, so this is not a failure.
 fn compare_clocks(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let ahead = corkboard.spaces_ahead();
     if ahead.is_empty() {
-        return report.add("time", Ok("nothing is ahead of the clock".into()));
+        return report.add("time", Ok("no space is ahead of the clock".into()));
     }
     let spaces = ahead.iter().map(|(space, lead)| format!("{} by {} s", one_line(&space.to_string()), lead.as_secs()));
     let spaces = spaces.collect::<Vec<_>>().join(", ");
     report.warn("time", format!("ahead of the clock: {spaces}; a process with a wrong clock wrote there"))
 }
 
-/// Times durable writes in the memory of an agent that is there for this alone.
+/// Times durable writes in the memory of the scratch agent.
 async fn time_writes(corkboard: &Corkboard) -> Result<String, String> {
     let timed = timed_writes(corkboard, SCRATCH).await;
     let deleted = corkboard.delete_agent(SCRATCH).await;
     let mut times = timed.map_err(|error| format!("durable writes fail: {error}"))?;
-    deleted.map_err(|error| format!("the scratch agent {SCRATCH} could not be deleted: {error}"))?;
+    deleted.map_err(|error| format!("cannot delete the scratch agent {SCRATCH}: {error}"))?;
     Ok(format!("a durable write takes {}", median(&mut times)))
 }
 
@@ -196,7 +195,7 @@ async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), C
         let id = board.id.as_str();
         let loaded = async { corkboard.board(id)?.view().await.map(|_| ()) };
         let loaded = match loaded.await {
-            // What was deleted meanwhile, or never made, is no damage.
+            // Deleted meanwhile, or never completely created: not damage.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) => Ok(()),
             other => other,
         };
@@ -222,16 +221,16 @@ async fn load_cores(corkboard: &Corkboard, report: &mut Report) -> Result<(), Cl
     load_all(report, words, every_core(corkboard).await, load).await
 }
 
-/// What the loading of all spaces of a kind is called in a report.
+/// Words for a report about loading all spaces of a kind.
 struct LoadWords {
     check: &'static str,
     plural: &'static str,
     one: &'static str,
-    /// One of them loads, several load.
+    /// Singular and plural.
     load: (&'static str, &'static str),
 }
 
-/// Loads everything that was listed. `load` returns the name of what it loaded, and the error if there is one.
+/// Loads everything listed. `load` returns the item's name and the result.
 async fn load_all<T>(
     report: &mut Report,
     words: LoadWords,
@@ -241,7 +240,7 @@ async fn load_all<T>(
     let LoadWords { check, plural, one, load: (loads, load_all) } = words;
     let listed = match listed {
         Ok(listed) => listed,
-        Err(CliError::Library(error)) => return report.add(check, Err(format!("{plural} cannot be listed: {error}"))),
+        Err(CliError::Library(error)) => return report.add(check, Err(format!("cannot list {plural}: {error}"))),
         Err(failure) => return Err(failure),
     };
     let mut said = Instant::now();
@@ -254,7 +253,7 @@ async fn load_all<T>(
         match load(item).await {
             (_, Ok(())) => loaded += 1,
             (name, Err(error)) => {
-                report.add(check, Err(format!("{one} {} cannot be loaded: {error}", one_line(&name))))?;
+                report.add(check, Err(format!("cannot load {one} {}: {error}", one_line(&name))))?;
             }
         }
     }
@@ -262,7 +261,7 @@ async fn load_all<T>(
     if loaded == listed.len() as u64 { report.add(check, Ok(text)) } else { Ok(()) }
 }
 
-/// Says every now and then that it takes long.
+/// Prints a progress line for every [`PATIENCE`] that the work takes.
 async fn patiently<T>(report: &Report, what: &str, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     loop {
@@ -273,7 +272,7 @@ async fn patiently<T>(report: &Report, what: &str, work: impl Future<Output = T>
     }
 }
 
-/// Bytes free where the store's file or folder is, if `df` is there to say so.
+/// Free bytes on the disk of the store, according to `df`.
 fn free_space(info: &StoreInfo) -> Option<u64> {
     if !matches!(info.kind, "sqlite" | "file") {
         return None;
@@ -289,7 +288,7 @@ fn duration(duration: Duration) -> String {
     format!("{:.1} ms", duration.as_secs_f64() * 1000.0)
 }
 
-/// What was found. People read it line by line, programs when it is complete.
+/// Results of the checks. Text is printed line by line, JSON when the report is complete.
 struct Report {
     output: Output,
     checks: Vec<Check>,
@@ -315,7 +314,7 @@ impl Report {
         self.push(check, ok, mark, detail)
     }
 
-    /// Something to look at that does not fail the check.
+    /// A warning, which does not fail the check.
     fn warn(&mut self, check: &'static str, detail: String) -> Result<(), CliError> {
         self.push(check, true, '!', format!("warning: {detail}"))
     }
@@ -328,7 +327,7 @@ impl Report {
         Ok(())
     }
 
-    /// Something that is neither good nor bad.
+    /// A neutral detail.
     fn remark(&self, text: &str) -> Result<(), CliError> {
         if self.output.is_json() { Ok(()) } else { self.output.line(&format!("  {text}")) }
     }
@@ -354,10 +353,10 @@ impl Report {
         }
     }
 
-    /// Tells programs what was found, and whether all is well.
+    /// Prints the JSON report, and fails if a check failed.
     fn finish(&self, store: Option<&StoreInfo>) -> Result<(), CliError> {
         let ok = self.conclude(store)?;
-        // When the store did not even open, its error says more.
+        // If the store did not open, the caller returns its error.
         if ok || store.is_none() { Ok(()) } else { Err(CliError::Unhealthy) }
     }
 

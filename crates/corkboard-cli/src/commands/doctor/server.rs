@@ -1,4 +1,4 @@
-//! Whether a server is in good health, and what one's token is good for.
+//! Health checks of a server, and what the token opens.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,10 @@ use crate::command_session::{IfMissing, Session};
 use crate::error::CliError;
 use crate::output::one_line;
 
-/// Clocks that differ by more than this make times and expiries hard to understand.
+/// A larger difference of clocks makes times and expiries confusing.
 const CLOCKS_AGREE: Duration = Duration::from_secs(10);
 
-/// Looks at a server from outside, and then at what it keeps.
+/// Checks the server itself first, then its data.
 pub(super) async fn examine(
     global: &Global,
     address: &ServerAddress,
@@ -31,9 +31,12 @@ pub(super) async fn examine(
     let is_encrypted = address.url.starts_with("https:");
     report.remark(if is_encrypted { "encrypted: TLS" } else { "encrypted: no" })?;
     let ready = address.readiness().await;
-    report.add("ready", ready.map(|()| "it is ready".into()).map_err(|error| format!("it is not ready: {error}")))?;
+    report.add(
+        "ready",
+        ready.map(|()| "the server is ready".into()).map_err(|error| format!("the server is not ready: {error}")),
+    )?;
     let (apart, whose) = (health.ahead.unsigned_abs(), if health.ahead.is_negative() { "behind" } else { "ahead" });
-    let clocks = format!("its clock is {} {whose}", duration(apart));
+    let clocks = format!("the server's clock is {} {whose}", duration(apart));
     report.add("clock", if apart > CLOCKS_AGREE { Err(clocks) } else { Ok(clocks) })?;
     if depth == Depth::Quick {
         return if report.conclude(None)? { Ok(()) } else { Err(CliError::Unhealthy) };
@@ -45,7 +48,7 @@ pub(super) async fn examine(
     session.close(result).await
 }
 
-/// What can be seen through it, as far as the token goes.
+/// Checks the data that the token opens.
 async fn through(corkboard: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), CliError> {
     let read = patiently(report, "still reading", time_reads(corkboard)).await;
     report.add("read", read)?;
@@ -54,11 +57,11 @@ async fn through(corkboard: &Corkboard, identity: &Identity, report: &mut Report
         let written = patiently(report, "still writing", time_writes(corkboard)).await;
         report.add("write", written)?;
     } else {
-        report.remark(&format!("writes were not timed: the token does not open the agent {SCRATCH:?}"))?;
+        report.remark(&format!("writes not timed: the token does not open agent {SCRATCH:?}"))?;
     }
     match is_admin {
         true => look_for_damage(corkboard, report).await?,
-        false => report.remark("damage was not looked for: that is for admins")?,
+        false => report.remark("not checked for damage: this needs an admin's token")?,
     }
     load_everything(corkboard, report).await?;
     report.finish(Some(&corkboard.store_info()))
@@ -74,7 +77,7 @@ async fn time_reads(corkboard: &Corkboard) -> Result<String, String> {
     Ok(format!("a read takes {}", median(&mut times)))
 }
 
-/// Without this, there is nothing more to find out.
+/// Ends the report if the check failed, because the later ones depend on it.
 fn given_up_unless_ok<T>(report: &mut Report, check: &'static str, found: Result<T, Error>) -> Result<T, CliError> {
     match found {
         Ok(found) => Ok(found),
@@ -94,11 +97,11 @@ fn named(identity: &Identity) -> String {
         grants => grants.iter().map(|grant| one_line(&grant.to_string())).collect::<Vec<_>>().join(", "),
     };
     let opens = match role {
-        Role::Admin => "it opens everything".to_owned(),
+        Role::Admin => "the token opens everything".to_owned(),
         _ => {
             let (agents, boards, cores) = (list(&grants.agents), list(&grants.boards), list(&grants.cores));
-            format!("it opens the agents: {agents}; the boards: {boards}; the cores: {cores}")
+            format!("the token opens agents: {agents}; boards: {boards}; cores: {cores}")
         }
     };
-    format!("you are {} here, {role}; {opens}", one_line(principal))
+    format!("you are {} with role {role}; {opens}", one_line(principal))
 }

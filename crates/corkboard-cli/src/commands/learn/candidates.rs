@@ -1,4 +1,4 @@
-//! Learnings as `cork learn extract` and `cork learn list` show them.
+//! How `cork learn extract` and `cork learn list` show learnings.
 
 use clap::Args;
 use corkboard::boards::{LearningCandidate, LearningState};
@@ -16,7 +16,7 @@ const SHOWN_NAME: usize = 24;
 /// Which learnings are listed.
 #[derive(Args)]
 pub(super) struct Shown {
-    /// Also those that were promoted, refused or rolled back (JSON always has them)
+    /// Include promoted, refused and rolled-back learnings (JSON always has them)
     #[arg(long)]
     all: bool,
 }
@@ -33,28 +33,28 @@ impl Shown {
         let mut parts = vec![match (shown.is_empty(), decided) {
             (false, _) => listing(&shown),
             (true, 0) => NOTHING.into(),
-            (true, _) => "nothing is left to decide about".into(),
+            (true, _) => "no open learnings".into(),
         }];
         let is_doubtful =
             |learning: &&&LearningCandidate| learning.trust == Trust::Outside && !is_decided(&learning.state);
         let outside = shown.iter().filter(is_doubtful).count() as u64;
         if outside > 0 {
             let came = count(outside, "learning", "learnings");
-            parts.push(format!("{came} from outside: look twice before you promote what a stranger said"));
+            parts.push(format!("{came} from outside: check carefully before you promote text from untrusted sources"));
         }
         if decided > 0 {
             let more = count(decided, "learning is", "learnings are");
-            parts.push(format!("{more} decided about: --all shows what became of each"));
+            parts.push(format!("{more} already decided; --all shows them"));
         }
         parts.join("\n")
     }
 }
 
 const NOTHING: &str = "\
-nothing was learned yet: what counts are decisions with a reason, insights, discoveries that name a core, tasks that were
-sent back or failed before they were completed, and what repeats among completed tasks";
+no learnings yet. Learnings come from decisions with a rationale, insights, discoveries that name a core, tasks that were
+sent back or failed before they were completed, and patterns among completed tasks";
 
-/// Whether somebody has said what is to become of it, and it is done.
+/// Whether a learning was decided on and the decision was carried out.
 fn is_decided(state: &LearningState) -> bool {
     match state {
         LearningState::Promoted { .. } | LearningState::Refused { .. } | LearningState::RolledBack { .. } => true,
@@ -62,7 +62,7 @@ fn is_decided(state: &LearningState) -> bool {
     }
 }
 
-/// A line for each, and below it what it says.
+/// A line for each learning, followed by its text.
 fn listing(learnings: &[&LearningCandidate]) -> String {
     let rows = learnings.iter().map(|learning| {
         [
@@ -105,7 +105,7 @@ fn state(state: &LearningState) -> String {
     }
 }
 
-/// The core that it is in, or goes to; else the one that it should go to.
+/// The core that it is in or moves to, or else the suggested one.
 fn core(learning: &LearningCandidate) -> &str {
     match &learning.state {
         LearningState::Promoted { core, .. } => core.as_str(),
@@ -117,7 +117,7 @@ fn core(learning: &LearningCandidate) -> &str {
     }
 }
 
-/// What it says. Every line of what came from outside is marked so, as in a prompt.
+/// The text. If it comes from outside, every line is marked `[outside]`, as in a prompt.
 fn text(learning: &LearningCandidate) -> Vec<String> {
     let mark = learning.trust.mark();
     let all: Vec<&str> = learning.content.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -4,10 +4,10 @@ use super::candidates::Shown;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Find what a board taught, the best first
+/// Find what a board taught, best first
 ///
-/// Whatever was left half done with a memory core is finished. Once the board has ended, its log says that somebody
-/// looked: then it may be purged when its time is over.
+/// Also finishes promotions and rollbacks that were interrupted. For an ended board, records that its learnings were
+/// extracted, which is required before the board can be purged.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -4,9 +4,9 @@ use super::candidates::Shown;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Show what a board taught, and write nothing
+/// List what a board taught, without writing anything
 ///
-/// The same list as that of `cork learn extract`, for everybody, of archived boards too.
+/// Shows the same list as `cork learn extract`, but works for every role and on archived boards.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `cork learn`: what a board taught, kept in memory cores or not, and taken out of them again.
+//! `cork learn`: promote a board's learnings to memory cores, refuse them or roll them back.
 
 mod candidates;
 mod extract;
@@ -12,10 +12,10 @@ use clap::Subcommand;
 use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
 
-/// Keep what a board taught in memory cores, and take it out again
+/// Promote what a board taught to memory cores, or roll it back
 ///
-/// Decisions with a reason, insights, what was marked for a core, and patterns among completed tasks are learnings. Nothing
-/// goes into a core unless somebody promotes it. docs/boards.md has the rules.
+/// Learnings are decisions with a rationale, insights, discoveries that name a core, and patterns among completed tasks. A
+/// learning enters a core only when someone promotes it. docs/boards.md describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -10,10 +10,10 @@ use crate::output::one_line;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{memory_kind, trust};
 
-/// Keep a learning in a memory core
+/// Add a learning to a memory core
 ///
-/// Prints the core and the entry. It goes in with who said it, who promoted it, the board and how far it may be trusted;
-/// promoting it again changes nothing. What was refused stays refused, and no agent promotes its own words.
+/// Prints the core and the entry. The entry records the author, who promoted it, the board and the trust level. Promoting a
+/// learning twice has no further effect. A refused learning cannot be promoted, and agents cannot promote their own words.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,30 +22,30 @@ Examples:
   cork learn promote F-2 --content 'Ten requests a second are allowed' --trust own
   cork learn promote sequence:design.implement.test --core house-rules")]
 pub(crate) struct Promote {
-    /// Which, as `cork learn list` names it
+    /// Learning ID, as shown by `cork learn list`
     learning: LearningId,
 
-    /// Into which core [default: the one that is suggested]
+    /// Target core [default: the suggested one]
     #[arg(long, value_name = "NAME")]
     core: Option<String>,
 
-    /// Say it in other words; - reads stdin
+    /// Different wording for the entry; - reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     content: Option<String>,
 
-    /// What kind of memory it is [default: a fact or an insight, by what it was made of]
+    /// Kind of memory [default: fact or insight, depending on the source]
     #[arg(long, value_name = "KIND", value_parser = memory_kind())]
     kind: Option<MemoryKind>,
 
-    /// From 0 (trivial) to 1 (vital) [default: by its score]
+    /// Importance from 0 (trivial) to 1 (vital) [default: derived from the score]
     #[arg(long, value_name = "NUMBER")]
     importance: Option<f32>,
 
-    /// A tag, in place of those it has; may be given many times
+    /// Tag; replaces the learning's tags; repeatable
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
 
-    /// How far it may be trusted [default: as far as what it was made of]
+    /// Trust level [default: that of the source]
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 

@@ -7,16 +7,16 @@ use crate::error::CliError;
 use crate::named_text::Reason;
 use crate::output::json_object;
 
-/// Say that a learning is not wanted, for ever
+/// Refuse a learning for good
 ///
-/// It is not promoted any more. What is in a core is rolled back first.
+/// A refused learning cannot be promoted. If it is in a core, roll it back first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork learn refuse F-2
   cork learn refuse rework:T-5 'the tests were flaky, not the code'")]
 pub(crate) struct Refuse {
-    /// Which, as `cork learn list` names it
+    /// Learning ID, as shown by `cork learn list`
     learning: LearningId,
 
     #[command(flatten)]

@@ -15,11 +15,12 @@ use crate::progress::{ProgressLine, unless_interrupted};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::name_argument;
 
-/// Take learnings out of memory cores again
+/// Remove learnings from memory cores
 ///
-/// Those that are named, all of a board, or everything that somebody said, promoted or edited, in every core, agents'
-/// own ones too, whatever board it came from. An entry that also came from elsewhere stays, without this origin; another's
-/// entry that an author only edited is forgotten, and can be restored. What was rolled back may be promoted again.
+/// Removes the named learnings, all learnings of a board, or everything that an author said, promoted or edited. --author
+/// covers every core, including agents' own, and every board. An entry that also has another origin stays, without this
+/// one. An entry of someone else that the author only edited is forgotten and can be restored. You can promote a learning
+/// again after rolling it back.
 #[derive(Args)]
 #[command(group = ArgGroup::new("which").required(true), after_help = "\
 Examples:
@@ -27,24 +28,24 @@ Examples:
   cork --board add-login-1a2b3c4d learn rollback --all
   cork learn rollback --author mallory --reason 'not one of us' --yes")]
 pub(crate) struct Rollback {
-    /// Which, as `cork learn list --all` names them
+    /// Learning IDs, as shown by `cork learn list --all`
     #[arg(value_name = "LEARNING", group = "which")]
     learnings: Vec<LearningId>,
 
-    /// Everything that the board promoted
+    /// Everything that was promoted from the board
     #[arg(long, group = "which")]
     all: bool,
 
-    /// Everything of this author, in every core
+    /// Everything by this author, in every core
     #[arg(long, value_name = "NAME", group = "which", value_parser = name_argument)]
     #[arg(conflicts_with_all = ["if_rev", "idempotency_key"])]
     author: Option<String>,
 
-    /// Why; - reads stdin
+    /// Reason; - reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 
-    /// Do not ask; only --author does, as it also takes what was added by hand
+    /// Do not ask for confirmation (only --author asks, because it also removes entries added by hand)
     #[arg(long, short)]
     yes: bool,
 
@@ -57,9 +58,9 @@ struct RolledBack {
     learning: LearningId,
     core: CoreId,
     entry: CoreEntryId,
-    /// False if it was out already.
+    /// False if it had been rolled back before.
     now: bool,
-    /// Who else said what the entry says: it stays.
+    /// Other authors of the entry, for whom it stays.
     kept_for: Vec<String>,
 }
 
@@ -75,7 +76,7 @@ impl Rollback {
             false => WhichLearnings::These(self.learnings.clone()),
         };
         let out = match board.roll_back_learnings(which, reason).await {
-            // What a board promoted outlives it.
+            // Promoted entries outlive their board.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) if self.all => {
                 return of_gone_board(session, &board).await;
             }
@@ -84,13 +85,13 @@ impl Rollback {
         let asked = self.learnings.into_iter().chain(out.iter().cloned()).collect::<BTreeSet<_>>();
         let answer = look(session, &board, asked, &out).await?;
         session.output.answer(&answer, || match answer.is_empty() {
-            true => format!("nothing of board {} is in a core", one_line(board.id().as_str())),
+            true => format!("no core has anything from board {}", one_line(board.id().as_str())),
             false => answer.iter().map(RolledBack::words).collect::<Vec<_>>().join("\n"),
         })
     }
 }
 
-/// What the board and the cores say of learnings after a roll-back.
+/// The state of the learnings after a rollback.
 async fn look(
     session: &Session,
     board: &Board,
@@ -113,30 +114,30 @@ impl RolledBack {
     fn words(&self) -> String {
         let (learning, core, entry) = (&self.learning, one_line(self.core.as_str()), self.entry);
         let out = match self.now {
-            true => format!("{learning} is out of {core}"),
-            false => format!("{learning} was out of {core} already"),
+            true => format!("{learning} is removed from {core}"),
+            false => format!("{learning} was already removed from {core}"),
         };
         match self.kept_for.as_slice() {
-            [] => format!("{out}: {entry} is gone"),
-            names => format!("{out}; {entry} stays, as it also came from {}", one_line(&names.join(", "))),
+            [] => format!("{out}: {entry} is deleted"),
+            names => format!("{out}; {entry} stays because it also comes from {}", one_line(&names.join(", "))),
         }
     }
 }
 
 async fn by_author(session: &Session, author: &str, reason: Option<String>, consent: Consent) -> Result<(), CliError> {
     let name = one_line(author);
-    confirm(consent, &format!("take all that {name} said, promoted or edited out of every memory core"))?;
+    confirm(consent, &format!("remove everything that {name} said, promoted or edited from all memory cores"))?;
     let mut roll_back = session.corkboard.roll_back_author(author);
     if let Some(reason) = reason {
         roll_back = roll_back.reason(reason);
     }
     let mut line = ProgressLine::new(session.output);
-    let then = "the same command does the rest";
+    let then = "run the same command to continue";
     let work = async {
         let tell = &mut |progress: &RollBackProgress| {
             let (stage, things) = match progress.stage {
-                RollBackStage::Looking => ("looking through", "cores"),
-                RollBackStage::TakingOut => ("taking out of", "boards and cores"),
+                RollBackStage::Looking => ("searching", "cores"),
+                RollBackStage::TakingOut => ("removing from", "boards and cores"),
             };
             line.tell_count(stage, progress.done, progress.total, things);
         };
@@ -147,7 +148,7 @@ async fn by_author(session: &Session, author: &str, reason: Option<String>, cons
     session.output.answer(&done, || told(&name, &done))
 }
 
-/// Takes out what was learned on a board that is there no more.
+/// Rolls back the learnings of a board that was deleted or purged.
 async fn of_gone_board(session: &Session, board: &Board) -> Result<(), CliError> {
     let id = board.id().as_str();
     let done = session.corkboard.roll_back_board(id)?.acting_as(board.actor().clone()).await?;
@@ -159,16 +160,16 @@ async fn of_gone_board(session: &Session, board: &Board) -> Result<(), CliError>
 
 fn told(author: &str, done: &CoresRolledBack) -> String {
     if done.cores.is_empty() && done.boards.is_empty() {
-        return format!("no core holds anything that {author} said, promoted or edited");
+        return format!("no core has anything that {author} said, promoted or edited");
     }
     let mut lines = Vec::new();
     for core in &done.cores {
-        let gone = (core.removed > 0).then(|| count(core.removed, "entry is gone", "entries are gone"));
+        let gone = (core.removed > 0).then(|| count(core.removed, "entry deleted", "entries deleted"));
         let stays = (core.kept > 0)
-            .then(|| format!("{}, as others said so too", count(core.kept, "entry stays", "entries stay")));
+            .then(|| format!("{} because others said the same", count(core.kept, "entry stays", "entries stay")));
         let changed = (core.forgotten > 0).then(|| {
-            let entries = count(core.forgotten, "entry of another is forgotten", "entries of others are forgotten");
-            format!("{entries}, as {author} changed the text (`cork core restore` brings back what it says now)")
+            let entries = count(core.forgotten, "entry of someone else forgotten", "entries of others forgotten");
+            format!("{entries} because {author} changed the text (restore with `cork core restore`)")
         });
         let told: Vec<String> = [gone, stays, changed].into_iter().flatten().collect();
         lines.push(format!("{}: {}", one_line(core.core.as_str()), told.join("; ")));

@@ -10,9 +10,9 @@ use crate::scope_argument::ScopeArgument;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
-/// Add text at the end of a text, or start one
+/// Append text to an entry, or create it
 ///
-/// Appends of many writers never conflict and are never lost. Prints the entry's new version.
+/// Concurrent appends never conflict, and none is lost. Prints the entry's new version.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,14 +20,14 @@ Examples:
   make 2>&1 | tail -5 | cork memory append log --line -
   cork memory append log \"done\" --line --idempotency-key job-17    # safe to repeat")]
 pub(crate) struct Append {
-    /// Under which key
+    /// Key
     key: String,
 
-    /// The text; - reads it from stdin
+    /// Text to append; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
     text: String,
 
-    /// Begin a new line, unless the text is the first
+    /// Start a new line, unless the entry is empty
     #[arg(long)]
     line: bool,
 

@@ -10,15 +10,15 @@ use crate::error::CliError;
 use crate::output::count;
 use crate::scope_argument::{ScopeArgument, describe};
 
-/// Remove all entries and notes of the root scope, or of one scope
+/// Remove all entries and notes from the root scope or another scope
 ///
-/// Asks first. Only `cork snapshot save`, done before, brings them back.
+/// Asks for confirmation. To be able to undo this, run `cork snapshot save` first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork memory clear
   cork memory clear --scope task-1 --yes
-  cork memory clear --all --yes    # all scopes too")]
+  cork memory clear --all --yes    # including all scopes")]
 pub(crate) struct Clear {
     #[command(flatten)]
     scope: ScopeArgument,
@@ -27,7 +27,7 @@ pub(crate) struct Clear {
     #[arg(long, conflicts_with = "scope")]
     all: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -43,7 +43,7 @@ impl Clear {
             let stats = session.agent.stats().await?;
             let what = held(stats.total_entries_working, stats.total_notes);
             let scopes = count(stats.active_working_scopes, "scope", "scopes");
-            confirm(consent, &format!("remove {what}, and {scopes}, of agent {}", session.agent.agent_id()))?;
+            confirm(consent, &format!("remove {what} and {scopes} of agent {}", session.agent.agent_id()))?;
             session.agent.clear(ClearOptions::default()).await?
         } else {
             let memory = self.scope.find(session).await?;

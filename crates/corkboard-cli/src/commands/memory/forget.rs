@@ -9,36 +9,35 @@ use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
 use crate::output::count;
 
-/// Forget a value, a note or a whole agent for good
+/// Erase an entry, a note or a whole agent, including history
 ///
-/// `remove` keeps history; this takes it out of the log, the snapshot and the store's files. All values that the key ever
-/// had go, in every scope of the agent; a note goes with every other that says the same. What was copied elsewhere before
-/// (exports, backups, a database's own log and replicas) is beyond its reach. It goes through the whole log and may hold
-/// up the store for a while.
+/// `remove` keeps the history; `forget` rewrites the log, the snapshot and the store's files. It erases all values that the
+/// key ever had, in every scope of the agent, or a note and all notes with the same text. It cannot reach copies: exports,
+/// backups, and a database's own log and replicas. It reads the whole log and can slow down the store for a while.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork memory forget api-key --hard
   cork memory forget --note 3 --hard --yes
-  cork memory forget --everything --hard    # all that the agent ever remembered")]
+  cork memory forget --everything --hard    # the agent's whole memory")]
 pub(crate) struct Forget {
-    /// Under which key
+    /// Key
     #[arg(required_unless_present_any = ["note", "everything"])]
     key: Option<String>,
 
-    /// The number of a note
+    /// Number of a note
     #[arg(long, conflicts_with = "key")]
     note: Option<u64>,
 
-    /// The agent, with all that it ever remembered
+    /// The agent's whole memory
     #[arg(long, conflicts_with_all = ["key", "note"])]
     everything: bool,
 
-    /// Say that history shall go too
+    /// Confirm that history is erased too (required)
     #[arg(long)]
     hard: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -48,27 +47,27 @@ impl Forget {
         let agent = &session.agent;
         let id = agent.agent_id();
         if !self.hard {
-            let message = "forgetting takes it out of the history as well: say --hard if you mean that";
+            let message = "forgetting also erases history; add --hard to confirm";
             return Err(CliError::invalid("needs_hard", message)
-                .hint("`cork memory remove` and `cork memory note remove` keep the history"));
+                .hint("to keep history, use `cork memory remove` or `cork memory note remove`"));
         }
         let consent = Consent::from_flag(self.yes);
         let forgotten = match (&self.key, self.note) {
             (Some(key), _) => {
-                confirm(consent, &format!("forget all values that {key} ever had in agent {id}"))?;
+                confirm(consent, &format!("erase all values that {key} ever had in agent {id}"))?;
                 agent.forget(key).await?
             }
             (None, Some(note)) => {
-                confirm(consent, &format!("forget note {note} of agent {id} and all that say the same"))?;
+                confirm(consent, &format!("erase note {note} of agent {id} and all notes with the same text"))?;
                 agent.forget_note(NoteId(note)).await?
             }
             (None, None) => {
-                confirm(consent, &format!("forget all that agent {id} ever remembered"))?;
+                confirm(consent, &format!("erase the whole memory of agent {id}"))?;
                 return forget_everything(session).await;
             }
         };
         if forgotten.removed == 0 && forgotten.revisions == 0 {
-            let what = self.key.map_or_else(|| "such note".into(), |key| format!("entry {key:?}"));
+            let what = self.key.map_or_else(|| "note with this number".into(), |key| format!("entry {key:?}"));
             return Err(CliError::not_found(format!("agent {id} has no {what}, and never had")));
         }
         session.output.answer(&forgotten, || {

@@ -10,21 +10,21 @@ use crate::scope_argument::{ScopeArgument, no_entry};
 
 /// Print the value under a key
 ///
-/// A text is printed as it is, any other value as JSON on one line. With --json, the whole entry: value, version, metadata.
+/// Prints text as it is, and any other value as JSON on one line. With --json, prints the entry with version and metadata.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork memory get user_name
   cork memory get plan --json
-  cork memory get plan --scope task-1 --local    # not the parent's")]
+  cork memory get plan --scope task-1 --local    # ignore the parent's value")]
 pub(crate) struct Get {
-    /// Under which key
+    /// Key
     key: String,
 
     #[command(flatten)]
     scope: ScopeArgument,
 
-    /// In that scope alone, without falling back to its parents
+    /// Search only this scope, not its parents
     #[arg(long)]
     local: bool,
 }

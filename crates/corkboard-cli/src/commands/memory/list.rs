@@ -10,9 +10,10 @@ use crate::output::entry_table;
 use crate::page::PageArguments;
 use crate::scope_argument::{ScopeArgument, describe};
 
-/// List entries by key, with their values
+/// List entries, sorted by key
 ///
-/// What is long is cut to the width of the terminal; in a pipe, only values of more than 8,000 characters are. A scope's list has its own entries, not those of its parents.
+/// Long values are cut to the width of the terminal. In a pipe, only values of more than 8,000 characters are cut. A
+/// scope's list has its own entries, not those of its parents.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,18 +22,18 @@ Examples:
   cork memory list --keys | wc -l
   cork memory list --json")]
 pub(crate) struct List {
-    /// Only keys that begin so
+    /// Only keys that start with this prefix
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
 
-    /// Only entries with this tag; given many times, with all of them
+    /// Only entries with this tag; repeatable, entries must have all of them
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
 
     #[command(flatten)]
     scope: ScopeArgument,
 
-    /// Print the keys alone, one on a line
+    /// Print only the keys, one per line
     #[arg(long)]
     keys: bool,
 
@@ -60,7 +61,7 @@ impl List {
         let is_filtered = self.prefix.is_some() || !self.tags.is_empty();
         session.output.list(&views, || match (views.items.is_empty(), is_filtered) {
             (false, _) => entry_table(&views.items),
-            (true, true) => "no such entries".into(),
+            (true, true) => "no entries match".into(),
             (true, false) => format!("{} has no entries", describe(session, &memory)),
         })
     }

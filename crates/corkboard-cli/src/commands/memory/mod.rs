@@ -16,7 +16,7 @@ use clap::Subcommand;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Set, get, list, search and watch an agent's entries and notes
+/// Set, get, search and watch an agent's entries and notes
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ use crate::scope_argument::{ScopeArgument, describe};
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::text_argument;
 
-/// Add, list and remove notes: lines of free text beside the entries
+/// Add, list and remove notes (free text)
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,7 @@ Examples:
   fortune | cork memory note add - --outside
   cork memory note add \"shipped\" --idempotency-key release-7    # safe to repeat")]
 pub(crate) struct Add {
-    /// What it says; - reads it from stdin
+    /// Text; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
     text: String,
 
@@ -70,7 +70,7 @@ pub(crate) struct List {
 Example:
   cork memory note remove 3")]
 pub(crate) struct Remove {
-    /// The note's number, as `note list` shows it
+    /// Number of the note, as shown by `cork memory note list`
     #[arg(value_name = "NOTE")]
     id: u64,
 
@@ -126,7 +126,7 @@ impl Remove {
         let memory = self.scope.find(session).await?;
         if !memory.remove_note(NoteId(self.id)).await? {
             let message = format!("{} has no note {}", describe(session, &memory), self.id);
-            return Err(CliError::not_found(message).hint("`cork memory note list` shows what is there"));
+            return Err(CliError::not_found(message).hint("`cork memory note list` shows the notes"));
         }
         session.output.answer(&Answer { id: self.id, removed: true }, || format!("removed note {}", self.id))
     }

@@ -10,14 +10,14 @@ use crate::scope_argument::{ScopeArgument, no_entry};
 
 /// Remove an entry
 ///
-/// The log keeps that it was there. In a scope, the parent's value shows again.
+/// The log keeps the old value. In a scope, the parent's value becomes visible again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork memory remove plan
-  cork memory remove counter --if-version 43    # only if nobody changed it meanwhile")]
+  cork memory remove counter --if-version 43    # fails if someone else changed it")]
 pub(crate) struct Remove {
-    /// Under which key
+    /// Key
     key: String,
 
     #[command(flatten)]

@@ -8,11 +8,10 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, now, one_line, table};
 
-/// Find entries and notes by their words, the best first
+/// Search entries and notes, best match first
 ///
-/// Any of the words may be there; the more telling ones count more. Endings do not matter, and words that say nothing
-/// (the, when, did) are left out. Values, keys, tags, authors and dates are searched, in the agent's own memory and in all of its
-/// durable scopes.
+/// Items match if they contain any of the words. Rare words count more, word endings are ignored, and so are common words
+/// (the, when, did). The search covers values, keys, tags, authors and dates, in the agent's memory and its durable scopes.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,11 +19,11 @@ Examples:
   cork memory search login --limit 3
   cork memory search \"rate limit\" --json | jq -r '.hits[].key'")]
 pub(crate) struct Search {
-    /// What to look for
+    /// Words to search for
     #[arg(allow_hyphen_values = true)]
     query: String,
 
-    /// How many hits at most, up to 50
+    /// Maximum number of hits, up to 50
     #[arg(long, value_name = "N", default_value_t = corkboard::Search::LIMIT)]
     limit: usize,
 }
@@ -37,7 +36,7 @@ impl Search {
         }
         let hits = session.agent.search(&self.query).limit(self.limit).await?;
         session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
-            true => "nothing was found".into(),
+            true => "no matches".into(),
             false => hit_table(&hits),
         })
     }

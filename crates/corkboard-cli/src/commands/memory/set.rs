@@ -17,8 +17,8 @@ use crate::value_parsers::{memory_kind, object_argument, text_argument, time_arg
 
 /// Store a value under a key
 ///
-/// The value is JSON if it can be read as JSON, and a text otherwise: `5` is a number, `five` a text. What was there,
-/// metadata included, is replaced. Prints the entry's new version.
+/// A value that parses as JSON is stored as JSON, anything else as text: `5` is a number, `five` is text. Replaces the
+/// earlier value and its metadata. Prints the entry's new version.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -27,17 +27,17 @@ Examples:
   cork memory set zip 01234 --string
   git diff | cork memory set last_diff --string -
   curl -s https://example.org | cork memory set page --string - --trust outside
-  cork memory set counter 43 --if-version 42    # only if nobody changed it meanwhile
-  cork memory set counter 1 --if-version 0      # only if it does not exist yet")]
+  cork memory set counter 43 --if-version 42    # fails if someone else changed it
+  cork memory set counter 1 --if-version 0      # fails if it exists")]
 pub(crate) struct Set {
-    /// Under which key
+    /// Key
     key: String,
 
-    /// JSON or text; - reads it from stdin
+    /// JSON or text; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
     value: String,
 
-    /// Take the value as text, even if it could be JSON
+    /// Store the value as text, even if it is valid JSON
     #[arg(long)]
     string: bool,
 
@@ -54,39 +54,39 @@ pub(crate) struct Set {
 #[derive(Args)]
 #[command(next_help_heading = "Metadata")]
 struct Metadata {
-    /// From 0 (trivial) to 1 (vital) [default: 0.5]
+    /// Importance from 0 (trivial) to 1 (vital) [default: 0.5]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     importance: Option<f32>,
 
-    /// A word to find it by; may be given many times
+    /// Tag to search and filter by; repeatable
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
 
-    /// What kind of memory it is [default: fact]
+    /// Kind of memory [default: fact]
     #[arg(long, value_parser = memory_kind())]
     kind: Option<MemoryKind>,
 
-    /// Forget it after so many days
+    /// Expire after this many days
     #[arg(long, value_name = "DAYS", conflicts_with = "expires_at")]
     expiry_days: Option<u32>,
 
-    /// Forget it at this time
+    /// Expire at this time
     #[arg(long, value_name = "TIME", value_parser = time_argument)]
     expires_at: Option<Timestamp>,
 
-    /// Anything else to be kept with it: a JSON object
+    /// Custom metadata, a JSON object
     #[arg(long, value_name = "JSON", value_parser = object_argument)]
     custom: Option<Map<String, Value>>,
 
-    /// Who said it, if that is not you
+    /// Original author, if not you
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
 
-    /// In which session it was said
+    /// Session that it comes from
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
-    /// When it was said, if that is not now
+    /// Time of the memory, if not now
     #[arg(long, value_name = "TIME", value_parser = time_argument)]
     at: Option<Timestamp>,
 
@@ -126,7 +126,7 @@ impl Set {
     }
 }
 
-/// Says what version a write made.
+/// Prints the version that a write created.
 pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), CliError> {
     tell_with(session, key, written, None)
 }
@@ -143,19 +143,21 @@ fn tell_with(session: &Session, key: &str, written: Written, warning: Option<Str
     session.output.answer(&Answer { key, written, warning }, || format!("version {}", written.version))
 }
 
-/// A warning if a text begins like JSON and is not valid.
+/// A warning if a text starts like JSON but is not valid JSON.
 fn invalid_json(text: &str) -> Option<String> {
     let error = serde_json::from_str::<Value>(text).err().filter(|_| text.trim_start().starts_with(['{', '[']))?;
-    Some(format!("stored as text, because the value is not valid JSON: {error}; use --string if it is meant as text"))
+    Some(format!(
+        "stored as text, because the value is not valid JSON: {error}; use --string to store text without this warning"
+    ))
 }
 
-/// The value that the text is as JSON, or else the text itself.
+/// Parses the text as JSON, or else takes it as text.
 fn read(key: &str, text: &str) -> Result<Content, CliError> {
-    // Read once as a value, because raw JSON may hold what no value can: a number out of range, half a character.
+    // Parse it as a value first: raw JSON accepts numbers out of range and unpaired surrogates, which no value can hold.
     match serde_json::from_str::<Value>(text) {
         Ok(_) => Content::from_json(&compact(text)).map_err(|error| unwritable(key, &error)),
         Err(_) => match Content::from_json(&compact(text)) {
-            // Valid, but too deep to be read as a value. It is not stored as text instead: the limit refuses it.
+            // Valid JSON, but nested too deeply to parse. Keep it as JSON, so that the limit refuses it.
             Ok(content) if content.depth() > Limits::MOST_JSON_DEPTH => Ok(content),
             _ => of_text(key, text),
         },
@@ -175,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_json_if_it_can_be() {
+    fn a_value_is_json_if_it_parses() {
         for (text, expected) in [
             ("5", "5"),
             ("-5", "-5"),

@@ -9,13 +9,13 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{clip, compact, count, one_line, time};
 
-/// The most of a value, and the most events of one revision, that a line tells.
+/// The maximum length of a value and number of events in a line.
 const SHOWN_VALUE: usize = 60;
 const SHOWN_EVENTS: usize = 5;
 
-/// Follow what happens to an agent's memory, whoever does it
+/// Follow all changes to an agent's memory
 ///
-/// One line for each revision: its number, the time, who, and what happened. None is left out. Ends with Ctrl-C.
+/// Each revision is a line: number, time, author and changes. No revision is skipped. Press Ctrl-C to stop.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,11 +23,11 @@ Examples:
   cork memory watch --from-rev 0         # from the beginning
   cork memory watch --limit 1 --json     # wait for the next change")]
 pub(crate) struct Watch {
-    /// Begin after this revision; 0 is the beginning [default: only what comes from now on]
+    /// Start after this revision; 0 is the beginning [default: new revisions only]
     #[arg(long, alias = "from", value_name = "REVISION")]
     from_rev: Option<u64>,
 
-    /// End after so many revisions
+    /// Stop after this many revisions
     #[arg(long, alias = "count", value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Watch {
                     left -= 1;
                 }
                 Ok(Watched::Bookmark { .. }) => {}
-                // The reader of our lines is slow: go on where it is.
+                // The reader of stdout is slow; resume where it stopped.
                 Err(Error::Lagged { resume_from }) => watch = session.agent.watch(resume_from).await?,
                 Err(error) => return Err(error.into()),
             }
@@ -60,7 +60,7 @@ impl Watch {
     }
 }
 
-/// What the scopes are called: events name them by id alone.
+/// Names of scopes; events have only their IDs.
 struct ScopeNames(HashMap<ScopeId, String>);
 
 impl ScopeNames {
@@ -141,7 +141,7 @@ impl ScopeNames {
     }
 }
 
-/// A text as JSON writes it: its beginning and end are plain to see.
+/// A text in JSON quotes, so that its beginning and end are visible.
 fn quoted(text: &str) -> String {
     short(&serde_json::to_string(text).unwrap_or_default())
 }

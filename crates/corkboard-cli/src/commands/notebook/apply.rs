@@ -10,31 +10,31 @@ use crate::notebook_problems;
 use crate::output::shown;
 use crate::text_input::{expect_within, read_file_or_stdin};
 
-/// Apply a text: all of it in one revision, or nothing
+/// Apply an update: all of it in one revision, or nothing
 ///
-/// The text may have prose and code fences around it, as models answer. What is wrong with it is shown at its line.
+/// The update can be surrounded by prose and code fences, as in models' answers. Errors are shown with their lines.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork notebook apply update.txt
   cork notebook apply - < answer.md
-  cork notebook apply answer.md --ignore-unknown    # leave out ids that are not there")]
+  cork notebook apply answer.md --ignore-unknown    # skip unknown IDs")]
 pub(crate) struct Apply {
-    /// The text's file; - reads it from stdin
+    /// File with the update; - reads stdin
     file: String,
 
     #[command(flatten)]
     name: Name,
 
-    /// Leave out ids that the notebook does not have, instead of changing nothing
+    /// Skip IDs that the notebook does not have, instead of failing
     #[arg(long)]
     ignore_unknown: bool,
 
-    /// Only if the notebook is at this version; 0: only if it was never written
+    /// Apply only if the notebook is at this version; 0: if it was never written
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
 
-    /// A name for this request: sent again within a day, it has no second effect
+    /// Idempotency key; a repeat within 24 hours has no further effect
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }
@@ -61,11 +61,11 @@ impl Apply {
     }
 }
 
-/// The whole file, if it is a text of a size that may be applied.
+/// Reads the file, which must be UTF-8 text within the size limit.
 fn read(file: &str) -> Result<String, CliError> {
     let allowed = Limits::default().command_bytes;
     let bytes = read_file_or_stdin(Path::new(file), allowed)
-        .map_err(|error| CliError::invalid("file", format!("{file} cannot be read: {error}")))?;
+        .map_err(|error| CliError::invalid("file", format!("cannot read {file}: {error}")))?;
     expect_within(LimitName::CommandBytes, bytes.len() as u64, allowed)?;
     String::from_utf8(bytes).map_err(|error| CliError::invalid("file", format!("{file} is not UTF-8 text: {error}")))
 }

@@ -5,17 +5,17 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::shown;
 
-/// Show what changed from one revision to another
+/// Show what changed between two revisions
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork notebook diff 3 7")]
 pub(crate) struct Diff {
-    /// The one revision
+    /// First revision
     #[arg(value_name = "A")]
     from: u64,
 
-    /// The other
+    /// Second revision
     #[arg(value_name = "B")]
     to: u64,
 

@@ -7,32 +7,32 @@ use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
 use crate::output::count;
 
-/// Forget an item, or a whole notebook, for good
+/// Erase an item or a whole notebook, including history
 ///
-/// Archiving keeps an item; this takes it out of the log, the snapshot and the store's files, with its reasons. A bullet
-/// of the progress that repeats its words stays: where that matters, forget the whole notebook.
+/// Archiving keeps an item; this erases it and its reasons from the log, the snapshot and the store's files. Progress
+/// bullets that repeat the item's words stay. If that matters, erase the whole notebook.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork notebook forget VC-2 --hard
   cork notebook forget --everything --hard --yes")]
 pub(crate) struct Forget {
-    /// The item: KL-1, VC-2
+    /// Item ID, such as KL-1 or VC-2
     #[arg(required_unless_present = "everything")]
     item: Option<NotebookItemId>,
 
-    /// All that the notebook has or ever had
+    /// The whole notebook
     #[arg(long, conflicts_with = "item")]
     everything: bool,
 
     #[command(flatten)]
     name: Name,
 
-    /// Say that history shall go too
+    /// Confirm that history is erased too (required)
     #[arg(long)]
     hard: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -40,11 +40,12 @@ pub(crate) struct Forget {
 impl Forget {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         if !self.hard {
-            let message = "forgetting takes it out of the history as well: say --hard if you mean that";
-            return Err(CliError::invalid("needs_hard", message).hint("an `ARCHIVE` bullet keeps it"));
+            let message = "forgetting also erases history; add --hard to confirm";
+            return Err(CliError::invalid("needs_hard", message)
+                .hint("to keep history, archive the item with an `ARCHIVE` bullet"));
         }
-        let what = self.item.map_or_else(|| "all".into(), |item| item.to_string());
-        confirm(Consent::from_flag(self.yes), &format!("forget {what} of notebook {}", self.name.name))?;
+        let what = self.item.map_or_else(|| "all items".into(), |item| item.to_string());
+        confirm(Consent::from_flag(self.yes), &format!("erase {what} of notebook {}", self.name.name))?;
         let forgotten = self.name.open(session)?.forget(self.item).await?;
         if forgotten.removed == 0 && forgotten.revisions == 0 {
             let what = self.item.map_or_else(|| "nothing to forget".into(), |item| format!("no {item}, and never had"));

@@ -5,7 +5,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{json_object, one_line, time};
 
-/// Show what was done to a notebook, oldest first
+/// Show the changes to a notebook, oldest first
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ impl History {
         session.output.answer(&document, || {
             let mut lines = Vec::new();
             if history.from_rev > 0 {
-                lines.push(format!("revisions before {} are no longer held", history.from_rev));
+                lines.push(format!("revisions before {} are no longer available", history.from_rev));
             }
             for revision in &history.revisions {
                 lines.push(format!("{}  {}  {}", revision.rev, time(revision.at), one_line(&revision.by)));

@@ -24,9 +24,9 @@ use crate::error::CliError;
 use crate::text_input::read_file_or_stdin;
 use crate::value_parsers::name_argument;
 
-/// Keep the progress of a task, what was learned, and what is needed word for word
+/// Keep progress, key learnings and verbatim snippets of a task
 ///
-/// A notebook is updated by texts such as models write: docs/notebook.md shows the language.
+/// Updates are texts that a model can write; docs/notebook.md describes the language.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -50,10 +50,10 @@ pub(crate) enum Notebook {
     Review(review::Review),
 }
 
-/// Which notebook.
+/// Selects one of the agent's notebooks.
 #[derive(Args)]
 struct Name {
-    /// Which of the agent's notebooks
+    /// Name of the notebook
     #[arg(long, value_name = "NAME", default_value = State::MAIN, value_parser = name_argument)]
     name: String,
 }
@@ -86,14 +86,14 @@ impl Notebook {
     }
 }
 
-/// Reads a transcript: a file, or stdin. It is text for a model, so that bytes that are not UTF-8 are replaced.
+/// Reads a transcript from a file or stdin. Invalid UTF-8 is replaced, which is good enough for a model.
 fn transcript(path: &Path) -> Result<String, CliError> {
     const MOST_BYTES: u64 = 64 * 1024 * 1024;
     let bytes = read_file_or_stdin(path, MOST_BYTES)
         .map_err(|error| CliError::invalid("transcript", format!("cannot read {}: {error}", path.display())))?;
     if bytes.len() as u64 > MOST_BYTES {
         let message = format!("the transcript has more than {MOST_BYTES} bytes");
-        return Err(CliError::invalid("transcript", message).hint("its end is enough: `tail -c 1000000 FILE`"));
+        return Err(CliError::invalid("transcript", message).hint("pass only its end: `tail -c 1000000 FILE`"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -10,8 +10,8 @@ use crate::output::shown;
 
 /// Print the prompt that asks a model for an update
 ///
-/// It has all that the notebook shows, the task, the language with an example, and the rules. The model's answer goes to
-/// `cork notebook apply -`; `cork notebook update` does both.
+/// The prompt has the notebook, the task, the update language with an example, and the rules. Pass the model's answer to
+/// `cork notebook apply -`. `cork notebook update` does both steps.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,15 +21,15 @@ pub(crate) struct Prompt {
     #[command(flatten)]
     name: Name,
 
-    /// What is being worked on
+    /// Current task
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
 
-    /// What happened since the last update: a file of text, or - for stdin. If it is too long, its end is kept
+    /// File with what happened since the last update; - reads stdin. If it is too long, only its end is used
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
 
-    /// How many tokens it may have [default: 8000]
+    /// Maximum number of tokens [default: 8000]
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
 }

@@ -5,15 +5,15 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{json_object, shown};
 
-/// Show again what the notebook showed at a revision
+/// Restore the notebook to an earlier revision
 ///
-/// What it shows now and did not then is archived; nothing is lost, and ids stay as they were.
+/// Items that were added since are archived, so nothing is lost. IDs stay the same.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork notebook restore 3")]
 pub(crate) struct Restore {
-    /// Which revision
+    /// Revision
     rev: u64,
 
     #[command(flatten)]

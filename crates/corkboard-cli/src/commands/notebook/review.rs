@@ -11,36 +11,36 @@ use crate::error::{CliError, say};
 use crate::notebook_problems;
 use crate::output::{count, one_line, shown};
 
-/// A report is never larger: three answers of a megabyte each.
+/// Maximum size of a report, which has at most three answers of a megabyte each.
 const REPORT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Look at the report of an update by a model, and apply its last answer by hand
+/// Show the report of a model's update, or apply its last answer
 ///
-/// A report is what `cork notebook update --report FILE` wrote.
+/// `cork notebook update --report FILE` writes the report.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork notebook review update.json
   cork notebook review update.json --apply --ignore-unknown
-  cork notebook review update.json --answer > block.txt    # to put it right and apply it")]
+  cork notebook review update.json --answer > block.txt    # to edit and apply it")]
 pub(crate) struct Review {
-    /// The report's file
+    /// Report file
     #[arg(value_name = "REPORT")]
     file: PathBuf,
 
-    /// Apply the last answer, if the notebook is still as the model was shown it
+    /// Apply the last answer, unless the notebook changed since the model saw it
     #[arg(long)]
     apply: bool,
 
-    /// Apply it whatever happened to the notebook since
+    /// Apply the last answer even if the notebook has changed
     #[arg(long, requires = "apply")]
     anyway: bool,
 
-    /// Leave out ids that the notebook does not have, instead of changing nothing
+    /// Skip IDs that the notebook does not have, instead of failing
     #[arg(long, requires = "apply")]
     ignore_unknown: bool,
 
-    /// Print the last answer and nothing else
+    /// Print only the last answer
     #[arg(long, conflicts_with = "apply")]
     answer: bool,
 }
@@ -52,7 +52,7 @@ impl Review {
 
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let report = read(&self.file)?;
-        let none = || CliError::not_found("the report has no answer of the model");
+        let none = || CliError::not_found("the report has no answer from the model");
         if self.answer {
             return session.output.raw(shown(report.last_answer().ok_or_else(none)?).as_bytes());
         }
@@ -61,8 +61,8 @@ impl Review {
         }
         let answer = report.last_answer().ok_or_else(none)?;
         if report.agent != session.agent.agent_id().as_str() {
-            let message = format!("the report is about another agent's notebook: {}", one_line(&report.agent));
-            return Err(CliError::invalid("agent_mismatch", message).hint("--agent names the agent"));
+            let message = format!("the report belongs to another agent: {}", one_line(&report.agent));
+            return Err(CliError::invalid("agent_mismatch", message).hint("select this agent with --agent"));
         }
         let notebook = session.agent.notebook(&report.notebook)?;
         let mut apply = notebook.apply(answer);
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<UpdateReport, CliError> {
     let file = File::open(path).and_then(|file| file.take(REPORT_BYTES).read_to_end(&mut bytes));
     file.map_err(|error| file_error(path, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::invalid("not_a_report", format!("{} is no report of an update: {error}", path.display()))
+        CliError::invalid("not_a_report", format!("{} is not an update report: {error}", path.display()))
     })
 }
 
@@ -100,17 +100,20 @@ pub(super) fn summary(report: &UpdateReport) -> String {
         },
         UpdateOutcome::Unchanged => "nothing to change".into(),
         UpdateOutcome::DryRun => "not applied (dry run); it would change:".into(),
-        UpdateOutcome::Refused => "no answer was right; nothing was changed".into(),
+        UpdateOutcome::Refused => "no valid answer; nothing was changed".into(),
         UpdateOutcome::ModelFailed { message, .. } => format!("{}; nothing was changed", one_line(message)),
         _ => "unknown".into(),
     };
     let mut lines = vec![outcome];
     lines.extend(report.changes.iter().map(|change| format!("  {}", one_line(change))));
     if !report.left_out.is_empty() {
-        lines.push(format!("cut in the prompt, or left out of it: {}", one_line(&report.left_out.join(", "))));
+        lines.push(format!("shortened in the prompt or left out: {}", one_line(&report.left_out.join(", "))));
     }
     if !report.skipped.is_empty() {
-        lines.push(format!("left out, because they are not there: {}", one_line(&report.skipped.join(", "))));
+        lines.push(format!(
+            "skipped, because the notebook does not have them: {}",
+            one_line(&report.skipped.join(", "))
+        ));
     }
     let asked = count(report.attempts.len() as u64, "attempt", "attempts");
     let UpdateReport { model, input_tokens, output_tokens, .. } = report;

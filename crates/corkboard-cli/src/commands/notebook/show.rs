@@ -13,20 +13,20 @@ use crate::output::{one_line, shown, time};
 Examples:
   cork notebook show
   cork notebook show --archived
-  cork notebook show --at 3 --block    # as a text that can be applied again")]
+  cork notebook show --at 3 --block    # as an update that can be applied again")]
 pub(crate) struct Show {
     #[command(flatten)]
     name: Name,
 
-    /// As it was at this revision
+    /// Show it as of this revision
     #[arg(long, value_name = "REV")]
     at: Option<u64>,
 
-    /// Archived items as well
+    /// Include archived items
     #[arg(long)]
     archived: bool,
 
-    /// As a text in the notebook's language, without ids
+    /// Print it as an update in the notebook's language, without IDs
     #[arg(long, conflicts_with = "archived")]
     block: bool,
 }

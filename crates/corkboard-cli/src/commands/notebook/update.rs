@@ -11,15 +11,14 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::one_line;
 
-/// Let a model bring a notebook up to date
+/// Update a notebook with a model
 ///
-/// The model is told what `cork notebook prompt` prints, with the transcript if there is one. The prompt stays within --budget;
-/// the report says what was left out. Its answer is checked; if something is wrong with it, the model is
-/// asked again with the problems quoted, twice at most. Then ids that the notebook does not have are left out; with any
-/// other problem nothing is changed.
+/// Sends the prompt that `cork notebook prompt` prints and checks the answer. If the answer has errors, the model gets up to
+/// two more attempts, with the errors quoted. After the last attempt, unknown IDs are skipped; with any other error, nothing
+/// is changed. The prompt stays within --budget, and the report lists what was left out.
 ///
-/// CORK_MODEL_URL says where the model's server is, if not at its provider; CORK_MODEL_KEY_ENV names the variable that holds
-/// the key, if that is not OPENAI_API_KEY or ANTHROPIC_API_KEY. docs/models.md has the rest.
+/// CORK_MODEL_URL is the URL of the model's server, if not the provider's. CORK_MODEL_KEY_ENV names the variable with the
+/// API key, if not OPENAI_API_KEY or ANTHROPIC_API_KEY. docs/models.md has more.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,35 +30,35 @@ pub(crate) struct Update {
     #[command(flatten)]
     name: Name,
 
-    /// What is being worked on
+    /// Current task
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
 
-    /// What happened since the last update: a file of text, or - for stdin. If it is too long, its end is kept
+    /// File with what happened since the last update; - reads stdin. If it is too long, only its end is used
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
 
-    /// The model: openai:NAME, also for servers that speak the same, or anthropic:NAME
+    /// Model: openai:NAME (also for OpenAI-compatible servers) or anthropic:NAME
     #[arg(long, value_name = "MODEL", env = ModelConfig::MODEL_VARIABLE)]
     model: Option<String>,
 
-    /// How many tokens the prompt may have [default: 8000]
+    /// Maximum number of tokens of the prompt [default: 8000]
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
 
-    /// How many tokens an answer may have [default: 4096]
+    /// Maximum number of tokens of an answer [default: 4096]
     #[arg(long, value_name = "TOKENS")]
     max_tokens: Option<u64>,
 
-    /// Change nothing; only say what would change
+    /// Only show what would change
     #[arg(long)]
     dry_run: bool,
 
-    /// Keep the report in a file: every answer, what was wrong with it, what changed
+    /// Write a report to this file: all answers, their errors and the changes
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Replace the report's file if it is there already
+    /// Overwrite an existing report
     #[arg(long, requires = "report")]
     force: bool,
 }
@@ -72,7 +71,7 @@ impl Update {
             name => std::env::var(name).ok(),
         };
         let model = ModelConfig::from_variables(variable).and_then(ModelConfig::build)?;
-        // What costs money is not asked for if there is no place for it.
+        // Create the report file first, so that no paid answer is lost for lack of a place.
         let existing = Existing::from_flag(self.force);
         let file = self.report.as_deref().map(|path| AtomicFile::create(path, existing)).transpose()?;
         let mut request = UpdateRequest::new();
@@ -97,11 +96,11 @@ fn failure(report: &UpdateReport, is_kept: bool) -> Option<CliError> {
     let (code, kind) = report.failure()?;
     let message = match &report.outcome {
         UpdateOutcome::ModelFailed { message, .. } => format!("{}; nothing was changed", one_line(message)),
-        _ => format!("no answer of {} was right; nothing was changed\n{}", one_line(&report.model), attempts(report)),
+        _ => format!("no valid answer from {}; nothing was changed\n{}", one_line(&report.model), attempts(report)),
     };
     let hint = match is_kept {
-        true => "`cork notebook review FILE` shows the report's answers, and applies the last one by hand",
-        false => "with --report FILE the answers are kept, to be looked at and applied by hand",
+        true => "show the answers, or apply the last one, with `cork notebook review FILE`",
+        false => "keep the answers with --report FILE, to review and apply them by hand",
     };
     Some(CliError::Own { code, kind, message, hint: (!report.attempts.is_empty()).then(|| hint.into()) })
 }

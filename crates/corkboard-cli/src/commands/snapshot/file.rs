@@ -1,4 +1,4 @@
-//! Reading a snapshot whole.
+//! Reading a snapshot file.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::atomic_file::file_error;
 use crate::error::CliError;
 use crate::text_input::read_file_or_stdin;
 
-/// All bytes of a file, or of stdin. What is too large for any snapshot is not read to its end.
+/// Reads a file or stdin. Stops at the maximum size of a snapshot.
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     let allowed = SnapshotForm::most_bytes(&Limits::default());
     let bytes = read_file_or_stdin(file, allowed).map_err(|error| file_error(file, &error))?;

@@ -11,17 +11,17 @@ use super::secret::Secret;
 use crate::error::CliError;
 use crate::output::{Output, bytes, fields, one_line, time};
 
-/// Show what a snapshot file is, and what it holds
+/// Show the format and content of a snapshot file
 ///
-/// Also finds damage. Without the passphrase or key of a sealed one it shows what can be seen from outside. No store is
-/// opened.
+/// Also detects damage. Without the passphrase or key of an encrypted snapshot, shows only its unencrypted header. Does not
+/// open a store.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork snapshot inspect backup.json
   cork snapshot inspect backup.cork --passphrase-file secret.txt")]
 pub(crate) struct Inspect {
-    /// The file; - is stdin
+    /// Snapshot file; - reads stdin
     file: PathBuf,
 
     #[command(flatten)]
@@ -38,7 +38,7 @@ struct View {
     sealed: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     argon2id: Option<CostView>,
-    /// Nothing if it is sealed and was not opened.
+    /// None if the snapshot is encrypted and no secret was given.
     snapshot: Option<ContentView>,
 }
 
@@ -71,7 +71,7 @@ impl Inspect {
             SnapshotForm::Bytes { version, sealing, json_bytes } => (sealing, Some(version), json_bytes),
         };
         let snapshot = match (sealing, &seal) {
-            // A secret that is not needed for this one says nothing about it.
+            // The snapshot is not encrypted, so ignore the secret.
             (Sealing::Plain, _) => Some(open(&Seal::Plain)?),
             (_, Seal::Plain) => None,
             _ => Some(open(&seal)?),
@@ -109,7 +109,7 @@ impl View {
         }
         lines.push(("size", format!("{} ({} of JSON)", bytes(self.bytes), bytes(self.json_bytes))));
         match &self.snapshot {
-            None => lines.push(("content", "cannot be seen without what it is sealed with".to_owned())),
+            None => lines.push(("content", "encrypted: give its passphrase or key to see it".to_owned())),
             Some(content) => {
                 lines.push(("agent", one_line(&content.agent)));
                 lines.push(("taken at", time(content.taken_at)));
@@ -129,7 +129,7 @@ impl From<MemorySnapshot> for ContentView {
         Self {
             entries: snapshot.entry_count() as u64,
             notes: scopes.iter().map(|scope| scope.notes.len() as u64).sum(),
-            // The root is no scope that anyone created.
+            // The root scope is not counted.
             scopes: scopes.iter().filter(|scope| !scope.id.is_root()).count() as u64,
             taken_at: snapshot.taken_at,
             rev: snapshot.rev,

@@ -1,4 +1,4 @@
-//! `cork snapshot`: an agent's whole memory in a file, or the whole store.
+//! `cork snapshot`: an agent's memory, or the whole store, in a file.
 
 mod file;
 mod inspect;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Save an agent's whole memory to a file and restore it, or save the whole store
+/// Save and restore an agent's memory, or save the whole store
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ impl Snapshot {
         match self {
             Self::Save(save) => save.run(session).await,
             Self::Restore(restore) => restore.run(session).await,
-            // These need no agent, and were seen to before.
+            // `run_without_session` handles these.
             Self::Inspect(_) | Self::Store(_) => Ok(()),
         }
     }
@@ -51,7 +51,7 @@ struct Answer<'a> {
     sealed: Option<&'static str>,
 }
 
-/// What a snapshot is sealed with, in a word; nothing if it is not.
+/// "key" or "passphrase" if the snapshot is encrypted.
 fn sealed_with(sealing: corkboard::Sealing) -> Option<&'static str> {
     match sealing {
         corkboard::Sealing::Plain => None,

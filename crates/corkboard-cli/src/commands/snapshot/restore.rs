@@ -11,10 +11,11 @@ use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
 use crate::output::{count, one_line, time};
 
-/// Replace the agent's whole memory by a snapshot of the same agent
+/// Replace an agent's whole memory with its snapshot
 ///
-/// Asks first. What the agent remembers now is replaced in one step; its log keeps what was before. Every form that any
-/// version has saved is recognised. What is sealed needs its passphrase or key; at a terminal the passphrase is asked for.
+/// Asks for confirmation, then replaces the current memory in one step. The log keeps the earlier state. Snapshots of all
+/// earlier versions can be restored. An encrypted snapshot needs its passphrase or key; on a terminal, cork asks for the
+/// passphrase.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,13 +23,13 @@ Examples:
   cork snapshot restore backup.cork --passphrase-file secret.txt
   ssh elsewhere cat backup.json | cork snapshot restore - --yes")]
 pub(crate) struct Restore {
-    /// The file; - is stdin
+    /// Snapshot file; - reads stdin
     file: PathBuf,
 
     #[command(flatten)]
     secret: Secret,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -39,13 +40,13 @@ impl Restore {
         let (agent, entries) = (snapshot.agent.clone(), snapshot.entry_count());
         let expected = session.agent.agent_id();
         if agent != expected.as_str() {
-            // Said before anybody is asked.
+            // Report this before asking for confirmation.
             let refusal = corkboard::Refusal::AgentMismatch { expected: expected.as_str().into(), found: agent };
             return Err(refusal.into());
         }
         let stats = session.agent.stats().await?;
         let action = format!(
-            "replace what agent {} remembers ({}, {}) by the snapshot of {} ({})",
+            "replace the memory of agent {} ({}, {}) with the snapshot of {} ({})",
             one_line(&agent),
             count(stats.total_entries_working, "entry", "entries"),
             count(stats.total_notes, "note", "notes"),

@@ -12,10 +12,10 @@ use crate::error::{CliError, say};
 use crate::output::{count, one_line};
 use crate::text_input::is_dash;
 
-/// Save the agent's whole memory, scopes included, to a file
+/// Save an agent's whole memory, including scopes, to a file
 ///
-/// The file appears when it is complete and on disk, or not at all. With a passphrase or a key it is encrypted, and shows
-/// when it was changed; without the same passphrase or key nobody can read it again, you included.
+/// The file appears only when it is complete and on disk. With a passphrase or key, the file is encrypted and protected
+/// against changes. If you lose the passphrase or key, nobody can read the file any more.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -26,33 +26,33 @@ Examples:
 
 A key file: head -c 32 /dev/urandom > secret.key")]
 pub(crate) struct Save {
-    /// The file; - is stdout
+    /// Snapshot file; - writes to stdout
     file: PathBuf,
 
-    /// How it is written [default: json, or bytes if it is sealed]
+    /// File format [default: json, or bytes if encrypted]
     #[arg(long)]
     format: Option<Format>,
 
     #[command(flatten)]
     secret: Secret,
 
-    /// Seal it with a passphrase that is asked for at the terminal
+    /// Encrypt with a passphrase that cork asks for on the terminal
     #[arg(long, conflicts_with_all = ["passphrase_file", "key_file"])]
     passphrase: bool,
 
-    /// Replace the file if it exists
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
 
-/// The key file that the warning names.
+/// Key file in the warning's example command.
 const KEY_FILE: &str = "snapshot.key";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A text that a person can read
+    /// Readable text
     Json,
-    /// Compact, with a checksum; can be sealed
+    /// Compact, with a checksum; can be encrypted
     Bytes,
 }
 
@@ -61,22 +61,22 @@ impl Save {
         let to_stdout = is_dash(&self.file);
         let existing = Existing::from_flag(self.force);
         if !to_stdout {
-            // Said before a passphrase is asked for.
+            // Report this before asking for a passphrase.
             existing.check(&self.file)?;
         }
         let seal = if self.passphrase { ask_twice()? } else { self.secret.seal()? };
         let format = match (self.format, &seal) {
             (Some(Format::Json), Seal::Key(_) | Seal::Passphrase(_)) => {
-                return Err(CliError::invalid("sealed_json", "JSON cannot be sealed")
-                    .hint("use --format bytes, or neither passphrase nor key"));
+                return Err(CliError::invalid("sealed_json", "a JSON snapshot cannot be encrypted")
+                    .hint("use --format bytes, or leave out the passphrase or key"));
             }
             (None, Seal::Plain) => Format::Json,
             (None, Seal::Key(_) | Seal::Passphrase(_)) => Format::Bytes,
             (Some(format), _) => format,
         };
         if format == Format::Bytes && to_stdout && std::io::stdout().is_terminal() {
-            return Err(CliError::invalid("terminal", "these bytes are not for a terminal")
-                .hint("name a file, or send the output elsewhere"));
+            return Err(CliError::invalid("terminal", "refusing to write a binary snapshot to the terminal")
+                .hint("name a file, or redirect stdout"));
         }
         let snapshot = session.agent.snapshot().await?;
         let bytes = match format {
@@ -96,7 +96,7 @@ impl Save {
         }
         if is_exposed {
             let what = if to_stdout { "this snapshot".into() } else { one_line(&self.file.display().to_string()) };
-            say(&format!("warning: {what} contains long-term memory, and is not encrypted. To encrypt it:"));
+            say(&format!("warning: {what} contains long-term memory and is not encrypted. To encrypt it:"));
             say(&format!("  head -c 32 /dev/urandom > {KEY_FILE}"));
             let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
             say(&format!("  {}", sealed_command(given, to_stdout)));
@@ -109,19 +109,19 @@ impl Save {
         let answer = Answer { agent: &snapshot.agent, rev, entries, file: Some(file.clone()), sealed };
         session.output.answer(&answer, || {
             let entries = count(entries as u64, "entry", "entries");
-            let sealed = sealed.map(|sealed| format!(", sealed with a {sealed}")).unwrap_or_default();
+            let sealed = sealed.map(|sealed| format!(", encrypted with a {sealed}")).unwrap_or_default();
             format!("saved agent {} at revision {rev}, {entries}, to {file}{sealed}", one_line(&snapshot.agent))
         })
     }
 }
 
-/// The same command with a key. Passwords in URLs are not shown.
+/// The same command with a key. Passwords in URLs are masked.
 fn sealed_command(arguments: impl Iterator<Item = String>, to_stdout: bool) -> String {
     let mut command = vec!["cork".to_owned()];
     let mut arguments = arguments.filter(|argument| argument != "--force").peekable();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // What is sealed has one form.
+            // Encrypted snapshots have only one format.
             "--format" => drop(arguments.next()),
             format if format.starts_with("--format=") => {}
             argument => command.push(quoted(&without_password(argument))),
@@ -129,7 +129,7 @@ fn sealed_command(arguments: impl Iterator<Item = String>, to_stdout: bool) -> S
     }
     command.extend(["--key-file", KEY_FILE].map(str::to_owned));
     if !to_stdout {
-        // The file is there by now.
+        // The unencrypted file exists now.
         command.push("--force".into());
     }
     command.join(" ")

@@ -1,4 +1,4 @@
-//! Where the passphrase or key of a snapshot comes from. No argument holds it: others see those.
+//! Passphrase or key of a snapshot. Never a command line argument, because other users can see those.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read};
@@ -14,22 +14,22 @@ use crate::error::CliError;
 
 const PASSPHRASE_VARIABLE: &str = "CORK_SNAPSHOT_PASSPHRASE";
 
-/// No passphrase and no key is longer. Room for all of it at once: growing would leave copies behind.
+/// Maximum length of a passphrase or key. The buffer is allocated in full, because growing it would leave copies in memory.
 const MOST_BYTES: usize = 4096;
 
 #[derive(Args)]
 pub(super) struct Secret {
-    /// A file with the passphrase; a newline at its end does not count. CORK_SNAPSHOT_PASSPHRASE holds one itself
+    /// File with the passphrase; a final newline is ignored. Alternatively, set CORK_SNAPSHOT_PASSPHRASE to the passphrase
     #[arg(long, value_name = "FILE", conflicts_with = "key_file")]
     passphrase_file: Option<PathBuf>,
 
-    /// A file with a key: 32 bytes, as they are or in hex or base64
+    /// File with a key: 32 bytes, raw or in hex or base64
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
 
 impl Secret {
-    /// What was given; an option counts more than the environment.
+    /// The secret from the options, or else from the environment.
     pub(super) fn seal(&self) -> Result<Seal, CliError> {
         if let Some(file) = &self.passphrase_file {
             let content = read(file)?;
@@ -40,8 +40,8 @@ impl Secret {
         if let Some(file) = &self.key_file {
             return match key(&read(file)?) {
                 Some(key) => Ok(Seal::Key(key)),
-                None => Err(CliError::invalid("key_file", format!("{}: this is no key", file.display()))
-                    .hint("a key is 32 bytes, as they are or in hex or base64; `head -c 32 /dev/urandom` makes one")),
+                None => Err(CliError::invalid("key_file", format!("{} does not contain a key", file.display()))
+                    .hint("a key is 32 bytes, raw or in hex or base64; create one with `head -c 32 /dev/urandom`")),
             };
         }
         match std::env::var_os(PASSPHRASE_VARIABLE) {
@@ -54,7 +54,7 @@ impl Secret {
     }
 }
 
-/// Asks for the passphrase of a snapshot, where there is somebody to ask.
+/// Asks for the passphrase of a snapshot, if stdin is a terminal.
 pub(super) fn ask() -> Result<Option<Seal>, CliError> {
     if !std::io::stdin().is_terminal() {
         return Ok(None);
@@ -63,26 +63,27 @@ pub(super) fn ask() -> Result<Option<Seal>, CliError> {
     sealed_with_passphrase(passphrase.as_bytes(), "the terminal").map(Some)
 }
 
-/// Asks for a new passphrase, twice: nobody sees what was mistyped.
+/// Asks for a new passphrase twice, because the input is hidden.
 pub(super) fn ask_twice() -> Result<Seal, CliError> {
     if !std::io::stdin().is_terminal() {
-        return Err(CliError::invalid("no_terminal", "there is no terminal to ask for a passphrase at")
+        return Err(CliError::invalid("no_terminal", "cannot ask for a passphrase: stdin is not a terminal")
             .hint(format!("use --passphrase-file or {PASSPHRASE_VARIABLE}")));
     }
     let passphrase = prompt("Passphrase for the snapshot: ")?;
-    if passphrase != prompt("The same again: ")? {
-        return Err(CliError::invalid("passphrases_differ", "the two passphrases are not the same"));
+    if passphrase != prompt("Repeat the passphrase: ")? {
+        return Err(CliError::invalid("passphrases_differ", "the passphrases do not match"));
     }
     sealed_with_passphrase(passphrase.as_bytes(), "the terminal")
 }
 
 fn prompt(question: &str) -> Result<Zeroizing<String>, CliError> {
     let answer = rpassword::prompt_password(question);
-    answer.map(Zeroizing::new).map_err(|error| CliError::invalid("no_terminal", format!("the terminal: {error}")))
+    answer.map(Zeroizing::new).map_err(|error| {
+        CliError::invalid("no_terminal", format!("cannot read the passphrase from the terminal: {error}"))
+    })
 }
 
-/// An empty one is refused wherever it is from: a secret that could not be fetched must not become a snapshot that everyone
-/// can read.
+/// Refuses an empty passphrase: a script that failed to fetch the secret must not create a snapshot that everyone can read.
 fn sealed_with_passphrase(passphrase: &[u8], from: &str) -> Result<Seal, CliError> {
     if passphrase.is_empty() {
         return Err(CliError::invalid("empty_passphrase", format!("the passphrase from {from} is empty")));
@@ -96,13 +97,13 @@ fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
         .and_then(|opened| opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut content))
         .map_err(|error| file_error(file, &error))?;
     if content.len() > MOST_BYTES {
-        let message = format!("{}: a passphrase or key has {MOST_BYTES} bytes at most", file.display());
+        let message = format!("{} is too long: a passphrase or key has at most {MOST_BYTES} bytes", file.display());
         return Err(CliError::invalid("secret_too_long", message));
     }
     Ok(content)
 }
 
-/// The key in any of its forms. They differ in length, so that none is taken for another.
+/// Reads a key in any encoding. The encodings differ in length, so they cannot be confused.
 fn key(content: &[u8]) -> Option<SnapshotKey> {
     if let Ok(raw) = content.try_into() {
         return Some(SnapshotKey::new(raw));

@@ -12,21 +12,21 @@ use crate::commands::export::{answer, write_file};
 use crate::error::CliError;
 use crate::progress::{ProgressLine, unless_interrupted};
 
-/// Save the whole store to a file while others go on writing
+/// Save the whole store to a file while other processes write
 ///
-/// Every space with its whole held log, as it was at one revision: what `cork export --all` writes. The file is read back and
-/// compared with its checksums before it gets its name: it appears when it is complete, right and on disk, or not at all.
-/// `cork import` brings it into another store.
+/// Writes the same content as `cork export --all`: every space with all revisions that are kept, as of one revision. Then
+/// reads the file back and verifies its checksums. The file appears only when it is complete, verified and on disk. `cork
+/// import` reads it into another store.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork snapshot store everything.jsonl
   cork --store sqlite:corkboard.db snapshot store backup.jsonl --force")]
 pub(crate) struct SaveStore {
-    /// The file
+    /// Output file
     file: PathBuf,
 
-    /// Replace the file if it exists
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -52,7 +52,7 @@ impl SaveStore {
     }
 }
 
-/// Fails unless what was read back is what was written.
+/// Fails if the file that was read back differs from what was written.
 fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), CliError> {
     if let Some(problem) = read.problems.pop() {
         return Err(problem.error.into());
@@ -61,6 +61,6 @@ fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), CliError> 
     if (read.spaces.len() as u64, revisions) == (exported.spaces, exported.revisions) {
         return Ok(());
     }
-    let message = "what was read back from the disk is not what was written".into();
+    let message = "the file on disk differs from what was written".into();
     Err(CliError::Own { code: "not_alike", kind: ErrorKind::Damaged, message, hint: Some("check the disk".into()) })
 }

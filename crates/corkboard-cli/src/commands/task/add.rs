@@ -11,15 +11,15 @@ use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{failure_policy, text_argument, trigger_rule};
 
-/// Add a task, or many at once
+/// Add a task, or several at once
 ///
-/// Prints the new ids. A batch is added whole in one revision, or not at all; its tasks may name one another by `key`:
+/// Prints the new IDs. A batch is added completely in one revision or not at all. Its tasks can refer to each other by `key`:
 ///
 ///   {"key": "schema", "title": "Write the schema"}
 ///   {"key": "routes", "title": "Write the routes", "depends_on": ["schema"], "needs_review": true}
 ///   {"question": "Which?", "options": [{"name": "a", "tasks": ["schema"]}, {"name": "b", "tasks": ["T-4"]}]}
 ///
-/// It may also be one array of tasks, or {"tasks": […], "choices": […]}.
+/// A batch can also be an array of tasks, or {"tasks": […], "choices": […]}.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -32,47 +32,47 @@ Examples:
   cork task add 'Ship it' --retry-limit 2 --retry-backoff-s 30 --idempotency-key ship"
 )]
 pub(crate) struct Add {
-    /// What is to be done, in a line
+    /// Title, one line
     #[arg(required_unless_present = "from", conflicts_with = "from", value_parser = text_argument, allow_hyphen_values = true)]
     title: Option<String>,
 
-    /// What is to be done, in full; - reads stdin
+    /// Description; - reads stdin
     #[arg(long, short, value_name = "TEXT", conflicts_with = "from")]
     description: Option<String>,
 
-    /// Only after these tasks
+    /// Tasks that this one waits for
     #[arg(long, alias = "after", value_name = "TASK", value_delimiter = ',', conflicts_with = "from")]
     depends_on: Vec<TaskId>,
 
-    /// When it may begin, by what became of those [default: all_success]
+    /// When the task may start, depending on the tasks it waits for [default: all_success]
     #[arg(long, alias = "rule", value_name = "RULE", conflicts_with = "from", value_parser = trigger_rule())]
     trigger_rule: Option<TriggerRule>,
 
-    /// What becomes of the rest if it fails [default: what the board says]
+    /// What to do if the task fails [default: the board's policy]
     #[arg(long, value_name = "POLICY", conflicts_with = "from", value_parser = failure_policy())]
     on_failure: Option<FailurePolicy>,
 
-    /// Higher ones are claimed first
+    /// Priority; higher ones are claimed first
     #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "from")]
     priority: i32,
 
-    /// How many minutes it should take
+    /// Estimate in minutes
     #[arg(long, alias = "estimate", value_name = "MINUTES", conflicts_with = "from")]
     estimate_minutes: Option<u32>,
 
-    /// Somebody is to look at it before it is completed
+    /// Require a review before the task is completed
     #[arg(long, alias = "review", conflicts_with = "from")]
     needs_review: bool,
 
-    /// How often it is tried again by itself after a failure
+    /// Number of automatic retries after a failure
     #[arg(long, alias = "retries", value_name = "NUMBER", default_value_t = 0, conflicts_with = "from")]
     retry_limit: u32,
 
-    /// How long to wait before the first of these; twice as long before each further one
+    /// Delay before the first retry; it doubles with each retry
     #[arg(long, alias = "backoff", value_name = "SECONDS", default_value_t = 0, conflicts_with = "from")]
     retry_backoff_s: u32,
 
-    /// Read tasks and choices from this file, as JSON or JSON lines; - reads stdin
+    /// Read tasks and choices from a file of JSON or JSON lines; - reads stdin
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 

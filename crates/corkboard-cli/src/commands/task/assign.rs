@@ -6,23 +6,23 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{json_object, one_line};
 
-/// Say who is to do a task, or to review it
+/// Assign a task, or its review, to an agent
 ///
-/// An assigned task waits for that agent: `cork task claim` gives it to them first and to nobody else.
+/// Only that agent can claim an assigned task, and `cork task claim` offers it to them first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task assign T-1 ada
   cork task assign T-1 grace --review")]
 pub(crate) struct Assign {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
-    /// Who
+    /// Agent to assign it to
     #[arg(value_name = "NAME")]
     to: String,
 
-    /// As its reviewer
+    /// Assign the review instead of the task
     #[arg(long)]
     review: bool,
 
@@ -37,7 +37,7 @@ impl Assign {
         if self.review {
             board.assign_review(task, to).await?;
             let answer = json_object! { task, reviewer: to };
-            return session.output.answer(&answer, || format!("{} is to review {task}", one_line(to)));
+            return session.output.answer(&answer, || format!("the review of {task} is assigned to {}", one_line(to)));
         }
         board.assign_task(task, to).await?;
         let answer = json_object! { task, assigned_to: to };

@@ -1,4 +1,4 @@
-//! Many tasks and choices from a file: JSON, or JSON lines.
+//! Tasks and choices from a file of JSON or JSON lines.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 use crate::text_input::{expect_within, is_dash, text_or_stdin, without_mark};
 
-/// What a task of a batch may say. A misspelt dependency must not be overlooked.
+/// Fields of a task in a batch. Others are refused, so that a misspelt dependency is not ignored.
 const TASK_FIELDS: [&str; 11] = [
     "key",
     "title",
@@ -37,7 +37,7 @@ pub(super) fn read(file: &Path) -> Result<Batch, CliError> {
         true => text_or_stdin("-".into())?,
         false => {
             let unreadable =
-                |error| CliError::invalid("unreadable", format!("{} cannot be read: {error}", file.display()));
+                |error| CliError::invalid("unreadable", format!("cannot read {}: {error}", file.display()));
             let used = std::fs::metadata(file).map_err(unreadable)?.len();
             let allowed = Limits::default().command_bytes;
             expect_within(LimitName::CommandBytes, used, allowed)?;
@@ -45,7 +45,7 @@ pub(super) fn read(file: &Path) -> Result<Batch, CliError> {
         }
     };
     parse(without_mark(&text)).map_err(|message| {
-        CliError::invalid("bad_batch", message).hint("`cork task add --help` shows what a batch looks like")
+        CliError::invalid("bad_batch", message).hint("see the example of a batch in `cork task add --help`")
     })
 }
 
@@ -60,17 +60,17 @@ fn parse(text: &str) -> Result<Batch, String> {
         Ok(Value::Object(mut object)) if object.contains_key("tasks") || object.contains_key("choices") => {
             for (name, list) in [("tasks", object.remove("tasks")), ("choices", object.remove("choices"))] {
                 let Some(list) = list else { continue };
-                let Value::Array(items) = list else { return Err(format!("{name:?} is no list")) };
+                let Value::Array(items) = list else { return Err(format!("{name:?} must be an array")) };
                 for (index, item) in items.into_iter().enumerate() {
                     batch.add(item).map_err(|error| format!("{name}, item {}: {error}", index + 1))?;
                 }
             }
             if let Some(name) = object.keys().next() {
-                return Err(format!("there is no {name:?} in a batch, only tasks and choices"));
+                return Err(format!("unknown field {name:?} in a batch; expected tasks or choices"));
             }
         }
         Ok(item) => batch.add(item)?,
-        // Not one document: a document on each line.
+        // Not a single document: read one document per line.
         Err(whole) => {
             let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
             for (index, line) in lines {
@@ -83,7 +83,7 @@ fn parse(text: &str) -> Result<Batch, String> {
         }
     }
     if batch.tasks.is_empty() && batch.choices.is_empty() {
-        return Err("there is nothing in it".into());
+        return Err("the batch is empty".into());
     }
     Ok(batch)
 }
@@ -91,7 +91,9 @@ fn parse(text: &str) -> Result<Batch, String> {
 impl Batch {
     /// A task, or a choice if it has options.
     fn add(&mut self, item: Value) -> Result<(), String> {
-        let Value::Object(object) = item else { return Err("neither a task nor a choice: they are objects".into()) };
+        let Value::Object(object) = item else {
+            return Err("expected a task or a choice, which are JSON objects".into());
+        };
         if object.contains_key("options") || object.contains_key("question") {
             self.choices.push(typed(object, "choice", &CHOICE_FIELDS)?);
         } else {
@@ -106,10 +108,10 @@ impl Batch {
 
 fn typed<T: DeserializeOwned>(object: Map<String, Value>, what: &str, fields: &[&str]) -> Result<T, String> {
     if let Some(name) = object.keys().find(|name| !fields.contains(&name.as_str())) {
-        return Err(format!("a {what} has no {name:?}, only {}", fields.join(", ")));
+        return Err(format!("unknown field {name:?} of a {what}; expected one of {}", fields.join(", ")));
     }
     let read = serde_json::from_value(Value::Object(object));
-    read.map(|Strict(item)| item).map_err(|error| format!("not a {what}: {error}"))
+    read.map(|Strict(item)| item).map_err(|error| format!("invalid {what}: {error}"))
 }
 
 #[cfg(test)]
@@ -134,23 +136,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_mistake() {
         for (text, said) in [
-            ("", "nothing in it"),
-            ("[]", "nothing in it"),
-            ("7", "they are objects"),
+            ("", "the batch is empty"),
+            ("[]", "the batch is empty"),
+            ("7", "which are JSON objects"),
             ("[{\"title\": \"A\"}, 7]", "item 2"),
-            ("{\"title\": \"A\", \"depend_on\": []}", "has no \"depend_on\", only key, title"),
+            (
+                "{\"title\": \"A\", \"depend_on\": []}",
+                "unknown field \"depend_on\" of a task; expected one of key, title",
+            ),
             ("{\"titel\": \"A\"}", "needs a title"),
             ("{\"title\": \"A\"}\n{\"title\": ", "line 2: not JSON"),
-            ("{\"title\": \"A\"}\n{\"title\": 3}", "line 2: not a task"),
-            ("{\"tasks\": 3}", "no list"),
-            ("{\"tasks\": [], \"nudges\": []}", "no \"nudges\""),
-            ("{\"question\": \"Q\", \"options\": [], \"by\": 1}", "a choice has no \"by\""),
-            ("[[null, \"A\"]]", "they are objects"),
+            ("{\"title\": \"A\"}\n{\"title\": 3}", "line 2: invalid task"),
+            ("{\"tasks\": 3}", "must be an array"),
+            ("{\"tasks\": [], \"nudges\": []}", "unknown field \"nudges\""),
+            ("{\"question\": \"Q\", \"options\": [], \"by\": 1}", "unknown field \"by\" of a choice"),
+            ("[[null, \"A\"]]", "which are JSON objects"),
             (
                 "{\"question\": \"Q\", \"options\": [[\"x\", [\"T-1\"]]]}",
-                "not a choice: options[0]: invalid type: array, expected a JSON object",
+                "invalid choice: options[0]: invalid type: array, expected a JSON object",
             ),
         ] {
             let error = parse(text).unwrap_err();

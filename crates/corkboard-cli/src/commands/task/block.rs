@@ -7,16 +7,16 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::named_text::Reason;
 
-/// Say that you cannot go on with a task
+/// Mark your task as blocked
 ///
-/// It stays yours; `cork task start` goes on with it.
+/// You keep the task. `cork task start` continues it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task block T-1 'the staging server is down' --principal ada
   cork task block T-1 --epoch 1 --principal ada")]
 pub(crate) struct Block {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, reason, conditions } = self;
-        let board = conditions.board.open(session)?;
+        let board = conditions.open(session)?;
         let status = board.update_task_status(task, TaskStatus::Blocked, reason.text()?, conditions.epoch).await?;
         tell_status(session, task, status)
     }

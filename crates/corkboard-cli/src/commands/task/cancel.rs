@@ -8,16 +8,16 @@ use crate::error::CliError;
 use crate::named_text::Reason;
 use crate::output::json_object;
 
-/// Cancel a task, and what can no longer begin because of it
+/// Cancel a task and the tasks that can no longer start
 ///
-/// Prints all tasks that were cancelled; with --json as "cancelled", the named one first.
+/// Prints all cancelled tasks; with --json in "cancelled", the named task first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task cancel T-1
   cork task cancel T-1 'the customer withdrew it'")]
 pub(crate) struct Cancel {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]
@@ -35,8 +35,8 @@ impl Cancel {
         let dependents = cancelled.get(1..).unwrap_or_default();
         let text = match dependents {
             [] => format!("{task} is cancelled"),
-            [_] => format!("{task} is cancelled, and with it {}, which depends on it", ids(dependents)),
-            _ => format!("{task} is cancelled, and with it {}, which depend on it", ids(dependents)),
+            [_] => format!("{task} is cancelled, and so is {}, which depends on it", ids(dependents)),
+            _ => format!("{task} is cancelled, and so are {}, which depend on it", ids(dependents)),
         };
         session.output.answer(&json_object! { task, status: TaskStatus::Cancelled, cancelled }, || text)
     }

@@ -1,19 +1,20 @@
 use std::time::Duration;
 
 use clap::Args;
-use corkboard::ErrorKind;
-use corkboard::boards::TaskId;
+use corkboard::boards::{ReviewStatus, Task, TaskId};
+use corkboard::{Board, Error, ErrorKind, Refusal};
 
 use crate::board_args::{BoardConditions, LeaseArgument};
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::output::{one_line, time};
 use crate::value_parsers::seconds;
 
-/// Take a task to work on it
+/// Claim a task to work on it
 ///
-/// Prints its id; with --json also the epoch and until when it is yours. Without a task: what was sent back to you for
-/// rework, then what is assigned to you, then the highest priority, then the oldest. A worker that was restarted gets its
-/// unfinished task back with --epoch. Exit code 3 if nothing is ready, 4 if the board has ended.
+/// Prints the task's ID; with --json also the epoch and the lease's end. If you name no task, you get one that was sent back
+/// to you for rework, then one assigned to you, then the one with the highest priority, then the oldest. A restarted worker
+/// gets its unfinished task back with --epoch. Exits with 3 if no task is ready, and with 4 if the board has ended.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,14 +24,14 @@ Examples:
   cork task claim --json --principal ada
   cork task claim T-3 --epoch 1 --principal ada    # after a restart")]
 pub(crate) struct Claim {
-    /// The task [default: the next that is ready]
+    /// Task ID [default: the next ready task]
     task: Option<TaskId>,
 
-    /// Take back a task of yours after a restart: the epoch that you had. You get a new one; the old one is fenced
+    /// Epoch of your earlier claim, to take your task back after a restart; you get a new epoch, and the old one is fenced
     #[arg(long, value_name = "NUMBER", requires = "task")]
     epoch: Option<u64>,
 
-    /// How long to wait for a task to become ready, or for the named one
+    /// How long to wait for a ready task, or for the named one
     #[arg(long, alias = "wait", value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds, allow_negative_numbers = true)]
     wait_s: f64,
 
@@ -50,18 +51,39 @@ impl Claim {
             Some(epoch) => claim.epoch(epoch),
             None => claim,
         };
-        match claim.await? {
-            Some(claimed) => session.output.answer(&claimed, || claimed.task.to_string()),
-            None => Err(nothing_ready(self.wait_s)),
+        match claim.await {
+            Ok(Some(claimed)) => session.output.answer(&claimed, || claimed.task.to_string()),
+            Ok(None) => Err(nothing_ready(self.wait_s, sent_back(&board, None).await)),
+            Err(error @ Error::Refused(Refusal::TaskHeld { task, .. })) => match sent_back(&board, Some(task)).await {
+                Some(hint) => Err(CliError::with_hint(&error, hint)),
+                None => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
         }
     }
 }
 
-fn nothing_ready(wait: f64) -> CliError {
-    let message = match wait > 0.0 {
-        true => format!("nothing became ready within {wait} s"),
-        false => "nothing is ready".into(),
+/// The hint if a task cannot be claimed because its earlier worker is to rework it.
+async fn sent_back(board: &Board, task: Option<TaskId>) -> Option<String> {
+    let view = board.view().await.ok()?;
+    let is_sent_back = |found: &&Task| {
+        found.review_verdict == Some(ReviewStatus::NeedsRework) && task.is_none_or(|task| found.id == task)
     };
-    CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: None }
-        .hint("--wait-s SECONDS waits; `cork task list --view blocked` shows what hinders the rest")
+    let found = view.in_progress().find(is_sent_back)?;
+    let (task, worker, until) = (found.id, found.assigned_to.as_ref()?, found.claim.as_ref()?.deadline);
+    let (worker, until) = (one_line(worker.as_str()), time(until));
+    Some(format!(
+        "{task} was sent back for rework and waits for its earlier worker, {worker}, until {until}; \
+         `cork task release {task}` frees it now"
+    ))
+}
+
+fn nothing_ready(wait: f64, sent_back: Option<String>) -> CliError {
+    let message = match wait > 0.0 {
+        true => format!("no task became ready within {wait} s"),
+        false => "no task is ready".into(),
+    };
+    let usual = "wait for one with --wait-s SECONDS; `cork task list --view blocked` shows why the others cannot start";
+    let hint = Some(sent_back.unwrap_or_else(|| usual.into()));
+    CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint }
 }

@@ -8,9 +8,9 @@ use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::named_text::Summary;
 
-/// Say that a task is done, and what came of it
+/// Complete your task with a summary of the result
 ///
-/// A task that needs a review waits for it then; what depends on it begins when it is approved.
+/// A task that needs a review is then under review; its dependents can start when it is approved.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -19,13 +19,13 @@ Examples:
   curl -s https://example.org | cork task complete T-1 - --outside --principal ada
   git log -1 --format=%B | cork task complete T-1 - --epoch 1 --principal ada")]
 pub(crate) struct Complete {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]
     summary: Summary,
 
-    /// What should come next; may be given many times
+    /// Suggested next step; repeatable
     #[arg(long = "next-step", alias = "next", value_name = "TEXT")]
     next_steps: Vec<String>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Complete {
 impl Complete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, summary, next_steps, trust, conditions } = self;
-        let board = conditions.board.open(session)?;
+        let board = conditions.open(session)?;
         let result = TaskResult { summary: summary.text()?.unwrap_or_default(), next_steps, trust: trust.said() };
         let status = board.complete_task(task, result, conditions.epoch).await?;
         tell_status(session, task, status)

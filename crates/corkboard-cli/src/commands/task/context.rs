@@ -6,10 +6,10 @@ use crate::commands::context::{Reported, sections};
 use crate::error::CliError;
 use crate::output::shown;
 
-/// Compose what whoever works on a task needs to know, within a budget of tokens
+/// Compose what a worker needs to know about a task, within a token budget
 ///
-/// Goal and constraints, the task, results of what it depends on, the decisions and discoveries that concern it, and
-/// related artifacts. When the task's holder reads it, the claim is renewed.
+/// Includes the board's goal and constraints, the task, the results of its dependencies, decisions and discoveries that
+/// affect it, and related artifacts. If the task's holder reads it, the claim is renewed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -17,14 +17,14 @@ Examples:
   cork task context T-1 --budget 2000 --principal ada
   cork task context T-1 --sections")]
 pub(crate) struct Context {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
-    /// How many tokens it may have [default: 8000]
+    /// Maximum number of tokens [default: 8000]
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
 
-    /// Show what each section uses and leaves out instead of the text
+    /// Show what each section uses and leaves out, instead of the prompt
     #[arg(long)]
     sections: bool,
 }
@@ -33,7 +33,7 @@ impl Context {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = session.open_board()?;
         if self.sections {
-            // Whoever sees none of the text has not read it.
+            // With --sections the reader sees no text, so nothing is recorded as delivered.
             let window = board.preview_for_task(self.task, self.budget).await?;
             return session.output.answer(&Reported::from(&window), || sections(&window));
         }

@@ -8,18 +8,18 @@ use crate::output::json_object;
 
 /// Make a task wait for another, or end the wait
 ///
-/// Refused with the way round if they would wait for one another, and if work on the task has begun. With --remove the
-/// task no longer waits for the other, and may become ready.
+/// Fails if the tasks would wait for each other, and shows the cycle. Also fails if work on the task has begun. With
+/// --remove, the task no longer waits for the other and may become ready.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task depend T-2 --on T-1             # T-2 begins after T-1
+  cork task depend T-2 --on T-1             # T-2 starts after T-1
   cork task depend T-2 --on T-1 --remove    # T-2 no longer waits for T-1")]
 pub(crate) struct Depend {
-    /// The task that waits
+    /// Task that waits
     task: TaskId,
 
-    /// For which it waits
+    /// Task that it waits for
     #[arg(long, value_name = "TASK")]
     on: TaskId,
 

@@ -8,54 +8,54 @@ use crate::output::json_object;
 use crate::text_input::text_or_stdin;
 use crate::value_parsers::{failure_policy, trigger_rule};
 
-/// Change what a task says
+/// Change a task's title, description, priority or rules
 #[derive(Args)]
 #[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
 Examples:
   cork task edit T-1 --title 'Write and test the schema'
-  cork task edit T-1 --priority 10 --if-version 3    # only if nobody changed it meanwhile
+  cork task edit T-1 --priority 10 --if-version 3    # fails if someone else changed it
   cork task edit T-1 --needs-review true --estimate-minutes 0")]
 pub(crate) struct Edit {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
-    /// What is to be done, in a line
+    /// Title, one line
     #[arg(long, value_name = "TEXT", group = "change")]
     title: Option<String>,
 
-    /// What is to be done, in full; - reads stdin
+    /// Description; - reads stdin
     #[arg(long, short, value_name = "TEXT", group = "change")]
     description: Option<String>,
 
-    /// When it may begin, by what became of those it depends on
+    /// When the task may start, depending on the tasks it waits for
     #[arg(long, alias = "rule", value_name = "RULE", group = "change", value_parser = trigger_rule())]
     trigger_rule: Option<TriggerRule>,
 
-    /// What becomes of the rest if it fails
+    /// What to do if the task fails
     #[arg(long, value_name = "POLICY", group = "change", value_parser = failure_policy())]
     on_failure: Option<FailurePolicy>,
 
-    /// Higher ones are claimed first
+    /// Priority; higher ones are claimed first
     #[arg(long, value_name = "NUMBER", group = "change", allow_negative_numbers = true)]
     priority: Option<i32>,
 
-    /// How many minutes it should take; 0 takes the estimate away
+    /// Estimate in minutes; 0 removes it
     #[arg(long, alias = "estimate", value_name = "MINUTES", group = "change")]
     estimate_minutes: Option<u32>,
 
-    /// Whether somebody is to look at it before it is completed
+    /// Whether a review is required before the task is completed
     #[arg(long, alias = "review", value_name = "true|false", group = "change")]
     needs_review: Option<bool>,
 
-    /// How often it is tried again by itself after a failure
+    /// Number of automatic retries after a failure
     #[arg(long, alias = "retries", value_name = "NUMBER", group = "change")]
     retry_limit: Option<u32>,
 
-    /// How long to wait before the first of these
+    /// Delay before the first retry; it doubles with each retry
     #[arg(long, alias = "backoff", value_name = "SECONDS", group = "change")]
     retry_backoff_s: Option<u32>,
 
-    /// Only if the task is at this version
+    /// Edit only if the task is at this version
     #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
     if_version: Option<u64>,
 

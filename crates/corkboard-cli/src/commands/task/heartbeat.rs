@@ -6,15 +6,15 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{json_object, time};
 
-/// Say that you still work on a task
+/// Renew the lease of your task
 ///
-/// Everything that you do to a task keeps it yours; this is for when there is nothing else to do to it.
+/// Every command on your task renews its lease. Use this during long work without other commands.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   cork task heartbeat T-1 --principal ada")]
 pub(crate) struct Heartbeat {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Heartbeat {
 impl Heartbeat {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
-        let deadline = conditions.board.open(session)?.heartbeat(task, conditions.epoch).await?;
+        let deadline = conditions.open(session)?.heartbeat(task, conditions.epoch).await?;
         session.output.answer(&json_object! { task, deadline }, || format!("{task} is yours until {}", time(deadline)))
     }
 }

@@ -13,7 +13,7 @@ use crate::value_parsers::one_of;
 
 /// List the tasks of a board
 ///
-/// Views: ready (may be claimed, in the order in which they will be), blocked (something hinders them), in_progress,
+/// Views: ready (can be claimed, in the order in which they will be), blocked (cannot start or continue), in_progress and
 /// needs_review.
 #[derive(Args)]
 #[command(after_help = "\
@@ -24,19 +24,19 @@ Examples:
   cork task list --assigned-to ada --json
   cork task list --ids --status completed | wc -l")]
 pub(crate) struct List {
-    /// Only those of this view
+    /// Only tasks of this view
     #[arg(long, value_name = "VIEW", value_parser = task_view())]
     view: Option<TaskView>,
 
-    /// Only those in these states
+    /// Only tasks with one of these statuses
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = task_status())]
     status: Vec<TaskStatus>,
 
-    /// Only those that are this agent's
+    /// Only tasks assigned to this agent
     #[arg(long, value_name = "NAME")]
     assigned_to: Option<String>,
 
-    /// Print the ids alone, one on a line
+    /// Print only the IDs, one per line
     #[arg(long)]
     ids: bool,
 
@@ -88,7 +88,7 @@ impl List {
         let is_filtered = self.view.is_some() || !self.status.is_empty() || self.assigned_to.is_some();
         session.output.line(&match (page.items.is_empty(), is_filtered) {
             (false, _) => page.text(task_table(state, page.items.iter().copied())),
-            (true, true) => "no such tasks".into(),
+            (true, true) => "no tasks match".into(),
             (true, false) => format!("board {} has no tasks", view.id()),
         })
     }

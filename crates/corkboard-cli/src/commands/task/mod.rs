@@ -29,9 +29,10 @@ use crate::output::json_object;
 
 pub(super) use review::Review;
 
-/// Add, claim and finish the tasks of a board
+/// Add, claim, complete and review the tasks of a board
 ///
-/// --board or CORK_BOARD says which board; --principal says who works. docs/boards.md has the states and rules.
+/// Select the board with --board or CORK_BOARD, and name the worker with --principal. docs/boards.md describes states and
+/// rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

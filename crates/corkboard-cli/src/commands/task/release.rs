@@ -6,16 +6,16 @@ use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Give a task back, so that another can take it
+/// Release a task, so that someone else can claim it
 ///
-/// Without --epoch, whoever runs the board (any role but worker and reviewer) takes it from its holder so.
+/// Without --epoch, the roles that run the board (all except worker and reviewer) can take a task from its holder.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task release T-1 --principal ada
   cork task release T-1 --epoch 1 --principal ada --role worker")]
 pub(crate) struct Release {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct Release {
 impl Release {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
-        conditions.board.open(session)?.release_task(task, conditions.epoch).await?;
+        conditions.open(session)?.release_task(task, conditions.epoch).await?;
         tell_status(session, task, TaskStatus::Pending)
     }
 }

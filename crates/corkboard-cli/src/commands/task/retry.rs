@@ -7,14 +7,14 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Reopen a failed task, or all of them, and what was cancelled because of it
+/// Reopen failed tasks and the tasks cancelled because of them
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task retry T-1
-  cork task retry        # all that failed")]
+  cork task retry        # all failed tasks")]
 pub(crate) struct Retry {
-    /// The task [default: all that failed]
+    /// Task ID [default: all failed tasks]
     task: Option<TaskId>,
 
     #[command(flatten)]
@@ -29,7 +29,7 @@ impl Retry {
             None => board.retry_failed().await?,
         };
         session.output.answer(&json_object! { pending: &pending }, || match pending.as_slice() {
-            [] => "nothing has failed".into(),
+            [] => "no task has failed".into(),
             [one] => format!("{one} is pending again"),
             many => format!("{} are pending again", ids(many)),
         })

@@ -1,4 +1,4 @@
-//! `cork review`, which `cork task review` is too.
+//! `cork review`, which is also `cork task review`.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -10,7 +10,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::named_text::Comment;
 
-/// Say what a task under review is worth
+/// Review a task: approve, request rework or reject
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -18,10 +18,10 @@ Examples:
   cork review T-1 rework 'the error path has no test' --principal grace
   cork task review T-1 reject 'this is not what was asked for' --principal grace")]
 pub(crate) struct Review {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
-    /// The verdict
+    /// Verdict
     #[arg(value_parser = verdict())]
     verdict: ReviewStatus,
 
@@ -33,11 +33,11 @@ pub(crate) struct Review {
 }
 
 fn verdict() -> impl TypedValueParser<Value = ReviewStatus> {
-    let rework = "Send it back: its holder continues, or it is pending again";
+    let rework = "Send it back to its holder, or make it pending again";
     let values = [
-        PossibleValue::new("approved").alias("approve").help("The task is completed"),
+        PossibleValue::new("approved").alias("approve").help("Complete the task"),
         PossibleValue::new("needs_rework").alias("rework").help(rework),
-        PossibleValue::new("rejected").alias("reject").help("The task failed"),
+        PossibleValue::new("rejected").alias("reject").help("Fail the task"),
     ];
     PossibleValuesParser::new(values).map(|given| match given.as_str() {
         "approved" | "approve" => ReviewStatus::Approved,

@@ -7,14 +7,14 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{count, fields, one_line, shown, time};
 
-/// Show all of a task
+/// Show a task in full
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task show T-1
   cork task show T-1 --json")]
 pub(crate) struct Show {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]

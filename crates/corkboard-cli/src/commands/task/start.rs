@@ -6,16 +6,16 @@ use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Begin a task that is assigned to you, or go on with one that was blocked
+/// Start a task assigned to you, or continue a blocked one
 ///
-/// What nobody was assigned is begun by `cork task claim`.
+/// To start a task that is not assigned to anyone, use `cork task claim`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task start T-1 --principal ada
   cork task start T-1 --epoch 1 --principal ada")]
 pub(crate) struct Start {
-    /// The task
+    /// Task ID, such as T-1
     task: TaskId,
 
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct Start {
 impl Start {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
-        let board = conditions.board.open(session)?;
+        let board = conditions.open(session)?;
         let status = board.update_task_status(task, TaskStatus::InProgress, None, conditions.epoch).await?;
         tell_status(session, task, status)
     }

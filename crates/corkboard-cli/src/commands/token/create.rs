@@ -12,10 +12,10 @@ use crate::error::{CliError, say};
 use crate::output::{json_object, one_line, time};
 use crate::value_parsers::{moment_argument, name_argument, one_of, role};
 
-/// Make a token
+/// Create an access token
 ///
-/// Prints its secret, once: it is kept nowhere. Names may end in * for all that begin so. An agent's own memory core goes
-/// with the agent. To an admin everything is open.
+/// Prints the secret once; it is not stored. A name can end in * to match all names that start with it. Access to an agent
+/// includes its own memory core. Admins have access to everything.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,36 +25,36 @@ Examples:
   cork token create --for root --with-role admin --json
   export CORK_TOKEN=$(cork token create --for ada --agents ada)")]
 pub(crate) struct Create {
-    /// In whose name its holder acts
+    /// Name that its holder acts under
     // Not --principal, which names the author of this command.
     #[arg(long = "for", value_name = "NAME", value_parser = name_argument)]
     holder: String,
 
-    /// What its holder may do: orchestrator, worker, reviewer, observer, human or admin
+    /// Role of its holder: orchestrator, worker, reviewer, observer, human or admin
     #[arg(long, value_name = "ROLE", default_value = "worker", value_parser = role(), hide_possible_values = true)]
     with_role: Role,
 
-    /// What its holder is: agent, human or service [default: human for observers, humans and admins, otherwise agent]
+    /// Kind of its holder: agent, human or service [default: human for observers, humans and admins; otherwise agent]
     #[arg(long, value_name = "KIND", value_parser = kind(), hide_possible_values = true)]
     kind: Option<ActorKind>,
 
-    /// Agents whose memory is open to it: NAME,NAME or BEGINNING*
+    /// Agents whose memory it opens: NAME,NAME or PREFIX*
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     agents: Vec<String>,
 
-    /// Boards that are open to it
+    /// Boards that it opens
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     boards: Vec<String>,
 
-    /// Shared memory cores that are open to it
+    /// Shared memory cores that it opens
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     cores: Vec<String>,
 
-    /// Until when it can be used: 30d, 12h, 45m, or a time as RFC 3339 writes it [default: until it is revoked]
+    /// When it expires: 30d, 12h, 45m, or an RFC 3339 time [default: never]
     #[arg(long, alias = "expires", value_name = "WHEN", value_parser = moment_argument)]
     expires_at: Option<Timestamp>,
 
-    /// What it is for
+    /// Label, such as its purpose
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     label: String,
 }
@@ -71,23 +71,23 @@ impl Create {
         let name = one_line(&principal);
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
         let created = session.corkboard.tokens().create(request).await.map_err(|error| match error {
-            // The option that every command has is easily taken for the token's.
+            // --role is easily confused with --with-role.
             Error::Refused(Refusal::RoleDenied { .. }) => CliError::Own {
                 code: error.code(),
                 kind: error.kind(),
                 message: error.to_string(),
-                hint: Some("--role is what you may do yourself; what the token's holder may do is --with-role".into()),
+                hint: Some("--role is your own role; set the role of the token's holder with --with-role".into()),
             },
             error => error.into(),
         })?;
         let until = expires_at.map_or_else(|| "until it is revoked".into(), |at| format!("until {}", time(at)));
         session.output.aside(&format!(
-            "{}: for {name}, {role}, opens {opened}, {until}. Keep it: it is not shown again.",
+            "{}: for {name}, {role}, opens {opened}, {until}. Save the secret: it is not shown again.",
             created.id
         ));
         if opens_nothing && !session.output.is_json() {
             let id = created.id;
-            say(&format!("warning: {id} opens nothing: --agents, --boards and --cores name what it is to open"));
+            say(&format!("warning: {id} opens nothing; grant access with --agents, --boards and --cores"));
         }
         let secret = created.secret.expose_secret();
         session.output.answer(&json_object! { id: created.id, secret }, || secret.to_owned())
@@ -98,11 +98,11 @@ fn kind() -> impl TypedValueParser<Value = ActorKind> {
     one_of([ActorKind::Agent, ActorKind::Human, ActorKind::Service].map(|kind| (kind.as_str(), kind, "")))
 }
 
-/// A name, or how names begin. A star elsewhere would stand for itself, which nobody means.
+/// A name or a prefix with `*`. A star elsewhere would match only itself, so it is refused as a mistake.
 fn grant_argument(argument: &str) -> Result<String, String> {
     let name = name_argument(argument)?;
     match name.strip_suffix('*').unwrap_or(&name).contains('*') {
-        true => Err("a * stands at the end of a name, for all that begin so".into()),
+        true => Err("a * is only allowed at the end of a name, where it matches all names with that prefix".into()),
         false => Ok(name),
     }
 }

@@ -7,9 +7,9 @@ use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, now, one_line, table, time};
 use crate::page::PageArguments;
 
-/// List the tokens that can be used
+/// List valid tokens
 ///
-/// Their secrets are kept nowhere, and not shown.
+/// Secrets are not stored and cannot be shown.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ impl List {
         let tokens = session.corkboard.tokens().list().await?;
         let tokens = self.page.of(&tokens, |token| token.id)?.map(|token| TokenDocument::from(&***token));
         session.output.list(&tokens, || match tokens.items.is_empty() {
-            true => "there are no tokens; `cork token create --for NAME` makes one".into(),
+            true => "no tokens; create one with `cork token create --for NAME`".into(),
             false => listing(&tokens.items),
         })
     }
@@ -51,7 +51,7 @@ fn listing(tokens: &[TokenDocument]) -> String {
         ("OPENS", Rest),
         ("EXPIRES", Fit),
         ("LABEL", Percent(15)),
-        ("MADE", Percent(30)),
+        ("CREATED", Percent(30)),
     ];
     table(header, rows)
 }

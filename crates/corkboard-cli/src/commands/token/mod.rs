@@ -1,4 +1,4 @@
-//! `cork token`: who may reach the store through a server, and what is open to them.
+//! `cork token`: access tokens for servers.
 
 mod create;
 mod link;
@@ -12,10 +12,10 @@ use crate::args::Global;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Make, list and revoke the tokens by which a server lets programs and people in
+/// Create, list and revoke access tokens for a server
 ///
-/// A token says in whose name its holder acts, in which role, and which agents, boards and memory cores are open to it; what
-/// is not named is closed. The store keeps a hash of it alone. docs/http.md has the rules.
+/// A token sets its holder's name and role, and the agents, boards and memory cores that it opens. Everything else is
+/// closed. The store keeps only a hash of the token. docs/http.md describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -5,16 +5,16 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Make tokens useless
+/// Revoke tokens
 ///
-/// At once on the server that is asked, within a second on all others that share the store.
+/// Takes effect at once on the server that you name, and within a second on other servers with the same store.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork token revoke K-1
   cork token revoke K-1 K-2")]
 pub(crate) struct Revoke {
-    /// Which: `cork token list` shows their numbers
+    /// Token IDs, as shown by `cork token list`
     #[arg(value_name = "TOKEN", required = true)]
     tokens: Vec<TokenId>,
 }
@@ -27,7 +27,7 @@ impl Revoke {
         }
         session.output.answer(&json_object! { revoked: &self.tokens }, || {
             let names: Vec<_> = self.tokens.iter().map(ToString::to_string).collect();
-            format!("{} can no longer be used", names.join(", "))
+            format!("revoked {}", names.join(", "))
         })
     }
 }

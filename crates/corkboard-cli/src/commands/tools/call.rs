@@ -1,4 +1,4 @@
-//! `cork tools call`: one call, or many in one process.
+//! `cork tools call`: one tool call, or many in one process.
 
 use clap::Args;
 use corkboard::tools::{ToolCall, ToolCallAnswer, ToolContext, ToolError, ToolRegistry, ToolSet};
@@ -25,17 +25,17 @@ Examples:
   cork tools call --conversation c-1 --stdin < calls.jsonl
   cork tools call claim_task --board add-login-1a2b3c4d --agent ada
 
-With --stdin, each line is a call, and each is answered by a line:
+With --stdin, each input line is a call, and each output line is its answer:
   {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}
   {\"id\": null, \"name\": \"memory_write\", \"output\": {\"text\": \"Added note 1.\", \"data\": {\"note\": 1}}, \"problem\": null}
-A line may have an \"id\", which its answer repeats, and a \"context\" with another agent, conversation, board or task.
-POST /v1/tools takes the same calls and gives the same answers.")]
+A call can have an \"id\", which its answer repeats, and a \"context\" with another agent, conversation, board or task.
+POST /v1/tools accepts the same calls and returns the same answers.")]
 pub(crate) struct Call {
-    /// Which tool
+    /// Tool name
     #[arg(value_name = "TOOL", required_unless_present = "stdin")]
     name: Option<String>,
 
-    /// Its input, a JSON object; - reads it from stdin
+    /// Input, a JSON object; - reads stdin
     #[arg(value_name = "JSON", default_value = "{}")]
     input: String,
 
@@ -43,11 +43,11 @@ pub(crate) struct Call {
     #[arg(long, conflicts_with_all = ["name", "input"])]
     stdin: bool,
 
-    /// In which conversation
+    /// Conversation
     #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
     conversation: Option<String>,
 
-    /// For which task of the board that --board or CORK_BOARD names
+    /// Task of the board that --board or CORK_BOARD names
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
 }
@@ -69,18 +69,18 @@ impl Call {
     }
 }
 
-/// Answers every line, whatever became of the ones before.
+/// Answers every line, even after a failed call.
 async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolContext) -> Result<(), CliError> {
     let mut stdin = BufReader::new(tokio::io::stdin());
     let (mut calls, mut failed) = (0_u64, Vec::new());
     for number in 1_u64.. {
         let mut line = Vec::new();
         let read = (&mut stdin).take(LINE_BYTES).read_until(b'\n', &mut line).await;
-        if read.map_err(|error| CliError::invalid("stdin", format!("stdin cannot be read: {error}")))? == 0 {
+        if read.map_err(|error| CliError::invalid("stdin", format!("cannot read stdin: {error}")))? == 0 {
             break;
         }
         if line.len() as u64 == LINE_BYTES {
-            return Err(CliError::invalid("line_too_long", format!("a line has more than {LINE_BYTES} bytes")));
+            return Err(CliError::invalid("line_too_long", format!("a line is longer than {LINE_BYTES} bytes")));
         }
         let line = match line.strip_prefix(BYTE_ORDER_MARK.as_bytes()) {
             Some(rest) if number == 1 => rest,
@@ -97,19 +97,19 @@ async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolCon
     match failed.first() {
         None => Ok(()),
         Some(kind) => {
-            let message = format!("{} of {calls} calls failed; their answers say why", failed.len());
+            let message = format!("{} of {calls} calls failed; see their answers", failed.len());
             Err(CliError::Own { code: "calls_failed", kind: *kind, message, hint: None })
         }
     }
 }
 
-/// A line, and which one of stdin it is, counted from 1.
+/// A line of stdin with its number, counted from 1.
 struct Numbered<'a> {
     number: u64,
     line: &'a [u8],
 }
 
-/// Returns what kind of failure it was, if it was one.
+/// Returns the kind of failure if the call failed.
 async fn answer_line(
     session: &Session,
     tools: &ToolRegistry,
@@ -125,10 +125,10 @@ async fn answer_line(
             (ToolCallAnswer { id, name: Some(name), output: called.ok(), problem }, kind)
         }
         Err(error) => {
-            // What was read is one line: which one of the input, the error cannot know.
+            // The parser saw only this line, so it does not know the line's number.
             let (column, said) = (error.column(), error.to_string());
             let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
-            let message = format!("line {number}, column {column}: not a call: {said}");
+            let message = format!("line {number}, column {column}: not a tool call: {said}");
             let problem = Some(Problem::new("invalid_line", ErrorKind::Invalid, message));
             (ToolCallAnswer { id: Value::Null, name: None, output: None, problem }, Some(ErrorKind::Invalid))
         }
@@ -137,7 +137,7 @@ async fn answer_line(
     Ok(kind)
 }
 
-/// What the line says, and else what the command line says.
+/// The line's context, completed from the command line.
 fn over(line: ToolContext, context: &ToolContext) -> ToolContext {
     let mut merged = line.or(context);
     if let Some(actor) = &mut merged.actor

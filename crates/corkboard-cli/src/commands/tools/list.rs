@@ -7,7 +7,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::json_object;
 
-/// Show the tools, or their definitions as a provider wants them
+/// Show the tools, or their definitions for a model provider
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -16,16 +16,16 @@ Examples:
   cork tools list --format openai > tools.json            # Chat Completions
   cork tools list --format openai_responses > tools.json  # Responses")]
 pub(crate) struct List {
-    /// Only these sets: scratchpad, memory, notebook, worker, orchestrator, anthropic [default: scratchpad and memory]
+    /// Tool set: scratchpad, memory, notebook, worker, orchestrator or anthropic; repeatable [default: scratchpad and memory]
     #[arg(long = "set", value_name = "SET", value_parser = set_argument)]
     sets: Vec<ToolSet>,
 
-    /// The definitions as JSON: openai, openai_responses, anthropic or mcp
+    /// Print definitions as JSON: openai, openai_responses, anthropic or mcp
     #[arg(long, value_name = "FORMAT", value_parser = format_argument(), hide_possible_values = true)]
     format: Option<ToolFormat>,
 }
 
-/// A format by its name. Shells complete these.
+/// Parses the name of a format, with completion in shells.
 fn format_argument() -> impl TypedValueParser<Value = ToolFormat> {
     PossibleValuesParser::new(ToolFormat::ALL.map(ToolFormat::as_str)).try_map(|name| name.parse::<ToolFormat>())
 }

@@ -1,4 +1,4 @@
-//! `cork tools`: what a model is told, and what it calls.
+//! `cork tools`: the tools that models call.
 
 mod call;
 mod list;
@@ -9,7 +9,7 @@ use corkboard::tools::{ToolError, ToolSet};
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// List the tools that a model may call, and call them as a model would
+/// List and call the tools that models use
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -38,14 +38,13 @@ fn set_argument(argument: &str) -> Result<ToolSet, String> {
 fn failure(error: ToolError) -> CliError {
     match error {
         ToolError::Memory(error) => error.into(),
-        ToolError::MissingContext { what: "conversation", .. } => {
-            CliError::invalid(error.code(), error.to_string()).hint("name one: --conversation ID, or CORK_CONVERSATION")
-        }
+        ToolError::MissingContext { what: "conversation", .. } => CliError::invalid(error.code(), error.to_string())
+            .hint("name the conversation with --conversation ID or CORK_CONVERSATION"),
         ToolError::MissingContext { what: "board", .. } => {
-            CliError::invalid(error.code(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
+            CliError::invalid(error.code(), error.to_string()).hint("name the board with --board ID or CORK_BOARD")
         }
         error => {
-            // Some tools say it for a model; here the word stands before every error.
+            // Some tools start their messages with "Error: ", which cork adds itself.
             let said = error.to_string();
             let message = said.strip_prefix("Error: ").unwrap_or(&said).to_owned();
             CliError::Own { code: error.code(), kind: error.kind(), message, hint: None }

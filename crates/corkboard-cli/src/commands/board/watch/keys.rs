@@ -1,11 +1,11 @@
-//! What is typed while a board is watched.
+//! Keys of the live view.
 
 use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// How soon the reader of keys notices that nobody listens any more.
+/// How often the reading thread checks whether the live view has closed.
 const POLL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub(super) enum KeyAction {
     Top,
     Bottom,
     NextPane,
-    /// The terminal has another size now.
+    /// The terminal was resized.
     Redraw,
 }
 
-/// Reads keys in a thread of its own: a terminal is read by waiting for it.
+/// Reads keys in a separate thread, because reading a terminal blocks.
 pub(super) fn listen() -> Receiver<KeyAction> {
     let (sender, actions) = channel(64);
     std::thread::spawn(move || {

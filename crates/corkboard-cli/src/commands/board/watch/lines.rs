@@ -14,7 +14,7 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
     if until == Until::Ended && is_over(view.info()?.status) && from == view.rev() {
         return Ok(if output.is_json() { Said::Everything } else { Said::Nothing });
     }
-    // What has ended may have been put away since: all of that is told.
+    // An ended board can have been archived since; print those events too.
     let last = is_over(view.info()?.status).then(|| view.rev());
     let mut feed = Feed::open(board, from).await?;
     loop {

@@ -12,12 +12,12 @@ use crate::event_text::event_text;
 use crate::output::{one_line, time};
 
 const HISTORY: u64 = 100;
-/// However much happens, the screen is drawn no more often.
+/// The screen is redrawn at most this often.
 const FRAME: Duration = Duration::from_millis(100);
-/// However little happens, ages are told anew.
+/// The screen is redrawn at least this often, because it shows ages.
 const AGE: Duration = Duration::from_secs(1);
 
-/// The terminal as a screen; as it was before when this is dropped.
+/// The terminal in raw mode. Dropping this restores it.
 struct RawTerminal;
 
 impl RawTerminal {
@@ -40,7 +40,7 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
         return Ok(());
     }
     let mut feed = match Feed::open(board, from.unwrap_or_else(|| view.rev().saturating_sub(HISTORY))).await {
-        // What retention dropped is not told.
+        // Retention dropped the older revisions: start with the newest one.
         Err(CliError::Library(Error::Store(error)))
             if from.is_none() && Error::from(error.clone()).kind() == ErrorKind::Gone =>
         {
@@ -84,7 +84,7 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
                 if is_stale || drawn.elapsed() >= AGE {
                     match board.view().await {
                         Ok(view) => screen.show(view),
-                        // It comes back, or somebody leaves.
+                        // The store may become available again; until then, the user can quit.
                         Err(error) if error.is_retryable() => screen.show_absence(&error),
                         Err(error) => return Err(error.into()),
                     }
@@ -97,7 +97,7 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
     }
 }
 
-/// Ready when somebody ends the process, or closes its terminal. The terminal is restored before that happens.
+/// Resolves when the process gets SIGTERM or SIGHUP, so that the terminal can be restored before the process exits.
 #[cfg(unix)]
 fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

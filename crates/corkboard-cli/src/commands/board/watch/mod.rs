@@ -18,30 +18,30 @@ use crate::board_view::progress;
 use crate::command_session::Session;
 use crate::error::CliError;
 
-/// Follow what happens on a board, whoever does it
+/// Follow all changes on a board
 ///
-/// On a terminal: the tasks with their dependencies, who does what, and the last events; q leaves. Otherwise a line for
-/// each event: revision, time, who, what; with --json an object for each revision. None is left out. Ends when the board
-/// ends.
+/// A terminal shows a live view: tasks with dependencies, who works on what, and the last events; q quits. Otherwise, each
+/// event is a line with revision, time, author and change; with --json, each revision is an object. No revision is skipped.
+/// Ends when the board ends.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board watch
-  cork board watch --from-rev 0 --plain     # from the beginning, a line for each event
+  cork board watch --from-rev 0 --plain     # all events, one per line
   cork board watch --forever --json > board.jsonl")]
 pub(crate) struct Watch {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Begin after this revision; 0 is the beginning [default: only what comes from now on]
+    /// Start after this revision; 0 is the beginning [default: new revisions only]
     #[arg(long, alias = "from", value_name = "REVISION")]
     from_rev: Option<u64>,
 
-    /// Lines, on a terminal too
+    /// Print lines even on a terminal
     #[arg(long)]
     plain: bool,
 
-    /// Go on when the board has ended
+    /// Continue after the board has ended
     #[arg(long)]
     forever: bool,
 }
@@ -64,7 +64,7 @@ impl Watch {
         } else if lines::run(&board, session.output, self.from_rev, until).await? == Said::Everything {
             return Ok(());
         }
-        // How it stands, for whoever comes back to the terminal, or comes too late.
+        // The live view leaves nothing on the terminal, and `lines` prints nothing for an ended board.
         let view = board.view().await?;
         let info = view.info()?;
         session.output.line(&match info.outcome {
@@ -83,7 +83,7 @@ enum Said {
 
 type Revision = (u64, corkboard::CommitId, Commit<BoardEvent, corkboard::boards::BoardReply>);
 
-/// Every revision, in order; a slow reader is taken up where it was.
+/// Every revision, in order. If this reader lags, the watch resumes where it stopped.
 struct Feed<'a> {
     board: &'a Board,
     watch: BoardWatch,

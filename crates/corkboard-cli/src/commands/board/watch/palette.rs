@@ -3,7 +3,7 @@
 use corkboard::boards::TaskStatus;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Colours, unless they are not wanted.
+/// Colours, unless NO_COLOR is set.
 #[derive(Clone, Copy)]
 pub(super) struct Palette {
     is_coloured: bool,

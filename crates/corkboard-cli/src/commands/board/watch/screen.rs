@@ -1,4 +1,4 @@
-//! What the live view shows: how far the board is, its tasks, who does what, what happened last.
+//! Content of the live view: progress, tasks, who works on what, and the last events.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::board_view::{ids, progress, ready, remark};
 use crate::output::one_line;
 
 const KEPT_EVENTS: usize = 1000;
-/// Narrower screens show the tasks without the states beside them.
+/// On narrower screens, only one pane of tasks is shown at a time.
 const TWO_PANES: u16 = 70;
 
 pub(super) struct EventLine {
@@ -72,7 +72,7 @@ pub(super) struct Screen {
     states: Scroll,
     /// Counted from the newest.
     recent: Scroll,
-    /// Why what is shown may be old.
+    /// The error, if the last refresh failed.
     absence: Option<String>,
     palette: Palette,
 }
@@ -92,7 +92,7 @@ impl Screen {
         (self.view, self.absence) = (view, None);
     }
 
-    /// The store is away: what was shown last stays.
+    /// The store is unavailable; keep showing the last view.
     pub(super) fn show_absence(&mut self, error: &Error) {
         self.absence = Some(one_line(&error.to_string()));
     }
@@ -100,7 +100,7 @@ impl Screen {
     pub(super) fn tell(&mut self, events: impl Iterator<Item = EventLine>) {
         for event in events {
             self.events.push_front(event);
-            // Whoever reads further down goes on reading there.
+            // Keep the lines under the reader's eyes in place if the pane is scrolled.
             self.recent.first += usize::from(self.recent.first > 0);
         }
         self.events.truncate(KEPT_EVENTS);
@@ -140,8 +140,8 @@ impl Screen {
         }
         self.draw_events(frame, events);
         let foot_line = match &self.absence {
-            Some(why) => Line::styled(format!(" this may be old: {why}"), self.palette.of(TaskStatus::Failed)),
-            None => Line::styled(" q leave   ↑ ↓ PgUp PgDn Home End scroll   Tab next pane", self.palette.faint()),
+            Some(why) => Line::styled(format!(" possibly outdated: {why}"), self.palette.of(TaskStatus::Failed)),
+            None => Line::styled(" q quit   ↑ ↓ PgUp PgDn Home End scroll   Tab next pane", self.palette.faint()),
         };
         frame.render_widget(foot_line, foot);
     }
@@ -216,12 +216,12 @@ impl Screen {
         let lines = self.state_lines();
         self.states.fit(lines.len(), inside(area));
         let visible: Vec<_> = lines.into_iter().skip(self.states.first).take(self.states.height).collect();
-        let visible = or_nothing(visible, "nothing is to be done", self.palette);
+        let visible = or_nothing(visible, "nothing to do", self.palette);
         let block = self.block(Pane::States, "By state".into(), self.states);
         frame.render_widget(Paragraph::new(visible).block(block), area);
     }
 
-    /// The tasks by state: what needs somebody first.
+    /// The tasks by status; those that need attention come first.
     fn state_lines(&self) -> Vec<Line<'static>> {
         let view = &self.view;
         let mut lines = Vec::new();
@@ -251,7 +251,7 @@ impl Screen {
             spans.push(Span::raw(format!(" {}", duration(seconds))));
         }
         let remark = remark(self.view.state(), task);
-        // Where there is nothing else to say, what it is about.
+        // Without a remark, show the title.
         let is_plain = remark.is_empty() || remark == ready(self.view.state());
         let said = if is_plain { one_line(&task.title) } else { remark };
         spans.push(Span::styled(format!(" {said}"), self.palette.faint()));
@@ -274,8 +274,8 @@ impl Screen {
                 ])
             })
             .collect();
-        // What happened before it was opened is not listed.
-        let nothing = format!("nothing has happened since revision {}", self.view.rev());
+        // Only events since the view was opened are listed.
+        let nothing = format!("no changes since revision {}", self.view.rev());
         let lines = or_nothing(lines, &nothing, self.palette);
         let block = self.block(Pane::Events, "Last events".into(), self.recent);
         frame.render_widget(Paragraph::new(lines).block(block), area);

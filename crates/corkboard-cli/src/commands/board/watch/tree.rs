@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corkboard::boards::{BoardState, TaskId};
 
-/// Deeper ones are not indented further.
+/// Deeper tasks are not indented further.
 const DEEPEST: usize = 10;
 
 /// A task in the list.
@@ -12,17 +12,17 @@ const DEEPEST: usize = 10;
 pub(super) struct Row {
     pub(super) task: TaskId,
     pub(super) indent: usize,
-    /// What else it depends on.
+    /// Its other dependencies.
     pub(super) also_after: Vec<TaskId>,
 }
 
-/// Roots in order, each followed by what is below it.
+/// Roots in order, each followed by its dependents.
 pub(super) fn rows(state: &BoardState) -> Vec<Row> {
     let depths = depths(state);
     let depth = |task: &TaskId| depths.get(task).copied().unwrap_or_default();
     let mut below: BTreeMap<Option<TaskId>, Vec<TaskId>> = BTreeMap::new();
     for task in state.tasks() {
-        // Below the deepest one: that is likely to be finished last.
+        // Put it below its deepest dependency, which is likely to finish last.
         let parent = task.depends_on.iter().copied().max_by_key(|on| (depth(on), std::cmp::Reverse(*on)));
         below.entry(parent).or_default().push(task.id);
     }
@@ -42,7 +42,7 @@ pub(super) fn rows(state: &BoardState) -> Vec<Row> {
     rows
 }
 
-/// How many steps each task is from a root, by the longest way.
+/// The longest distance of each task from a root.
 fn depths(state: &BoardState) -> BTreeMap<TaskId, usize> {
     let mut depths = BTreeMap::new();
     let mut open: BTreeMap<TaskId, usize> = state.tasks().map(|task| (task.id, task.depends_on.len())).collect();

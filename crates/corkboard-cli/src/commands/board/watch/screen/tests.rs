@@ -18,7 +18,7 @@ async fn add(board: &Board, title: &str, after: &[u64]) -> TaskId {
     board.add_task(NewTask { depends_on, ..NewTask::new(title) }).await.unwrap()
 }
 
-/// The lines that a terminal of that size shows.
+/// The lines that a terminal of this size shows.
 fn drawn(screen: &mut Screen, columns: u16, rows: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| screen.draw(frame)).unwrap();
@@ -31,7 +31,7 @@ fn has(lines: &[String], text: &str) -> bool {
     lines.iter().any(|line| line.contains(text))
 }
 
-/// The pane of the tasks alone.
+/// The pane with the tasks.
 fn left(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| line.chars().take(46).collect()).collect()
 }
@@ -64,15 +64,15 @@ async fn every_size_can_be_drawn() {
 async fn an_empty_board_says_so() {
     let mut screen = Screen::new(board().await.view().await.unwrap());
     let lines = drawn(&mut screen, 80, 24);
-    for said in ["Plan", "Users sign in", "no tasks", "nothing has happened since revision 1", "q leave"] {
+    for said in ["Plan", "Users sign in", "no tasks", "no changes since revision 1", "q quit"] {
         assert!(has(&lines, said), "{said}: {lines:#?}");
     }
     screen.show_absence(&corkboard::Error::Closed);
-    assert!(has(&drawn(&mut screen, 80, 24), "this may be old: this Corkboard is closed"));
+    assert!(has(&drawn(&mut screen, 80, 24), "possibly outdated: this Corkboard is closed"));
 }
 
 #[tokio::test]
-async fn tasks_stand_below_what_they_wait_for() {
+async fn tasks_are_listed_below_their_dependencies() {
     let board = board().await;
     add(&board, "Root", &[]).await;
     add(&board, "Left", &[1]).await;
@@ -110,7 +110,7 @@ async fn lists_scroll_and_stay_where_they_are() {
     assert!(!has(&left(&drawn(&mut screen, 80, 24)), "Number 51."), "nothing moves under the reader's eyes");
     screen.apply(KeyAction::Down);
     assert!(has(&left(&drawn(&mut screen, 80, 24)), "Number 51."));
-    // Newest first; whoever reads older ones goes on reading them.
+    // The newest comes first. A scrolled pane stays where it is.
     let told =
         |rev| EventLine { rev, at: "2026-01-01T12:00:00Z".into(), who: "ada".into(), words: format!("event {rev}.") };
     screen.tell((1..=30).map(told));
@@ -126,7 +126,7 @@ async fn lists_scroll_and_stay_where_they_are() {
 }
 
 #[tokio::test]
-async fn remembered_text_is_text() {
+async fn stored_text_cannot_control_the_terminal() {
     let board = board().await;
     add(&board, "Turned \u{202e}around", &[]).await;
     let ada = board.acting_as(Actor { principal: "ada".into(), ..Actor::local() });
