@@ -232,10 +232,10 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::NotThisWay { task, from, to } => match (from, to) {
             (_, Completed | Review) => {
-                format!("{task} is not under review; its holder completes it with `cork task complete {task} SUMMARY`")
+                format!("its holder completes it with `cork task complete {task} SUMMARY`")
             }
             (_, Failed) => {
-                format!("{task} is not under review; its holder reports failure with `cork task fail {task} REASON`")
+                format!("its holder reports failure with `cork task fail {task} REASON`")
             }
             (_, InProgress) => format!("start or continue it with `cork task start {task}`"),
             (Failed | Cancelled, _) => format!("reopen it with `cork task retry {task}`"),

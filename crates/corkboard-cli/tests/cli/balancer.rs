@@ -104,7 +104,7 @@ fn a_write_with_an_invalid_answer_is_not_sent_again_and_has_an_unknown_outcome()
         assert_eq!(balancer.passed.load(Ordering::SeqCst), 1, "{ran:?}");
         assert_eq!(log(&sandbox, &served), "once\n");
         assert_eq!(ran.code, 8, "{ran:?}");
-        assert!(ran.stderr.contains("hint: it may have been written: look before you try again"), "{ran:?}");
+        assert!(ran.stderr.contains("hint: it may have been written; check before you retry"), "{ran:?}");
     }
 }
 

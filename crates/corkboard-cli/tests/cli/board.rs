@@ -89,7 +89,7 @@ fn a_repeated_request_creates_one_board() {
     let id = sandbox.ok(&create);
     assert_eq!(sandbox.ok(&create), id);
     assert_eq!(sandbox.items(&["board", "list"]).as_array().unwrap().len(), 1);
-    let error = sandbox.fails(&["board", "create", "Other", "--idempotency-key", "k"], 4, "another body");
+    let error = sandbox.fails(&["board", "create", "Other", "--idempotency-key", "k"], 4, "for a different request");
     assert_eq!(error["code"], "idempotency_mismatch");
     assert_eq!(sandbox.ok(&["board", "create", "Named", "--id", "mine"]), "mine");
     sandbox.fails(&["board", "create", "Named again", "--id", "mine"], 4, "the board mine already exists");
@@ -101,7 +101,7 @@ fn a_board_is_edited_unless_it_changed() {
     assert_eq!(desk.json(&["board", "edit", "--goal", "better", "--if-version", "1"])["version"], 2);
     let error = desk.fails(&["board", "edit", "--name", "N", "--if-version", "1"], 4, "at version 2, not 1");
     assert_eq!((&error["code"], &error["current"]["goal"]), (&json!("conflict"), &json!("better")));
-    let error = desk.fails(&["board", "edit", "--name", "N", "--if-rev", "1"], 4, "at revision 2");
+    let error = desk.fails(&["board", "edit", "--name", "N", "--if-rev", "1"], 4, "the current revision is 2");
     assert_eq!((&error["code"], &error["current_rev"]), (&json!("rev_conflict"), &json!(2)));
     let nothing = desk.sandbox.cork(&["--board", &desk.board, "board", "edit"]);
     assert_eq!(nothing.code, 2, "{nothing:?}");
@@ -142,7 +142,7 @@ fn records_are_written_and_shown() {
     assert_eq!(desk.ok(&["board", "artifact", "schema.sql", "--type", "code", "--task", "T-1", "--inline"]), "A-1");
     let second = desk.json(&["board", "artifact", "schema.sql", "-d", "again"]);
     assert_eq!((&second["id"], &second["version"]), (&json!("A-2"), &json!(2)));
-    desk.fails(&["board", "artifact", "schema.sql", "--size", "3"], 2, "another size");
+    desk.fails(&["board", "artifact", "schema.sql", "--size", "3"], 2, "the size of");
     desk.fails(&["board", "artifact", "nothing.txt", "--inline"], 2, "cannot read");
     std::fs::write(desk.sandbox.path().join("large"), vec![b'x'; 65 * 1024]).unwrap();
     assert_eq!(desk.fails(&["board", "artifact", "large", "--inline"], 5, "inline bytes")["used"], 65 * 1024);
@@ -297,7 +297,7 @@ fn a_future_revision_is_reported() {
     ] {
         let error = desk.fails(arguments, 2, "99");
         let hint = error["hint"].as_str().unwrap();
-        assert!(hint.ends_with(", or an earlier revision") && !hint.contains("--from-rev"), "{arguments:?} {hint}");
+        assert!(hint.starts_with("the newest revision is ") && !hint.contains("--from-rev"), "{arguments:?} {hint}");
     }
 }
 
@@ -405,7 +405,7 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let shown = sandbox.ok(&["core", "show", "rules", "E-3"]);
     assert!(shown.ends_with("not a valid task pattern: line 2: step 2 can only wait for earlier steps, not for 7"));
     sandbox.ok(&["core", "add", "rules", "1. Send the keys", "--tag", "task-pattern", "--trust", "outside"]);
-    let wrong = fails("rules:E-4", 6, "rules:E-4 came from outside");
+    let wrong = fails("rules:E-4", 6, "rules:E-4 comes from outside");
     assert_eq!(wrong["hint"], "read it first; to vouch for it, run `cork core edit rules E-4 --trust own`");
     sandbox.ok(&["core", "edit", "rules", "E-4", "--trust", "own"]);
     assert_eq!(sandbox.json(&["board", "create", "x", "--pattern", "rules:E-4"])["tasks"], json!(["T-1"]));

@@ -48,7 +48,7 @@ fn other_processes_are_seen_until_the_board_ends() {
     // Each change is printed before the next one is made.
     assert!(watcher.line().ends_with("tester  added T-1 One"));
     desk.ok(&["--principal", "ada", "task", "claim"]);
-    assert!(watcher.line().ends_with("ada  began T-1"));
+    assert!(watcher.line().ends_with("ada  started T-1"));
     desk.ok(&["--principal", "ada", "task", "complete", "T-1", "all\u{1b}[31m of it"]);
     let line = watcher.line();
     assert!(line.starts_with("     4  20") && line.ends_with("ada  completed T-1: all\\u{1b}[31m of it"), "{line}");
@@ -145,7 +145,7 @@ fn every_kind_of_event_is_described() {
         "T-3 is cancelled because it can no longer start",
         "the review of T-1 is assigned to grace",
         "T-1 is assigned to ada",
-        "ada  began T-1",
+        "ada  started T-1",
         "the lease of T-1 expired",
         "is blocked on T-1: no access",
         "continued T-1",
@@ -206,9 +206,9 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
             ["run", [CORK, "--board", desk.board, "--principal", "ada", "task", "claim"]],
             ["expect", "1 in progress, 1 waiting"],
             ["expect", "▶ T-1 Write the schema  ada"],
-            ["expect", "ada began T-1"],
+            ["expect", "ada started T-1"],
             ["size", 60, 20],
-            ["expect", "ada began T-1"],
+            ["expect", "ada started T-1"],
             ["send", "\t"],
             ["expect", "By state"],
             ["send", "q"],

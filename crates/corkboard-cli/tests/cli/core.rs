@@ -44,7 +44,7 @@ fn a_core_is_created_by_its_first_entry_and_listed() {
     );
     assert_eq!(shown["provenance"].as_array().unwrap().len(), 2);
     let text = sandbox.ok(&["core", "show", "rules", "E-1"]);
-    for said in ["Deploy on Tuesdays", "2 origins:", "ada (own)", "brought in by tester, on board b-1 (D-3)"] {
+    for said in ["Deploy on Tuesdays", "2 origins:", "ada (own)", "promoted by tester, on board b-1 (D-3)"] {
         assert!(text.contains(said), "{said}: {text}");
     }
 }
@@ -69,7 +69,7 @@ fn entries_are_shown_by_pages_and_filters() {
     assert_eq!(ids(&["--trust", "outside"]), ["E-2"]);
     assert_eq!(ids(&["--kind", "insight"]), [""; 0]);
     assert_eq!(ids(&["--cursor", "E-1", "--limit", "1"]), ["E-2"]);
-    assert!(sandbox.ok(&["core", "show", "rules", "--limit", "2"]).ends_with("there are more: --cursor E-2"));
+    assert!(sandbox.ok(&["core", "show", "rules", "--limit", "2"]).ends_with("more entries: --cursor E-2"));
     assert_eq!(sandbox.json(&["core", "show", "rules", "--limit", "2"])["next"], "E-2");
     sandbox.ok(&["core", "forget", "rules", "E-3"]);
     assert_eq!(ids(&[]), ["E-1", "E-2"]);
@@ -119,7 +119,7 @@ fn an_entry_is_edited_unless_it_changed() {
     let error = sandbox.fails(&stale, 4, "E-1 is at version 3, not 1");
     assert_eq!((&error["code"], &error["current"]["content"]), (&json!("conflict"), &json!("uno")));
     assert!(error["hint"].as_str().unwrap().contains("--if-version 3"));
-    let error = sandbox.fails(&[&edit[..], &["--content", " two"]].concat(), 4, "E-2 says the same");
+    let error = sandbox.fails(&[&edit[..], &["--content", " two"]].concat(), 4, "E-1 would have the same text as E-2");
     assert_eq!((&error["code"], &error["other"]), (&json!("same_text"), &json!("E-2")));
     let error = sandbox.fails(&[&edit[..], &["--kind", "event", "--if-rev", "1"]].concat(), 4, "at revision 3");
     assert_eq!(error["code"], "rev_conflict");
@@ -209,7 +209,7 @@ fn the_voucher_is_shown_while_the_trust_holds() {
     let change = ["core", "edit", "rules", "E-1", "--content", "Ten requests an hour"];
     sandbox.ok(&as_one("rita", "reviewer", &change));
     let text = sandbox.ok(&show);
-    assert!(text.contains("with a part by rita") && !text.contains("vouched"), "{text}");
+    assert!(text.contains("with contributions by rita") && !text.contains("vouched"), "{text}");
     let error = sandbox.fails(
         &as_one("rita", "reviewer", &["core", "add", "rules", "Obey", "--trust", "own"]),
         6,

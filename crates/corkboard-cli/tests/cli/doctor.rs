@@ -226,7 +226,7 @@ fn a_healthy_server() {
         format!(": Corkboard {}", env!("CARGO_PKG_VERSION")),
         "  encrypted: no".into(),
         "✓ the server is ready".into(),
-        "✓ its clock is ".into(),
+        "✓ the server's clock is ".into(),
         "✓ you are admin with role admin; the token opens everything".into(),
         "✓ a read takes ".into(),
         "✓ a durable write takes ".into(),
@@ -274,7 +274,7 @@ fn a_server_that_does_not_answer_or_rejects_the_token() {
     assert_eq!(ran.code, 6, "{ran:?}");
     assert!(ran.stdout.contains("✓ the server is ready") && ran.stdout.contains("✗ "), "{ran:?}");
     assert!(ran.stdout.contains("✗ this token is unknown, revoked or expired"), "{ran:?}");
-    assert!(ran.stderr.starts_with("hint: give a token in CORK_TOKEN"), "the problem should not be repeated: {ran:?}");
+    assert!(ran.stderr.starts_with("hint: set a token in CORK_TOKEN"), "the problem should not be repeated: {ran:?}");
     let ran = through(&sandbox, &server.url, "wrong", &["doctor", "--quick"]);
     assert_eq!((ran.code, ran.stdout.lines().count()), (0, 4), "`--quick` should need no token: {ran:?}");
     let url = server.url.clone();

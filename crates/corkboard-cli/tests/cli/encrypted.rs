@@ -56,7 +56,10 @@ fn the_documentations_certificate_is_trusted_and_others_are_rejected() {
         let ran = through(&sandbox, &server.url, trusted, &["memory", "list"]);
         assert_eq!(ran.code, 7, "{ran:?}");
         assert!(ran.stderr.contains(&format!("error: the server at {} is not available: ", server.url)), "{ran:?}");
-        assert!(ran.stderr.contains(why) && ran.stderr.contains("hint: SSL_CERT_FILE names"), "{why}: {ran:?}");
+        assert!(
+            ran.stderr.contains(why) && ran.stderr.contains("hint: to trust its certificate, name it in SSL_CERT_FILE"),
+            "{why}: {ran:?}"
+        );
     }
 }
 
@@ -133,7 +136,7 @@ fn a_read_from_a_server_that_hangs_up_has_no_unknown_outcome() {
         assert_eq!(ran.code, 7, "{arguments:?} {ran:?}");
         let said = ran.stdout + &ran.stderr;
         assert!(said.contains("is not available") && !said.contains("unknown"), "{arguments:?} {said}");
-        assert!(said.contains("hint: nothing was written; is `cork serve` running there?"), "{said}");
+        assert!(said.contains("hint: nothing was written; check that `cork serve` is running there"), "{said}");
     }
 }
 

@@ -84,7 +84,7 @@ fn a_board_without_learnings_says_what_counts() {
     let desk = Desk::new("board");
     for command in ["extract", "list"] {
         let said = desk.ok(&["learn", command]);
-        assert!(said.starts_with("nothing was learned yet: what counts are decisions with a reason"), "{said}");
+        assert!(said.starts_with("no learnings yet. Learnings come from decisions with a rationale"), "{said}");
         assert_eq!(desk.items(&["learn", command]), json!([]));
     }
     let sandbox = &desk.sandbox;

@@ -60,7 +60,7 @@ fn a_board_is_archived_kept_and_purged() {
     let until: Timestamp = archived["retain_until"].as_str().unwrap().parse().unwrap();
     let days = until.duration_since(Timestamp::now()).as_secs_f64() / 86_400.0;
     assert!((2.4..=2.5).contains(&days), "{days}");
-    assert!(desk.ok(&["board", "archive"]).starts_with(&format!("{id} is archived, and kept until 20")));
+    assert!(desk.ok(&["board", "archive"]).starts_with(&format!("{id} is archived and kept until at least 20")));
     let shown = desk.json(&["board", "show"]);
     assert_eq!((&shown["status"], &shown["outcome"]), (&json!("archived"), &json!("success")));
     assert_eq!(shown["retain_until"], archived["retain_until"], "the earlier duration should hold");

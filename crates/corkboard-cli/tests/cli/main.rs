@@ -30,6 +30,7 @@ mod help;
 mod learn;
 mod lifetime;
 mod memory;
+mod messages;
 #[cfg(feature = "model")]
 mod notebook;
 #[cfg(feature = "model")]

@@ -121,8 +121,8 @@ fn a_stale_writer_gets_the_current_value() {
     let error = sandbox.fails(
         &stale,
         4,
-        "error: \"counter\" is at version 2, not 1\ncurrent value, version 2, by grace: 42\nhint: look at what is there \
-         now, then try again with --if-version 2\n",
+        "error: \"counter\" is at version 2, not 1\ncurrent value (version 2, by grace): 42\nhint: check the current \
+         value, then retry with --if-version 2\n",
     );
     assert_eq!((&error["code"], &error["kind"]), (&json!("conflict"), &json!("conflict")));
     assert_eq!((&error["key"], &error["expected"]), (&json!("counter"), &json!(1)));

@@ -67,7 +67,7 @@ fn the_prompt_is_printed() {
     }
     let document = sandbox.json(&["notebook", "prompt", "--budget", "2000"]);
     assert!(document["tokens"].as_u64().unwrap() <= 2000 && document["version"] == 1, "{document}");
-    sandbox.fails(&["notebook", "prompt", "--budget", "10"], 2, "too small; the least is 1500");
+    sandbox.fails(&["notebook", "prompt", "--budget", "10"], 2, "too small; the minimum is 1500");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_model_that_never_answers_correctly_changes_nothing_and_its_answers_are_kept
     let ran = server.cork(&sandbox, &["update", "--report", "update.json"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
     assert!(ran.stderr.contains("no valid answer from m; nothing was changed\nattempt 1:\n  line 6: "), "{ran:?}");
-    assert!(ran.stderr.contains("attempt 3:") && ran.stderr.contains("hint: `cork notebook review FILE`"), "{ran:?}");
+    assert!(ran.stderr.contains("attempt 3:") && ran.stderr.contains("with `cork notebook review FILE`"), "{ran:?}");
     assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
     assert_eq!((server.seen().len(), &notebook(&sandbox)["version"]), (3, &json!(0)));
     let shown = sandbox.ok(&["notebook", "review", "update.json"]);

@@ -250,7 +250,7 @@ fn refusals_say_what_to_do() {
         (&["learn", "rollback", "D-99"][..], 3, "learning D-99 not found", "`cork learn list --all`"),
         (&["learn", "rollback", "D-3"][..], 4, "D-3 is not in a core", "`cork learn list --all`"),
         (&["nudge", "check", "--role", "observer"][..], 6, "may not read or acknowledge nudges", "worker"),
-        (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin may"),
+        (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin"),
         (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
         (&["board", "create", "again", "--id", &desk.board][..], 4, "already exists", "leave out --id"),
         (&["task", "review", "T-1", "approve"][..], 4, "T-1 is not under review", "`cork task complete T-1 SUMMARY`"),

@@ -40,7 +40,7 @@ fn a_file_is_not_overwritten_by_default() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
     std::fs::write(sandbox.path().join("file"), "precious").unwrap();
-    let error = sandbox.fails(&["snapshot", "save", "file"], 2, "file exists already\nhint: ");
+    let error = sandbox.fails(&["snapshot", "save", "file"], 2, "file already exists\nhint: ");
     assert_eq!(error["code"], "file_exists");
     assert_eq!(std::fs::read(sandbox.path().join("file")).unwrap(), b"precious");
     assert_eq!(

@@ -1,0 +1,154 @@
+//! What cork and its server say about common mistakes: what failed, why, and what to do.
+
+use std::process::Command;
+
+use crate::serving::{ADMIN, Serving};
+use crate::support::{CORK, Sandbox, run};
+
+/// Replaces times and ports, which differ in each run.
+fn masked(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.starts_with("20") && word.contains('T') {
+        true => word.chars().skip_while(|character| !";,.\n".contains(*character) || *character == '.').collect(),
+        false => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A board with T-1, held by ada, and T-2, which waits for it.
+fn desk() -> Sandbox {
+    let sandbox = Sandbox::local();
+    for setup in [
+        &["board", "create", "Plan", "--id", "plan"][..],
+        &["--board", "plan", "task", "add", "Schema", "--needs-review"],
+        &["--board", "plan", "task", "add", "Routes", "--depends-on", "T-1"],
+        &["--board", "plan", "--principal", "ada", "task", "claim", "T-1"],
+        &["memory", "set", "plan", "ship it"],
+    ] {
+        sandbox.ok(setup);
+    }
+    sandbox
+}
+
+#[test]
+fn mistakes_on_a_board() {
+    let sandbox = desk();
+    for (arguments, expected) in [
+        (
+            "--principal ada task heartbeat T-1 --epoch 7",
+            "error: fenced: ada holds T-1 at epoch 1; your agent name or epoch does not match\n\
+             hint: you hold T-1 at epoch 1, you sent 7; use the epoch of your latest claim, unless another process has \
+             taken the task over\n",
+        ),
+        (
+            "--principal bob task heartbeat T-1",
+            "error: fenced: ada holds T-1 at epoch 1; your agent name or epoch does not match\n\
+             hint: you act as bob; if you are ada, add --principal ada, otherwise leave T-1 to them\n",
+        ),
+        (
+            "--principal bob task claim T-2",
+            "error: T-2 waits for T-1\n\
+             hint: `cork task show T-2` shows the details; `cork task claim` without a task takes one that is ready\n",
+        ),
+        (
+            "review T-1 approve",
+            "error: T-1 is not under review: it is in progress\n\
+             hint: its holder completes it with `cork task complete T-1 SUMMARY`\n",
+        ),
+    ] {
+        let arguments: Vec<&str> = ["--board", "plan"].into_iter().chain(arguments.split(' ')).collect();
+        let ran = sandbox.cork(&arguments);
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", expected), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_reworked_task_waits_for_its_earlier_worker() {
+    let sandbox = desk();
+    sandbox.ok(&["--board", "plan", "--principal", "ada", "task", "complete", "T-1", "done"]);
+    sandbox.ok(&["--board", "plan", "review", "T-1", "rework", "more tests"]);
+    let hint = "hint: T-1 was sent back for rework and waits for its earlier worker, ada, until ; `cork task release T-1` \
+                frees it now\n";
+    for (task, error) in [(None, "error: no task is ready\n"), (Some("T-1"), "error: T-1 is held by ada until ")] {
+        let claim = ["--board", "plan", "--principal", "bob", "task", "claim"];
+        let ran = sandbox.cork(&claim.into_iter().chain(task).collect::<Vec<_>>());
+        let said = masked(&ran.stderr);
+        assert!(said.starts_with(error) && said.ends_with(hint), "{said}");
+    }
+}
+
+#[test]
+fn a_key_that_is_only_in_long_term_memory_is_found_with_another_tool() {
+    let sandbox = desk();
+    let call = ["tools", "call", "memory_read", r#"{"key": "plan"}"#, "--conversation", "c"];
+    let expected = "not found: plan in this conversation's scratchpad. It is in permanent memory: use read_memory.";
+    assert_eq!(sandbox.ok(&call), expected);
+}
+
+#[test]
+fn ids_of_a_notebook_are_assigned() {
+    let sandbox = Sandbox::local();
+    let update = b"KEY_LEARNINGS:\n  ADD:\n    - KL-2 because x: y\n";
+    let ran = sandbox.cork_with_stdin(&["notebook", "apply", "-"], update);
+    let expected = "\
+error: nothing was applied
+line 3, column 7: leave out `KL-2`: the IDs of new items are assigned automatically
+  |
+3 |     - KL-2 because x: y
+  |       ^
+";
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, expected));
+}
+
+#[test]
+fn mistakes_with_a_server() {
+    let sandbox = desk();
+    let server = Serving::start(&sandbox, &[]);
+    let cork = |token: &str, url: &str, arguments: &[&str]| {
+        let mut command = Command::new(CORK);
+        command.env_clear().env("HOME", sandbox.path()).env("CORK_TOKEN", token).env("CORK_URL", url);
+        command.args(arguments);
+        run(command, b"")
+    };
+    let create = ["token", "create", "--for", "ada", "--agents", "ada,bob", "--boards", "*"];
+    let created = cork(ADMIN, &server.url, &create);
+    let worker = created.stdout.trim_end();
+    let api = format!("{}/v1", server.url);
+    for (token, url, arguments, expected) in [
+        (
+            worker,
+            &server.url,
+            &["--board", "plan", "board", "pause"][..],
+            "\nhint: your token is a worker's; ask an admin for an orchestrator's (`cork token create --with-role …`)\n",
+        ),
+        (worker, &server.url, &["memory", "list"], "\nhint: your token opens agents ada and bob; add --agent ada\n"),
+        (ADMIN, &api, &["stats"], "\nhint: leave `/v1` out of the server's URL in --url or CORK_URL\n"),
+    ] {
+        let ran = cork(token, url, arguments);
+        assert!(ran.code != 0 && ran.stderr.ends_with(expected), "{arguments:?} {ran:?}");
+    }
+}
+
+#[test]
+fn mistakes_in_requests() {
+    let sandbox = desk();
+    let server = Serving::start(&sandbox, &[]);
+    let lines = "{\"key\": \"a\", \"value\": 1}\n{\"key\": \"b\", \"value\": 2}\n{oops\n";
+    for (path, body, expected) in [
+        ("/v1/boards/plan/nudges", r#"{"to": ["lin"], "message": "hi"}"#, r#"expected {"agent": NAME}, "#),
+        ("/v1/tools/write_memory", r#"{"key": "k", "content": "v"}"#, r#"{"input": {…}, "context": {"agent": …}}"#),
+        ("/v1/agents/lin/entries:batch", lines, "line 3 is not JSON: "),
+    ] {
+        let kind = if body == lines { "Content-Type: application/x-ndjson" } else { "Accept: application/json" };
+        let token = format!("Authorization: Bearer {ADMIN}");
+        let mut stream = server.connect();
+        let head = crate::serving::head("POST", path, &[kind, &token], body.len());
+        let head = match body == lines {
+            true => head.replace("Content-Type: application/json\r\n", ""),
+            false => head,
+        };
+        std::io::Write::write_all(&mut stream, format!("{head}{body}").as_bytes()).unwrap();
+        let answer = crate::serving::Answer::read(&mut stream).json();
+        let detail = answer["detail"].as_str().unwrap();
+        assert!(detail.contains(expected), "{path}: {detail}");
+    }
+}
