@@ -133,16 +133,11 @@ impl Session {
 
     /// Adds the names of the missing board, core or agent to an error.
     fn naming(&self, failure: CliError) -> CliError {
-        let CliError::Library(error) = &failure else { return failure };
-        let about_agent = format!("agent {:?}", self.agent.agent_id().as_str());
-        if error.code() == "not_granted" && !self.opened_agents.is_empty() && error.to_string().contains(&about_agent) {
-            let (code, kind, message) = (error.code(), error.kind(), error.to_string());
-            return CliError::Own { code, kind, message, hint: Some(name_an_agent(&self.opened_agents)) };
+        let CliError::Library(error) = failure else { return failure };
+        if let Some(hint) = self.hint_for_caller(&error) {
+            return CliError::Explained { error: error.into(), message: None, hint: Some(hint) };
         }
-        if let Some(hint) = self.hint_for_caller(error) {
-            return CliError::with_hint(error, hint);
-        }
-        let message = match error {
+        let message = match &error {
             Error::Refused(Refusal::NoBoard) => {
                 self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
             }
@@ -152,8 +147,8 @@ impl Session {
             _ => None,
         };
         match message {
-            Some(message) => CliError::Own { code: error.code(), kind: error.kind(), message, hint: hint(error) },
-            None => failure,
+            Some(_) => CliError::Explained { hint: hint(&error), error: error.into(), message },
+            None => CliError::Library(error),
         }
     }
 }
@@ -162,7 +157,11 @@ impl Session {
     /// A hint that depends on who runs the command and what they sent.
     fn hint_for_caller(&self, error: &Error) -> Option<String> {
         let caller = &self.corkboard.actor().principal;
+        let about_agent = format!("agent {:?}", self.agent.agent_id().as_str());
         match error {
+            error if error.code() == "not_granted" && error.to_string().contains(&about_agent) => {
+                (!self.opened_agents.is_empty()).then(|| name_an_agent(&self.opened_agents))
+            }
             Error::Refused(Refusal::RoleDenied { role, what, .. }) if self.token_role == Some(*role) => {
                 Some(denied_to_token(*role, what))
             }

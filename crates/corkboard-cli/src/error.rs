@@ -15,6 +15,12 @@ const SHOWN_VALUE: usize = 200;
 #[derive(Debug)]
 pub(crate) enum CliError {
     Library(Error),
+    /// A library error, told with what only the command line knows.
+    Explained {
+        error: Box<Error>,
+        message: Option<String>,
+        hint: Option<String>,
+    },
     /// An error that the command line itself detected.
     Own {
         code: &'static str,
@@ -63,14 +69,10 @@ impl CliError {
         }
     }
 
-    /// The library's error with this hint instead of the usual one.
-    pub(crate) fn with_hint(error: &Error, hint: String) -> Self {
-        Self::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: Some(hint) }
-    }
-
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Library(error) | Self::Reported(error) => error.kind(),
+            Self::Explained { error, .. } => error.kind(),
             Self::Own { kind, .. } => *kind,
             Self::Output(_) | Self::Copy(_) | Self::Unhealthy | Self::Incomplete => ErrorKind::Damaged,
             Self::Interrupted { .. } => ErrorKind::Unavailable,
@@ -105,6 +107,11 @@ pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
         }
         CliError::Library(error) | CliError::Reported(error) => {
             ErrorReport { problem: Problem::from(error), hint: hint(error) }
+        }
+        CliError::Explained { error, message, hint } => {
+            let mut problem = Problem::from(&**error);
+            problem.detail = message.clone().unwrap_or(problem.detail);
+            ErrorReport { problem, hint: hint.clone() }
         }
         CliError::Own { code, message, hint, .. } => {
             ErrorReport { problem: Problem::new(code, kind, message), hint: hint.clone() }

@@ -250,7 +250,8 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             Pending | Assigned => format!("claim it first: `cork task claim {task}`"),
             Blocked => format!("continue it first: `cork task start {task}`"),
             Failed => format!("reopen it first: `cork task retry {task}`"),
-            InProgress | Review | Completed | Cancelled => format!("`cork task show {task}` shows its state"),
+            InProgress => format!("its holder completes it with `cork task complete {task} SUMMARY`"),
+            Review | Completed | Cancelled => format!("`cork task show {task}` shows its state"),
         },
         Refusal::NotReady { task, .. } => {
             format!(

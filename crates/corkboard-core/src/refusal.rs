@@ -469,16 +469,16 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
         // A worker who sets the current state again only renews the lease.
         (InProgress, InProgress) => return format!("{task} is not under review: it is {state}"),
         (from, to) if from == to => return format!("{task} is already {state}"),
-        (Pending | Assigned | Blocked, Completed | Failed) => {
-            format!("{state}, neither in progress nor under review: it")
-        }
-        (InProgress, Completed | Failed) => format!("{state}, not under review: it"),
-        _ => format!("{state} and"),
+        _ => state,
+    };
+    let subject = match to {
+        Completed | Failed if !allowed.is_empty() => format!("{task} is not under review: it is {state} and can"),
+        _ => format!("{task} is {state} and cannot become {to}; it can"),
     };
     match allowed.split_last() {
         None => format!("{task} is {}, which is final: it cannot become {to}", from.in_words()),
-        Some((last, [])) => format!("{task} is {state} cannot become {to}, only {last}"),
-        Some((last, rest)) => format!("{task} is {state} cannot become {to}, only {} or {last}", joined(rest, ", ")),
+        Some((last, [])) => format!("{subject} only become {last}"),
+        Some((last, rest)) => format!("{subject} only become {} or {last}", joined(rest, ", ")),
     }
 }
 

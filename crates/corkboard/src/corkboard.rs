@@ -82,6 +82,37 @@ pub struct BoardSummary {
     pub idle_since: Option<Timestamp>,
 }
 
+/// Status of a board in lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ListedStatus {
+    /// Work is in progress.
+    Active,
+    /// Active, but unchanged for longer than [`Options::idle_after`].
+    Idle,
+    /// The board was completed, with outcome success, partial or failed.
+    Completed,
+    /// The board was cancelled.
+    Cancelled,
+    /// The board is archived and read-only.
+    Archived,
+}
+
+impl ListedStatus {
+    /// Whether a board has this status.
+    pub fn is_of(self, board: &BoardSummary) -> bool {
+        let status = match self {
+            Self::Idle => return board.idle_since.is_some(),
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Archived => "archived",
+        };
+        board.summary.get("status").is_some_and(|found| found == status)
+    }
+}
+
 /// The summary of a board. All fields are missing for a board that was never created.
 #[cfg(feature = "openapi")]
 #[derive(utoipa::ToSchema)]

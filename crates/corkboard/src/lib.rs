@@ -73,7 +73,7 @@ pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use conditions::Conditions;
 pub use context::{Composition, ContextRequest, ContextWindow};
-pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
+pub use corkboard::{AgentSummary, BoardSummary, Corkboard, ListedStatus};
 pub use corkboard_core::agent::{
     Activity, ActivityKind, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, EntryChange, Forget,
     MemorySnapshot, Separator,

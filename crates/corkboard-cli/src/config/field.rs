@@ -129,7 +129,8 @@ impl SettingField {
             Self::Count(0, _) => "a whole number".into(),
             Self::Count(least, _) => format!("a whole number, at least {least}"),
             Self::Size(least, _) => {
-                format!("a size of at least {}, such as 1048576, \"64KiB\", \"8MiB\" or \"1GiB\"", in_bytes(*least))
+                let bound = if *least == 0 { String::new() } else { format!(" of at least {}", in_bytes(*least)) };
+                format!("a size{bound}, such as 1048576, \"64KiB\", \"8MiB\" or \"1GiB\"")
             }
             Self::Time(Duration::ZERO, _) => "a duration, such as 250ms, 30s, 5m, 12h or 7d".into(),
             Self::Time(least, _) => {

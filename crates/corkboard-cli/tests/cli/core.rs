@@ -121,7 +121,8 @@ fn an_entry_is_edited_unless_it_changed() {
     assert!(error["hint"].as_str().unwrap().contains("--if-version 3"));
     let error = sandbox.fails(&[&edit[..], &["--content", " two"]].concat(), 4, "E-1 would have the same text as E-2");
     assert_eq!((&error["code"], &error["other"]), (&json!("same_text"), &json!("E-2")));
-    let error = sandbox.fails(&[&edit[..], &["--kind", "event", "--if-rev", "1"]].concat(), 4, "at revision 3");
+    let error =
+        sandbox.fails(&[&edit[..], &["--kind", "event", "--if-rev", "1"]].concat(), 4, "the current revision is 3");
     assert_eq!(error["code"], "rev_conflict");
     assert_eq!(sandbox.cork(&edit).code, 2, "an edit needs a change");
     let shown = sandbox.json(&["core", "show", "rules", "E-1"]);

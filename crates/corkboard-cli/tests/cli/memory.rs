@@ -135,7 +135,11 @@ fn a_stale_writer_gets_the_current_value() {
     sandbox.ok(&["memory", "set", "new", "1", "--if-version", "0"]);
     sandbox.fails(&["memory", "append", "new", "x", "--if-version", "1"], 4, "is at version 4, not 1");
 
-    let error = sandbox.fails(&["memory", "set", "counter", "1", "--if-rev", "2"], 4, "revision 4, not 2");
+    let error = sandbox.fails(
+        &["memory", "set", "counter", "1", "--if-rev", "2"],
+        4,
+        "expected revision 2, but the current revision is 4",
+    );
     assert_eq!((&error["expected"], &error["current_rev"]), (&json!(2), &json!(4)));
     assert_eq!(sandbox.ok(&["memory", "set", "counter", "44", "--if-rev", "4"]), "version 5");
 }

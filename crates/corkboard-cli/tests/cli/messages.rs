@@ -51,7 +51,8 @@ fn mistakes_on_a_board() {
         ),
         (
             "review T-1 approve",
-            "error: T-1 is not under review: it is in progress\n\
+            "error: T-1 is not under review: it is in progress and can only become pending, blocked, review, failed or \
+             cancelled\n\
              hint: its holder completes it with `cork task complete T-1 SUMMARY`\n",
         ),
     ] {

@@ -52,7 +52,7 @@ fn scopes_are_created_listed_and_shown() {
     assert_eq!(shown["entries"][0]["key"], "a");
     assert_eq!(shown["notes"][0]["text"], "hm");
     sandbox.fails(&["scope", "create", " "], 2, "scope name must not be blank");
-    sandbox.fails(&["scope", "create", "x", "--parent", "nobody"], 3, "no scope \"nobody\"");
+    sandbox.fails(&["scope", "create", "x", "--parent", "nobody"], 3, "scope \"nobody\" not found");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn merge_copies_to_the_parent() {
     assert_eq!(sandbox.ok(&["memory", "get", "b"]), "new");
     assert_eq!(sandbox.json(&["scope", "merge", "task"])["entries"], 2);
     assert_eq!(sandbox.ok(&["memory", "get", "a"]), "new");
-    sandbox.fails(&["scope", "merge", "root"], 3, "no scope \"root\"");
+    sandbox.fails(&["scope", "merge", "root"], 3, "scope \"root\" not found");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_id_may_be_abbreviated_if_unambiguous() {
     let one = sandbox.ok(&["scope", "create", "one"]);
     assert_eq!(sandbox.json(&["scope", "show", &one[..4]])["id"], one.as_str());
     assert_eq!(sandbox.json(&["scope", "show", &one[..8].to_uppercase()])["id"], one.as_str());
-    sandbox.fails(&["scope", "show", &one[..3]], 3, "first 4 characters");
+    sandbox.fails(&["scope", "show", &one[..3]], 3, "at least 4 characters");
     sandbox.fails(&["scope", "show", "ffff-ffff"], 3, "`cork scope list`");
     let two = sandbox.ok(&["scope", "create", "two"]);
     let common = one.chars().zip(two.chars()).take_while(|(a, b)| a == b).count();

@@ -52,7 +52,7 @@ fn sealed_with_a_passphrase() {
     let sandbox = sandbox();
     assert_eq!(
         sandbox.ok(&["snapshot", "save", "a.cork", "--passphrase-file", "passphrase"]),
-        "saved agent default at revision 2, 1 entry, to a.cork, sealed with a passphrase"
+        "saved agent default at revision 2, 1 entry, to a.cork, encrypted with a passphrase"
     );
     let saved = read(&sandbox, "a.cork");
     for seen in ["{", "format", "default", "Ada", "Lovelace", PASSPHRASE] {
@@ -86,7 +86,7 @@ fn sealed_with_a_key() {
     }
     for wrong in [&b""[..], b"short", &[0; 33], &[0; 5000]] {
         write(&sandbox, "wrong", wrong);
-        let error = sandbox.fails(&["snapshot", "save", "b.cork", "--key-file", "wrong"], 2, "wrong: ");
+        let error = sandbox.fails(&["snapshot", "save", "b.cork", "--key-file", "wrong"], 2, "error: wrong ");
         assert!(error["code"] == "key_file" || error["code"] == "secret_too_long", "{error}");
     }
     sandbox.fails(&["snapshot", "save", "b.cork", "--key-file", "none"], 2, "none: No such file");
@@ -105,9 +105,14 @@ fn only_the_right_secret_opens_it() {
         ("p.cork", &["--passphrase-file", "other"][..], "snapshot_wrong_key", "or it was changed"),
         ("k.cork", &["--key-file", "other key"], "snapshot_wrong_key", "or it was changed"),
         ("p.cork", &[], "snapshot_needs_key", "hint: give it with --passphrase-file or in CORK_SNAPSHOT_PASSPHRASE"),
-        ("k.cork", &[], "snapshot_needs_key", "sealed with a key, which was not given\nhint: give it with --key-file"),
-        ("p.cork", &["--key-file", "key"], "snapshot_needs_key", "sealed with a passphrase"),
-        ("k.cork", &["--passphrase-file", "passphrase"], "snapshot_needs_key", "sealed with a key"),
+        (
+            "k.cork",
+            &[],
+            "snapshot_needs_key",
+            "encrypted with a key, which was not given\nhint: give it with --key-file",
+        ),
+        ("p.cork", &["--key-file", "key"], "snapshot_needs_key", "encrypted with a passphrase"),
+        ("k.cork", &["--passphrase-file", "passphrase"], "snapshot_needs_key", "encrypted with a key"),
     ] {
         let error = sandbox.fails(&[&["snapshot", "restore", file, "--yes"], secret].concat(), 6, said);
         assert_eq!((&error["code"], &error["kind"]), (&json!(code), &json!("denied")));
@@ -280,7 +285,7 @@ fn a_passphrase_is_asked_for_at_a_terminal() {
     assert!(ran.code == 2 && ran.stdout.contains("is empty"), "{ran:?}");
     assert!(!path(&sandbox, "a.cork").exists());
     let ran = at_terminal(&sandbox, &new(PASSPHRASE, PASSPHRASE), &save);
-    assert!(ran.code == 0 && ran.stdout.contains("sealed with a passphrase"), "{ran:?}");
+    assert!(ran.code == 0 && ran.stdout.contains("encrypted with a passphrase"), "{ran:?}");
     assert!(!ran.stdout.contains("horse"), "{ran:?}");
     let ran = at_terminal(&sandbox, &[], &save);
     assert!(

@@ -41,7 +41,7 @@ fn the_output_for_people_shows_the_store_and_how_to_stop() {
         let said: Vec<String> = (0..3).map(|_| lines.next().unwrap().unwrap()).collect();
         assert!(said[0].starts_with("corkboard serves sqlite at http://127.0.0.1:"), "{said:?}");
         assert!(said[0].contains(first), "{said:?}");
-        let store = said[1].strip_prefix("the store: ").unwrap_or_else(|| panic!("{said:?}"));
+        let store = said[1].strip_prefix("store: ").unwrap_or_else(|| panic!("{said:?}"));
         assert!(std::path::Path::new(store).is_absolute() && std::path::Path::new(store).exists(), "{said:?}");
         assert!(said[2].starts_with("Ctrl-C stops the server"), "{said:?}");
         let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -64,7 +64,8 @@ fn with_an_admins_token_and_no_terminal_a_command_is_printed_instead_of_the_link
     let mut lines = BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).lines();
     let said: Vec<String> = (0..4).map(|_| lines.next().unwrap().unwrap()).collect();
     let url = said[0].strip_prefix("corkboard serves sqlite at ").unwrap_or_else(|| panic!("{said:?}"));
-    let hint = said[1].strip_prefix("to sign a browser in: `").and_then(|hint| hint.strip_suffix("`, with CORK_TOKEN"));
+    let hint =
+        said[1].strip_prefix("to sign a browser in: `").and_then(|hint| hint.strip_suffix("`, with CORK_TOKEN set"));
     let hint = hint.unwrap_or_else(|| panic!("{said:?}"));
     assert_eq!(hint, format!("cork token link --url {url}"));
     // The printed command works.
@@ -119,7 +120,10 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
         let mut doctor = sandbox.command(CORK);
         doctor.args(["doctor", "--quick", "--url", &server.url]).env_remove("CORK_STORE");
         let ran = run(doctor, b"");
-        assert!(ran.code == 1 && ran.stdout.contains(&format!("✗ it is not ready: {detail}")), "{store}: {ran:?}");
+        assert!(
+            ran.code == 1 && ran.stdout.contains(&format!("✗ the server is not ready: {detail}")),
+            "{store}: {ran:?}"
+        );
 
         std::fs::remove_file(&full).unwrap();
         eventually("the server is ready again", || ready().status == 200);
@@ -469,9 +473,9 @@ fn invalid_serve_options_are_refused() {
 fn completions_know_every_command() {
     let sandbox = Sandbox::local();
     let help = sandbox.ok(&["-h"]);
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let commands: Vec<&str> =
-        listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    let listed = help.lines().skip_while(|line| *line != "Run:").take_while(|line| !line.is_empty());
+    let listed = listed.filter(|line| line.starts_with("  "));
+    let commands: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
     for expected in ["serve", "config", "doctor"] {
         assert!(commands.contains(&expected), "{expected} in {commands:?}");
     }

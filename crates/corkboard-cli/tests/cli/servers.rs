@@ -41,8 +41,11 @@ fn a_missing_database_must_be_created_first() {
     let url = Harness::postgres("").url();
     let (server, database) = url.split_once('?').unwrap_or((&url, "")).0.rsplit_once('/').unwrap();
     let url = format!("{server}/not_{database}");
-    let error =
-        Sandbox::local().fails(&["--store", &url, "serve", "--listen", "127.0.0.1:0"], 2, "hint: make the database");
+    let error = Sandbox::local().fails(
+        &["--store", &url, "serve", "--listen", "127.0.0.1:0"],
+        2,
+        "hint: create the database first",
+    );
     assert_eq!(error["code"], "store_url");
     assert!(error["detail"].as_str().unwrap().contains(&format!("\"not_{database}\" does not exist")), "{error}");
 }

@@ -24,7 +24,7 @@ fn save_clear_restore() {
     assert!(names.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{names:?}");
     sandbox.ok(&["memory", "clear", "--all", "--yes"]);
     sandbox.ok(&["memory", "set", "later", "1"]);
-    let action = "this would replace what agent default remembers (1 entry, 0 notes) by the snapshot of";
+    let action = "this would replace the memory of agent default (1 entry, 0 notes) with the snapshot of";
     sandbox.fails(&["snapshot", "restore", "backup.json"], 2, action);
     assert_eq!(sandbox.ok(&["memory", "list", "--keys"]), "later");
     let restored = sandbox.ok(&["snapshot", "restore", "backup.json", "--yes"]);
@@ -99,7 +99,7 @@ fn only_a_snapshot_of_this_agent_is_restored() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["--agent", "ada", "memory", "set", "a", "1"]);
     sandbox.ok(&["--agent", "ada", "snapshot", "save", "ada.json"]);
-    let error = sandbox.fails(&["snapshot", "restore", "ada.json", "--yes"], 6, "use --agent ada");
+    let error = sandbox.fails(&["snapshot", "restore", "ada.json", "--yes"], 6, "--agent ada");
     assert_eq!((&error["code"], &error["kind"]), (&json!("agent_mismatch"), &json!("denied")));
     for wrong in ["", "{}", "[1, 2", "{\"format\": 1, \"agent\": \"default\"}"] {
         std::fs::write(sandbox.path().join("wrong"), wrong).unwrap();
@@ -137,5 +137,5 @@ fn a_plain_snapshot_with_long_term_memory_is_not_silent() {
     // The suggested command works.
     std::fs::write(sandbox.path().join("snapshot.key"), [7; 32]).unwrap();
     let sealed = sandbox.ok(&["snapshot", "save", "my backup.json", "--key-file", "snapshot.key", "--force"]);
-    assert!(sealed.ends_with("to my backup.json, sealed with a key"), "{sealed}");
+    assert!(sealed.ends_with("to my backup.json, encrypted with a key"), "{sealed}");
 }

@@ -90,7 +90,7 @@ fn one_agent_or_all_to_a_file() {
     assert_eq!(lines[4]["total"]["spaces"], 1);
     let text = sandbox.ok(&["export", "--all", "-o", "all.jsonl"]);
     assert!(text.starts_with("exported 2 spaces, 2 revisions, ") && text.ends_with(" bytes, to all.jsonl"), "{text}");
-    sandbox.fails(&["export", "--all", "-o", "all.jsonl"], 2, "all.jsonl exists already\nhint: ");
+    sandbox.fails(&["export", "--all", "-o", "all.jsonl"], 2, "all.jsonl already exists\nhint: ");
     let answer = sandbox.json(&["export", "--all", "-o", "all.jsonl", "--force"]);
     assert_eq!((&answer["spaces"], &answer["revisions"], &answer["file"]), (&json!(2), &json!(2), &json!("all.jsonl")));
     assert!(names(sandbox.path()).iter().all(|name| !name.contains("tmp")));
@@ -215,7 +215,7 @@ fn a_store_is_migrated_and_compared() {
     );
     assert_eq!(space["checksum"].as_str().unwrap().len(), 64);
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
-    assert!(text.ends_with("\nleft alone 1 space that only the target has: agent/own"), "{text}");
+    assert!(text.ends_with("\nonly in the target, left unchanged: 1 space: agent/own"), "{text}");
 }
 
 #[test]

@@ -83,6 +83,26 @@ pub(super) fn simplify(description: &mut Value) {
         assert!(renamed.insert(name.clone(), schema).is_none(), "two schemas are called {name}");
     }
     description["components"]["schemas"] = Value::Object(renamed);
+    each(description, &mut without_rust_links);
+}
+
+/// Replaces links of Rust's documentation: [`Trust::Outside`](crate::Trust) becomes `outside`.
+fn without_rust_links(fields: &mut Fields) {
+    let Some(Value::String(text)) = fields.get_mut("description") else { return };
+    while let Some((before, (name, after))) =
+        text.split_once("[`").and_then(|(before, rest)| Some((before, rest.split_once("`]")?)))
+    {
+        let after = after.strip_prefix('(').and_then(|link| link.split_once(')')).map_or(after, |(_, after)| after);
+        let name = name.rsplit("::").next().unwrap_or(name);
+        let mut words = String::new();
+        for letter in name.chars() {
+            if letter.is_uppercase() && !words.is_empty() {
+                words.push('_');
+            }
+            words.extend(letter.to_lowercase());
+        }
+        *text = format!("{before}`{words}`{after}");
+    }
 }
 
 /// Calls a function for every object of a document that is not data, innermost first.

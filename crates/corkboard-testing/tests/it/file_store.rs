@@ -576,7 +576,7 @@ async fn names_of_all_sorts() {
     std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replacen("agent", "agend", 1)).unwrap();
     let store = open(folder.path()).await;
     let problems = store.check().await.unwrap();
-    assert!(problems.len() == 1 && problems[0].contains("whose log"), "{problems:?}");
+    assert!(problems.len() == 1 && problems[0].contains("cannot tell which space this log belongs to"), "{problems:?}");
     let listed = store.list(SpaceKind::Agent, None, 100).await.unwrap();
     assert_eq!(listed.len(), names.len() - 1);
     let lost = [&long, &longer].map(|name| space(name));

@@ -60,6 +60,7 @@ use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(description = "The content and the budget of a context window."))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ContextRequest {

@@ -14,15 +14,17 @@ pub enum SnapshotError {
     #[error("the snapshot is damaged: {0}")]
     Damaged(&'static str),
     /// It is sealed, and the required secret was not given.
-    #[error("the snapshot is sealed with {sealed_with}, which was not given")]
+    #[error("the snapshot is encrypted with {sealed_with}, which was not given")]
     NeedsKey { sealed_with: Sealing },
     /// It cannot be opened. The cipher cannot tell a wrong key from deliberate tampering. The checksum detects
     /// accidental damage, which is [`SnapshotError::Damaged`].
-    #[error("cannot open the snapshot: it was sealed with {sealed_with} other than the given one, or it was changed")]
+    #[error(
+        "cannot open the snapshot: it was encrypted with {sealed_with} other than the given one, or it was changed"
+    )]
     WrongKey { sealed_with: Sealing },
     /// A key or a passphrase was given for a snapshot that is not sealed. It may be the wrong snapshot: without a seal,
     /// anyone can have written it.
-    #[error("the snapshot is not sealed, but a key or a passphrase was given to open it")]
+    #[error("the snapshot is not encrypted, but a key or passphrase was given to open it")]
     NotSealed,
     /// It is larger than any memory can be under the current limits.
     #[error("the snapshot would take up {bytes} bytes; the maximum is {allowed}")]

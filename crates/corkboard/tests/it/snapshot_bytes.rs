@@ -118,7 +118,7 @@ fn a_sealed_snapshot_needs_the_secret_it_was_sealed_with() {
     ] {
         let error = open(bytes, &seal).unwrap_err();
         assert_eq!((error.code(), error.kind()), ("snapshot_needs_key", ErrorKind::Denied));
-        assert_eq!(error.to_string(), format!("the snapshot is sealed with {with}, which was not given"));
+        assert_eq!(error.to_string(), format!("the snapshot is encrypted with {with}, which was not given"));
     }
 }
 

@@ -1,5 +1,6 @@
-use clap::{Args, ValueEnum};
-use corkboard::{BoardSummary, Corkboard};
+use clap::Args;
+use clap::builder::TypedValueParser;
+use corkboard::{BoardSummary, Corkboard, ListedStatus};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -7,6 +8,7 @@ use crate::command_session::{PAGE, Session, all_pages};
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, count, day, now, one_line, table};
 use crate::page::PageArguments;
+use crate::value_parsers::one_of;
 
 /// List the boards in the store
 ///
@@ -20,8 +22,8 @@ Examples:
   cork board list --json")]
 pub(crate) struct List {
     /// Only boards with this status
-    #[arg(long, value_name = "STATUS")]
-    status: Option<StatusName>,
+    #[arg(long, value_name = "STATUS", value_parser = status())]
+    status: Option<ListedStatus>,
 
     /// Include archived boards
     #[arg(long, conflicts_with = "status")]
@@ -31,35 +33,14 @@ pub(crate) struct List {
     page: PageArguments,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum StatusName {
-    /// Work can go on
-    Active,
-    /// Active, but unchanged for a week
-    Idle,
-    /// Completed, with outcome success, partial or failed
-    Completed,
-    /// Cancelled
-    Cancelled,
-    /// Archived and read-only
-    Archived,
-}
-
-impl StatusName {
-    fn is_of(self, board: &BoardSummary) -> bool {
-        let has = |status: &str| status_of(board) == status;
-        match self {
-            Self::Active => has("active"),
-            Self::Idle => board.idle_since.is_some(),
-            Self::Completed => has("completed"),
-            Self::Cancelled => has("cancelled"),
-            Self::Archived => has("archived"),
-        }
-    }
-}
-
-fn status_of(board: &BoardSummary) -> &str {
-    board.summary.get("status").and_then(Value::as_str).unwrap_or_default()
+fn status() -> impl TypedValueParser<Value = ListedStatus> {
+    one_of([
+        ("active", ListedStatus::Active, "Work can go on"),
+        ("idle", ListedStatus::Idle, "Active, but unchanged for a week"),
+        ("completed", ListedStatus::Completed, "Completed, with outcome success, partial or failed"),
+        ("cancelled", ListedStatus::Cancelled, "Cancelled"),
+        ("archived", ListedStatus::Archived, "Archived and read-only"),
+    ])
 }
 
 impl List {
@@ -71,7 +52,7 @@ impl List {
         match self.status {
             Some(status) => boards.retain(|board| status.is_of(board)),
             None if self.all => {}
-            None => boards.retain(|board| status_of(board) != "archived"),
+            None => boards.retain(|board| !ListedStatus::Archived.is_of(board)),
         }
         let archived = if self.status.is_none() { (total - boards.len()) as u64 } else { 0 };
         let boards = self.page.of(boards, |board| board.id.to_string())?;

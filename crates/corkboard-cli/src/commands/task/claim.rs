@@ -55,7 +55,7 @@ impl Claim {
             Ok(Some(claimed)) => session.output.answer(&claimed, || claimed.task.to_string()),
             Ok(None) => Err(nothing_ready(self.wait_s, sent_back(&board, None).await)),
             Err(error @ Error::Refused(Refusal::TaskHeld { task, .. })) => match sent_back(&board, Some(task)).await {
-                Some(hint) => Err(CliError::with_hint(&error, hint)),
+                Some(hint) => Err(CliError::Explained { error: error.into(), message: None, hint: Some(hint) }),
                 None => Err(error.into()),
             },
             Err(error) => Err(error.into()),

@@ -1,7 +1,7 @@
 //! List boards.
 
 use axum::Json;
-use corkboard::{BoardId, BoardSummary, SpaceKind};
+use corkboard::{BoardId, BoardSummary, ListedStatus, SpaceKind};
 
 use super::*;
 use crate::cursor::MOST;
@@ -15,41 +15,12 @@ pub(super) fn routes() -> Routes {
 struct ListQuery {
     /// Only boards with this status.
     #[param(inline)]
-    status: Option<StatusName>,
+    status: Option<ListedStatus>,
     /// Only boards that changed at or after this time.
     updated_since: Option<Timestamp>,
     /// Sort order [default: by ID].
     #[param(inline)]
     sort: Option<RecordOrder>,
-}
-
-/// Status of a board in lists.
-#[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum StatusName {
-    /// Work is in progress.
-    Active,
-    /// Active, but unchanged for a long time.
-    Idle,
-    /// The board was completed.
-    Completed,
-    /// The board was cancelled.
-    Cancelled,
-    /// The board has ended and is kept for reading.
-    Archived,
-}
-
-impl StatusName {
-    fn is_of(self, board: &BoardSummary) -> bool {
-        let has = |status: &str| board.summary.get("status").is_some_and(|it| it == status);
-        match self {
-            Self::Active => has("active"),
-            Self::Idle => board.idle_since.is_some(),
-            Self::Completed => has("completed"),
-            Self::Cancelled => has("cancelled"),
-            Self::Archived => has("archived"),
-        }
-    }
 }
 
 /// List boards.

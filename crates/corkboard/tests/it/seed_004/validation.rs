@@ -192,7 +192,7 @@ async fn validation_metadata_is_within_its_bounds() {
             ),
             (days(0), expiry(past.into())),
             (EntryMetadata { expires_at: Some(start()), ..none() }, expiry(past.into())),
-            (days(u32::MAX), expiry("so many days lie beyond the calendar".into())),
+            (days(u32::MAX), expiry("that many days exceed the range of the calendar".into())),
             (
                 EntryMetadata { expires_at: Some(jiff::Timestamp::MAX), ..days(1) },
                 expiry("give either days or a time, not both".into()),
