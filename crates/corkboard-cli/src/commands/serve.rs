@@ -50,7 +50,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     host: Vec<String>,
 
-    /// Origin of web pages that may call the server, such as https://app.example.org; repeatable [env: CORK_ORIGINS]
+    /// Origin of web pages that may call the server, such as `https://app.example.org`; repeatable [env: CORK_ORIGINS]
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     origin: Vec<String>,
 
