@@ -245,7 +245,7 @@ fn inspect_shows_what_is_readable() {
         assert!(text.lines().any(|found| found == line), "{line} in {text}");
     }
     sandbox.fails(&["snapshot", "inspect", "key.cork", "--key-file", "passphrase"], 2, "does not contain a key");
-    sandbox.fails(&["snapshot", "inspect", "key.cork", "--passphrase-file", "passphrase"], 6, "sealed with a key");
+    sandbox.fails(&["snapshot", "inspect", "key.cork", "--passphrase-file", "passphrase"], 6, "encrypted with a key");
     write(&sandbox, "text", b"hello");
     assert_eq!(sandbox.fails(&["snapshot", "inspect", "text"], 2, "not a memory snapshot")["code"], "not_a_snapshot");
     assert!(!sandbox.database().exists(), "`inspect` should open no store");
