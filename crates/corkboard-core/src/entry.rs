@@ -138,6 +138,19 @@ pub enum MemoryKind {
     Conversation,
 }
 
+impl MemoryKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fact => "fact",
+            Self::Event => "event",
+            Self::Insight => "insight",
+            Self::Preference => "preference",
+            Self::Correction => "correction",
+            Self::Conversation => "conversation",
+        }
+    }
+}
+
 /// Metadata of an entry, as a caller gives it. All fields are optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

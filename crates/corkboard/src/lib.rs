@@ -62,7 +62,7 @@ mod typed_event;
 
 pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardProgress, BoardRolledBack,
     BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge,
     EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
     PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
@@ -96,7 +96,7 @@ pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
-    Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, Withdrawn,
+    Core, CoreEntries, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, Withdrawn,
 };
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
@@ -104,16 +104,16 @@ pub use log::{
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, FoundItem, FoundScope,
+    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry,
     LongTermMemory, MemoryEvent, MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove,
-    SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
+    SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{
     Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,
 };
 pub use problem::{EntryDocument, MetadataDocument, Problem};
 pub use replay::observe_replay;
-pub use search::Search;
+pub use search::{Explanation, FoundItem, FoundScope, ScorePart, ScoreReason, Search, SearchHit};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,

@@ -57,7 +57,6 @@ pub use log_ref::{LogPage, LogRef, NoLogRef};
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
 pub use progress::BoardProgress;
-pub use search::BoardHit;
 pub(crate) use sentence::written;
 pub use view::BoardView;
 

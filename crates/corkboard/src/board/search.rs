@@ -1,46 +1,20 @@
 //! Search on a board: its documents and hits.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use corkboard_core::board::{ApprovalVerdict, BoardItem, BoardState, Choice, Decision, Task};
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{Refusal, Revisioned};
-use jiff::Timestamp;
-use serde::Serialize;
+use corkboard_core::Refusal;
 
 use super::Board;
-use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet};
+use crate::search::{Change, Document, FoundItem, Search, SearchHit, Searchable, SearchedState};
 
 impl Board {
     /// Searches tasks, decisions, discoveries, artifacts and choices by their words, the best first. The search sees
     /// every earlier write, from any process.
-    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, BoardHit> {
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a> {
         Search::new(&self.engine, &self.slot, query, hits).noting_revision(&self.seen)
     }
-}
-
-/// A search hit on a board.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct BoardHit {
-    /// The ID of the item.
-    pub id: BoardItem,
-    /// The kind of item: task, decision, discovery, artifact or choice.
-    pub kind: &'static str,
-    /// The title of a task, the question of a decision or choice, the path of an artifact, or the beginning of a
-    /// discovery.
-    pub title: String,
-    /// Relevance to the query. Scores of different searches are not comparable.
-    pub score: f32,
-    /// The best matching part, on one line.
-    pub snippet: String,
-    /// Who added the item.
-    pub author: Arc<str>,
-    /// When the item was added.
-    pub at: Timestamp,
-    /// How far the item can be trusted.
-    pub trust: Trust,
 }
 
 impl Searchable for BoardState {
@@ -64,28 +38,28 @@ fn document(state: &BoardState, item: BoardItem) -> Option<(Document<'_>, Trust)
             let task = state.task(id)?;
             // If a part came from outside, the whole text counts as outside.
             let trust = task.result.as_ref().map_or(trust, |result| result.trust().min(trust));
-            (Document::plain(task_text(task), &task.created_by, task.created_at), trust)
+            (Document::plain(item.kind(), task_text(task), &task.created_by, task.created_at), trust)
         }
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
-            (Document::plain(decision_text(decision), &decision.created_by, decision.created_at), decision.trust)
+            (Document::plain(item.kind(), decision_text(decision), &decision.created_by, decision.created_at), decision.trust)
         }
         BoardItem::Discovery(id) => {
             let discovery = state.discovery(id)?;
             let (author, written) = (&discovery.created_by, discovery.created_at);
-            (Document::plain(&*discovery.content, author, written), discovery.trust)
+            (Document::plain(item.kind(), &*discovery.content, author, written), discovery.trust)
         }
         BoardItem::Artifact(id) => {
             let artifact = state.artifact(id)?;
             let text = lines([Some(&*artifact.description), artifact.content.as_deref()].into_iter().flatten());
-            let document = Document::plain(text, &artifact.created_by, artifact.created_at);
+            let document = Document::plain(item.kind(), text, &artifact.created_by, artifact.created_at);
             (Document { key: &artifact.path, ..document }, artifact.trust)
         }
         BoardItem::Choice(id) => {
             let choice = state.choice(id)?;
             let author = choice.chosen_by.as_ref().unwrap_or(&state.info()?.created_by);
             let written = choice.chosen_at.unwrap_or(state.info()?.created_at);
-            (Document::plain(choice_text(choice), author, written), trust)
+            (Document::plain(item.kind(), choice_text(choice), author, written), trust)
         }
     })
 }
@@ -113,14 +87,8 @@ fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn hits(
-    current: &Revisioned<BoardState>,
-    index: &Index<BoardItem>,
-    query: &Query,
-    limit: usize,
-    _: Timestamp,
-) -> Result<Vec<BoardHit>, Refusal> {
-    let state = &current.state;
+fn hits(searched: &SearchedState<'_, BoardState>) -> Result<Vec<SearchHit>, Refusal> {
+    let state = &searched.state.state;
     state.readable()?;
     // Only the newest version of an artifact is found.
     let is_newest = |item: &BoardItem| match item {
@@ -129,13 +97,18 @@ fn hits(
         }
         _ => true,
     };
-    let ranked = index.search(query, limit, is_newest);
-    Ok(ranked.into_iter().filter_map(|(item, score)| hit(state, item, score, query)).collect())
+    let admit = |item: &BoardItem| {
+        is_newest(item) && searched.query.admits(|| document(state, *item).map(|(document, _)| document))
+    };
+    Ok(searched.hits(admit, |found| {
+        let (document, trust) = document(state, found.id)?;
+        let item = FoundItem::BoardItem { id: found.id, kind: found.id.kind(), title: title(state, found.id)? };
+        Some(SearchHit::new(item, &document, trust, &found, searched.query))
+    }))
 }
 
-fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<BoardHit> {
-    let (document, trust) = document(state, id)?;
-    let title = match id {
+fn title(state: &BoardState, id: BoardItem) -> Option<String> {
+    Some(match id {
         BoardItem::Task(id) => state.task(id)?.title.to_string(),
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
@@ -150,10 +123,7 @@ fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<B
         BoardItem::Discovery(id) => beginning(&state.discovery(id)?.content).into_owned(),
         BoardItem::Artifact(id) => state.artifact(id)?.path.to_string(),
         BoardItem::Choice(id) => beginning(&state.choice(id)?.question).into_owned(),
-    };
-    let snippet = snippet(&document.body, query, Search::SNIPPET);
-    let (author, at) = (document.author.into(), document.written);
-    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, at, trust })
+    })
 }
 
 /// The first line of a text, shortened to the length of a title.

@@ -10,7 +10,8 @@ use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
 use crate::context::Knowledge;
 use crate::knowledge::if_readable;
-use crate::memory::{EntriesAndNotes, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use crate::memory::{EntriesAndNotes, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use crate::search::{FoundItem, SearchHit};
 use crate::{AgentMemory, Result};
 
 /// Maximum number of a query's hits. Lower hits match too badly to show.
@@ -73,26 +74,23 @@ pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> 
 async fn known_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
     let Some(core) = memory.long_term_if_any()? else { return Ok(Vec::new()) };
     let hits = if_readable(&core, core.search(query).limit(HITS).await)?.unwrap_or_default();
-    let hit = |hit: crate::CoreHit| Hit {
-        what: HitItem::Core(core.id().as_str().to_owned(), hit.id),
-        scope: None,
-        snippet: hit.snippet,
-        trust: hit.trust,
-    };
-    Ok(hits.into_iter().map(hit).collect())
+    Ok(hits.into_iter().filter_map(|found| hit(found, core.id().as_str())).collect())
 }
 
 async fn working_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
     let hits = memory.search(query).limit(HITS).await?;
-    let hit = |hit: crate::SearchHit| Hit {
-        what: match hit.item {
-            FoundItem::Entry { key, .. } => HitItem::Entry(key.as_str().into()),
-            FoundItem::Note { note } => HitItem::Note(note.0),
-            FoundItem::Notebook { notebook, item } => HitItem::Notebook(notebook::name_of(item, &notebook)),
-        },
-        scope: hit.scope.map(|scope| scope.name.to_string()),
-        snippet: hit.snippet,
-        trust: hit.trust,
+    Ok(hits.into_iter().filter_map(|found| hit(found, "")).collect())
+}
+
+/// A hit of a memory, or of a core with this name.
+fn hit(found: SearchHit, core: &str) -> Option<Hit> {
+    let what = match found.item {
+        FoundItem::Entry { key, .. } => HitItem::Entry(key.as_str().into()),
+        FoundItem::Note { note } => HitItem::Note(note.0),
+        FoundItem::Notebook { notebook, item } => HitItem::Notebook(notebook::name_of(item, &notebook)),
+        FoundItem::CoreEntry { id, .. } => HitItem::Core(core.to_owned(), id),
+        FoundItem::BoardItem { .. } => return None,
     };
-    Ok(hits.into_iter().map(hit).collect())
+    let scope = found.scope.map(|scope| scope.name.to_string());
+    Some(Hit { what, scope, snippet: found.snippet, trust: found.trust })
 }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::RwLock;
 
 use super::{Engine, Slot, joined};
-use crate::Result;
+use crate::{Result, Tier};
 use crate::search::{Change, Index, Searchable};
 
 /// States with more text than this are indexed and searched on blocking threads.
@@ -68,7 +68,7 @@ impl<S: Searchable> SpaceIndex<S> {
         // `of` stays empty until the update is complete: if it panics, the next search rebuilds the index.
         let before = self.of.take();
         if before.is_none() {
-            self.index = Index::default();
+            self.index = Index::new(self.index.has_meanings());
         }
         S::changes(before.as_deref().map(|before| &before.state), &state.state, |id, change| match change {
             Change::Put(document) => self.index.put(id, &document),
@@ -109,9 +109,10 @@ impl<S: Searchable> Engine<S> {
     ) -> Result<R> {
         let state = self.current(slot).await?;
         let (size, now) = (state.state.usage().bytes, self.now(slot, &state));
+        let has_meanings = self.options.tier > Tier::Core;
         let shared = slot.index.get_or_insert(|| SpaceIndex {
             of: None,
-            index: Index::default(),
+            index: Index::new(has_meanings),
             counted: Counted { total: self.budget.resident_bytes.clone(), bytes: 0 },
         });
         let index = shared.clone().read_owned().await;

@@ -102,10 +102,8 @@ impl Core {
         let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>, now: Timestamp| {
             let entries = current.state.entries();
             let is_meant = |entry: &CoreEntry| ForgottenEntries::LeaveOut.shows(entry, now) && admit(entry);
-            let ranked = index.search(&query, limit, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
-            let whole = index.whole(&query).max(f32::MIN_POSITIVE);
-            let found = ranked.into_iter().filter_map(|(id, score)| Some((entries.get(&id)?.clone(), score / whole)));
-            found.collect()
+            let ranked = index.search(&query, limit, now, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
+            ranked.into_iter().filter_map(|found| Some((entries.get(&found.id)?.clone(), found.score))).collect()
         };
         self.engine.search(&self.slot, search).await
     }

@@ -24,7 +24,6 @@ use crate::{Conditions, Error, Result};
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, ForgottenEntries};
-pub use search::CoreHit;
 
 /// Watches the log of a memory core.
 pub type CoreWatch = Watch<CoreState>;

@@ -20,7 +20,7 @@ use super::factories::Factories;
 use super::handle::{Location, MemoryHandle};
 use super::listener::Meters;
 use super::scope::{Durability, ScopeInfo};
-use super::search::{self, SearchHit};
+use super::search;
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use crate::access::{AllowedSpaces, AuthenticatedActor};
@@ -306,7 +306,7 @@ impl AgentMemory {
     /// assert_eq!(hits[0].key(), Some("deploy"));
     /// # Ok(()) }
     /// ```
-    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a, SearchHit> {
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a> {
         Search::new(&self.runtime.engine, &self.runtime.slot, query, search::hits)
     }
 

@@ -41,7 +41,6 @@ pub use lookup::FoundEntry;
 pub(crate) use notebook::known;
 pub use notebook::{AgentNotebook, Applied, Apply, NotebookHistory, NotebookInfo, NotebookRevision};
 pub use scope::{Durability, Scope, ScopeInfo};
-pub use search::{FoundItem, FoundScope, SearchHit};
 pub use stats::MemoryStats;
 pub use view::AgentView;
 pub use working::WorkingMemory;

@@ -1,99 +1,16 @@
 //! Searching an agent's memory: the documents that are indexed, and the hits.
 
-use std::sync::Arc;
-
 use corkboard_core::agent::AgentState;
 use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::NotebookItemId;
-use corkboard_core::{Entry, Key, Note, NoteId, NotebookName, Refusal, Revisioned, ScopeId, ScopeName, ScopeState};
+use corkboard_core::{Entry, Key, Note, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState};
 use imbl::ordmap::DiffItem;
 use jiff::Timestamp;
-use serde::Serialize;
 
 use super::search_notebook;
-use crate::search::{Change, Document, Index, Query, Search, Searchable, snippet, text_of};
-
-/// A search hit: an entry, a note or a part of a notebook.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct SearchHit {
-    /// What was found.
-    #[serde(flatten)]
-    pub item: FoundItem,
-    /// The scope that contains it, unless that is the root.
-    pub scope: Option<FoundScope>,
-    /// How well it matches the query. Scores of different searches are not comparable.
-    pub score: f32,
-    /// The best matching part, on one line.
-    pub snippet: String,
-    /// Author of the text.
-    pub author: Arc<str>,
-    /// When it was written.
-    pub at: Timestamp,
-    /// How far the text may be trusted.
-    pub trust: Trust,
-}
-
-impl SearchHit {
-    /// The key, if the hit is an entry.
-    pub fn key(&self) -> Option<&str> {
-        match &self.item {
-            FoundItem::Entry { key, .. } => Some(key.as_str()),
-            FoundItem::Note { .. } | FoundItem::Notebook { .. } => None,
-        }
-    }
-
-    /// The note's number, if the hit is a note.
-    pub fn note(&self) -> Option<NoteId> {
-        match self.item {
-            FoundItem::Entry { .. } | FoundItem::Notebook { .. } => None,
-            FoundItem::Note { note } => Some(note),
-        }
-    }
-}
-
-/// The item that a search found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(untagged)]
-pub enum FoundItem {
-    /// An entry.
-    #[cfg_attr(feature = "openapi", schema(title = "entry"))]
-    Entry {
-        /// The entry's key.
-        key: Key,
-        /// Revision that last changed it.
-        version: u64,
-        /// Importance from 0 to 1.
-        importance: f32,
-        /// The entry's tags.
-        tags: Vec<Arc<str>>,
-    },
-    /// A note.
-    #[cfg_attr(feature = "openapi", schema(title = "note"))]
-    Note {
-        /// The note's number.
-        note: NoteId,
-    },
-    /// A part of a notebook.
-    #[cfg_attr(feature = "openapi", schema(title = "notebook_item"))]
-    Notebook {
-        /// The notebook's name.
-        notebook: NotebookName,
-        /// ID of the learning or snippet; null for the progress.
-        item: Option<NotebookItemId>,
-    },
-}
-
-/// The scope of a search hit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct FoundScope {
-    /// The scope's ID.
-    pub id: ScopeId,
-    /// The scope's name.
-    pub name: ScopeName,
-}
+use crate::search::{
+    Change, Document, Found, FoundItem, FoundScope, Query, SearchHit, Searchable, SearchedState, text_of,
+};
 
 /// Identifies a document of an agent's memory in the search index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,61 +68,61 @@ fn entry_document<'a>(key: &'a Key, entry: &'a Entry) -> Document<'a> {
         body: text_of(&entry.value),
         key: key.as_str(),
         tags: &entry.tags,
+        kind: entry.kind.as_str(),
         author: &entry.author,
         written: entry.timestamp,
         importance: entry.importance,
+        session: entry.session.as_deref(),
+        version: entry.version,
     }
 }
 
 fn note_document(note: &Note) -> Document<'_> {
-    Document::plain(&*note.text, &note.author, note.timestamp)
+    Document::plain("note", &*note.text, &note.author, note.timestamp)
 }
 
 /// The best hits that have not expired.
-pub(super) fn hits(
-    current: &Revisioned<AgentState>,
-    index: &Index<MemoryDocument>,
-    query: &Query,
-    limit: usize,
-    now: Timestamp,
-) -> Result<Vec<SearchHit>, Refusal> {
-    let state = &current.state;
+pub(super) fn hits(searched: &SearchedState<'_, AgentState>) -> Result<Vec<SearchHit>, Refusal> {
+    let state = &searched.state.state;
     let is_live = |document: &MemoryDocument| match document {
         MemoryDocument::Entry(scope, key) => {
-            state.scope(*scope).is_some_and(|scope| scope.get(key.as_str(), now).is_some())
+            state.scope(*scope).is_some_and(|scope| scope.get(key.as_str(), searched.now).is_some())
         }
         MemoryDocument::Note(..) | MemoryDocument::Notebook(..) => true,
     };
-    let ranked = index.search(query, limit, is_live);
-    Ok(ranked.into_iter().filter_map(|(document, score)| hit(state, document, score, query)).collect())
+    let admit = |id: &MemoryDocument| is_live(id) && searched.query.admits(|| document(state, id));
+    Ok(searched.hits(admit, |found| hit(state, &found, searched.query)))
 }
 
-fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) -> Option<SearchHit> {
-    let id = match &document {
-        MemoryDocument::Entry(id, _) | MemoryDocument::Note(id, _) => id,
-        MemoryDocument::Notebook(name, item) => {
-            let part = search_notebook::part(state.notebook(name.as_str())?, *item)?;
-            let snippet = snippet(&part.body, query, Search::SNIPPET);
-            let item = FoundItem::Notebook { notebook: name.clone(), item: *item };
-            let (author, at) = (part.author.into(), part.written);
-            return Some(SearchHit { item, scope: None, score, snippet, author, at, trust: Trust::Agent });
+fn document<'a>(state: &'a AgentState, id: &'a MemoryDocument) -> Option<Document<'a>> {
+    match id {
+        MemoryDocument::Entry(scope, key) => {
+            let entry = state.scope(*scope)?.entries.get(key)?;
+            Some(entry_document(key, entry))
         }
-    };
-    let found = state.scope(*id)?;
-    let scope = (!id.is_root()).then(|| FoundScope { id: *id, name: found.name.clone() });
-    let (item, text, author, at, trust) = match document {
-        MemoryDocument::Entry(_, key) => {
-            let entry = found.entries.get(&key)?;
+        MemoryDocument::Note(scope, id) => Some(note_document(state.scope(*scope)?.notes.get(id)?)),
+        MemoryDocument::Notebook(name, item) => search_notebook::part(state.notebook(name.as_str())?, *item),
+    }
+}
+
+fn hit(state: &AgentState, found: &Found<MemoryDocument>, query: &Query) -> Option<SearchHit> {
+    let document = document(state, &found.id)?;
+    let (item, scope, trust) = match &found.id {
+        MemoryDocument::Entry(scope, key) => {
+            let entry = state.scope(*scope)?.entries.get(key)?;
             let (version, importance, tags) = (entry.version, entry.importance, entry.tags.clone());
-            let item = FoundItem::Entry { key, version, importance, tags };
-            (item, text_of(&entry.value), &entry.author, entry.timestamp, entry.trust())
+            (FoundItem::Entry { key: key.clone(), version, importance, tags }, *scope, entry.trust())
         }
-        MemoryDocument::Note(_, id) => {
-            let note = found.notes.get(&id)?;
-            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp, note.trust())
+        MemoryDocument::Note(scope, id) => {
+            (FoundItem::Note { note: *id }, *scope, state.scope(*scope)?.notes.get(id)?.trust())
         }
-        MemoryDocument::Notebook(..) => return None,
+        MemoryDocument::Notebook(name, item) => {
+            (FoundItem::Notebook { notebook: name.clone(), item: *item }, ScopeId::ROOT, Trust::Agent)
+        }
     };
-    let snippet = snippet(&text, query, Search::SNIPPET);
-    Some(SearchHit { item, scope, score, snippet, author: author.clone(), at, trust })
+    let scope = match scope.is_root() {
+        true => None,
+        false => Some(FoundScope { id: scope, name: state.scope(scope)?.name.clone() }),
+    };
+    Some(SearchHit { scope, ..SearchHit::new(item, &document, trust, &found, query) })
 }

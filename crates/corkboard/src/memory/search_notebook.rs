@@ -48,14 +48,14 @@ fn parts(notebook: &Notebook) -> BTreeMap<Option<NotebookItemId>, Document<'_>> 
     if !notebook.progress.is_empty() {
         let bullets: Vec<&str> = notebook.progress.bullets().map(|bullet| &**bullet).collect();
         // Progress has no author.
-        parts.insert(None, Document::plain(bullets.join("\n"), "", notebook.updated_at));
+        parts.insert(None, Document::plain("notebook", bullets.join("\n"), "", notebook.updated_at));
     }
     for learning in &notebook.learnings {
-        let document = Document::plain(&*learning.text, &learning.added_by, learning.added_at);
+        let document = Document::plain("notebook", &*learning.text, &learning.added_by, learning.added_at);
         parts.insert(Some(learning.id.into()), document);
     }
     for snippet in &notebook.snippets {
-        let document = Document::plain(&*snippet.text, &snippet.added_by, snippet.added_at);
+        let document = Document::plain("notebook", &*snippet.text, &snippet.added_by, snippet.added_at);
         parts.insert(Some(snippet.id.into()), Document { key: &snippet.label, ..document });
     }
     parts

@@ -1,4 +1,4 @@
-//! A search while it is put together: the same for an agent's memory, a board and a memory core.
+//! Builder for a search of an agent's memory, a board or a memory core.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,31 +7,53 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use corkboard_core::{Refusal, Revisioned};
 use jiff::Timestamp;
 
-use super::{Index, Query, Searchable, checked_query};
+use super::{Found, Index, Query, SearchHit, Searchable};
+use crate::context::tokens;
 use crate::engine::{Engine, Slot};
-use crate::{Limits, Result, SearchHit};
+use crate::{Limits, Result};
 
 /// A search; await it. Made by [`AgentMemory::search`](crate::AgentMemory::search), [`Board::search`](crate::Board::search) and
-/// [`Core::search`](crate::Core::search), which differ in what a hit tells.
-#[must_use = "nothing is looked for until this is awaited"]
-pub struct Search<'a, Hit> {
+/// [`Core::search`](crate::Core::search).
+///
+/// A query contains words, phrases in quotes, and the filters `tag:`, `key:` (the beginning of a key), `kind:`,
+/// `author:`, `before:` and `after:` (`2026-05-08`, `2026-05` or `2026`).
+#[must_use = "a search does nothing until it is awaited"]
+pub struct Search<'a> {
     query: &'a str,
     limit: usize,
+    max_tokens: Option<u64>,
+    is_explained: bool,
     limits: &'a Limits,
-    find: Find<'a, Hit>,
-    /// Where the revision that was searched is noted.
+    find: Find<'a>,
+    /// Records the searched revision.
     seen: Option<&'a AtomicU64>,
 }
 
-/// Answers with the revision that was searched and the hits, unless what was read refuses.
-type Find<'a, Hit> = Box<dyn FnOnce(Query, usize) -> SearchFuture<'a, (u64, Result<Vec<Hit>, Refusal>)> + Send + 'a>;
+/// Returns the searched revision and the hits, or a refusal.
+type Find<'a> = Box<dyn FnOnce(Query, usize) -> SearchFuture<'a, (u64, Result<Vec<SearchHit>, Refusal>)> + Send + 'a>;
 type SearchFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// Finds the best hits in a state, by an index that is in step with it.
-type Hits<S, Hit> =
-    fn(&Revisioned<S>, &Index<<S as Searchable>::DocumentId>, &Query, usize, Timestamp) -> Result<Vec<Hit>, Refusal>;
+/// A state that a search examines, with an index that is current.
+pub(crate) struct SearchedState<'a, S: Searchable> {
+    pub(crate) state: &'a Revisioned<S>,
+    pub(crate) index: &'a Index<S::DocumentId>,
+    pub(crate) query: &'a Query,
+    pub(crate) limit: usize,
+    pub(crate) now: Timestamp,
+}
 
-impl Search<'_, SearchHit> {
+impl<S: Searchable> SearchedState<'_, S> {
+    /// The best documents among those that `admit` lets in, as hits.
+    pub(crate) fn hits(
+        &self,
+        admit: impl Fn(&S::DocumentId) -> bool,
+        hit: impl Fn(Found<S::DocumentId>) -> Option<SearchHit>,
+    ) -> Vec<SearchHit> {
+        self.index.search(self.query, self.limit, self.now, admit).into_iter().filter_map(hit).collect()
+    }
+}
+
+impl Search<'_> {
     /// The default limit of any search.
     pub const LIMIT: usize = 10;
     /// The maximum limit of any search.
@@ -40,19 +62,21 @@ impl Search<'_, SearchHit> {
     pub const SNIPPET: usize = 200;
 }
 
-impl<'a, Hit: Send + 'static> Search<'a, Hit> {
+impl<'a> Search<'a> {
     pub(crate) fn new<S: Searchable>(
         engine: &'a Arc<Engine<S>>,
         slot: &'a Arc<Slot<S>>,
         query: &'a str,
-        hits: Hits<S, Hit>,
+        hits: fn(&SearchedState<'_, S>) -> Result<Vec<SearchHit>, Refusal>,
     ) -> Self {
         let find = move |query: Query, limit: usize| -> SearchFuture<'a, _> {
-            Box::pin(
-                engine.search(slot, move |state, index, now| (state.head.rev, hits(state, index, &query, limit, now))),
-            )
+            Box::pin(engine.search(slot, move |state, index, now| {
+                (state.head.rev, hits(&SearchedState { state, index, query: &query, limit, now }))
+            }))
         };
-        Self { query, limit: Search::LIMIT, limits: &engine.options.limits, find: Box::new(find), seen: None }
+        let limits = &engine.options.limits;
+        let (limit, max_tokens, is_explained) = (Search::LIMIT, None, false);
+        Self { query, limit, max_tokens, is_explained, limits, find: Box::new(find), seen: None }
     }
 
     pub(crate) fn noting_revision(mut self, seen: &'a AtomicU64) -> Self {
@@ -66,20 +90,42 @@ impl<'a, Hit: Send + 'static> Search<'a, Hit> {
         self
     }
 
+    /// Sets the maximum number of tokens of all snippets together. The best hit is returned in any case.
+    pub fn max_tokens(mut self, tokens: u64) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Whether to explain the score of every hit.
+    pub fn explain(mut self, is_explained: bool) -> Self {
+        self.is_explained = is_explained;
+        self
+    }
+
     /// Returns the revision that was searched along with the hits.
-    pub async fn with_rev(self) -> Result<(u64, Vec<Hit>)> {
-        let query = checked_query(self.query, self.limits)?;
+    pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
+        let query = Query::checked(self.query, self.limits)?.explained(self.is_explained);
         let (rev, hits) = (self.find)(query, self.limit).await?;
         if let Some(seen) = self.seen {
             seen.fetch_max(rev, Ordering::Relaxed);
         }
-        Ok((rev, hits?))
+        let mut hits = hits?;
+        if let Some(most) = self.max_tokens {
+            let mut used = 0;
+            let fitting = hits.iter().take_while(|hit| {
+                used += tokens::count(&hit.snippet);
+                used <= most
+            });
+            let fitting = fitting.count();
+            hits.truncate(fitting.max(1));
+        }
+        Ok((rev, hits))
     }
 }
 
-impl<'a, Hit: Send + 'static> IntoFuture for Search<'a, Hit> {
-    type Output = Result<Vec<Hit>>;
-    type IntoFuture = SearchFuture<'a, Vec<Hit>>;
+impl<'a> IntoFuture for Search<'a> {
+    type Output = Result<Vec<SearchHit>>;
+    type IntoFuture = SearchFuture<'a, Vec<SearchHit>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { Ok(self.with_rev().await?.1) })

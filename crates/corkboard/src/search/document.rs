@@ -5,59 +5,44 @@ use std::sync::Arc;
 
 use corkboard_core::{EntryMetadata, Space};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
-use super::words::Stems;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Document<'a> {
     pub(crate) body: Cow<'a, str>,
     pub(crate) key: &'a str,
     pub(crate) tags: &'a [Arc<str>],
+    /// What the filter `kind:` compares.
+    pub(crate) kind: &'static str,
     pub(crate) author: &'a str,
-    /// When it was said: found by its words, and of two equals the newer comes first.
+    /// When it was said. Queries can name the date, and the newer of two equals comes first.
     pub(crate) written: Timestamp,
-    /// From 0 to 1: of two equals the more important comes first.
+    /// From 0 to 1. The more important of two equals comes first.
     pub(crate) importance: f32,
-}
-
-/// A part of a document, which may count more or less than others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
-    Body,
-    Key,
-    Tags,
-    Author,
-    Date,
+    /// Documents of one session lend each other score, in the order of their versions.
+    pub(crate) session: Option<&'a str>,
+    pub(crate) version: u64,
 }
 
 impl<'a> Document<'a> {
-    /// A text of usual importance, with neither name nor tags.
-    pub(crate) fn plain(body: impl Into<Cow<'a, str>>, author: &'a str, written: Timestamp) -> Self {
+    /// A text of usual importance, without key, tags and session.
+    pub(crate) fn plain(
+        kind: &'static str,
+        body: impl Into<Cow<'a, str>>,
+        author: &'a str,
+        written: Timestamp,
+    ) -> Self {
         let importance = EntryMetadata::IMPORTANCE;
-        Self { body: body.into(), key: "", tags: &[], author, written, importance }
-    }
-
-    pub(super) fn each_term(&self, stems: &mut Stems, mut each: impl FnMut(Field, &str)) {
-        stems.each_term(&self.body, |term| each(Field::Body, term));
-        stems.each_term(self.key, |term| each(Field::Key, term));
-        for tag in self.tags {
-            stems.each_term(tag, |term| each(Field::Tags, term));
-        }
-        stems.each_term(self.author, |term| each(Field::Author, term));
-        // As a program writes it, and as a person says it.
-        let date = self.written.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %-d %B").to_string();
-        stems.each_term(&date, |term| each(Field::Date, term));
+        Self { body: body.into(), key: "", tags: &[], kind, author, written, importance, session: None, version: 0 }
     }
 }
 
 /// A kind of space whose content can be searched.
 pub(crate) trait Searchable: Space {
-    /// What tells its documents apart. The order decides where nothing else does.
+    /// Identifies a document. Its order decides between documents that are equal otherwise.
     type DocumentId: Ord + Clone + Send + Sync + 'static;
 
-    /// Calls `each` with all that became of the documents between two states, each document once, in time proportional to
-    /// what changed. Before the first state there was nothing.
+    /// Calls `each` once for every document that differs between two states, in time proportional to the difference.
+    /// Without an earlier state, every document differs.
     fn changes(before: Option<&Self>, after: &Self, each: impl FnMut(Self::DocumentId, Change<'_>));
 }
 

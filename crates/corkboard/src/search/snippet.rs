@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::words::Query;
+use super::query::Query;
 
 /// More matches than this are not compared.
 const MAX_MATCHES: usize = 1000;

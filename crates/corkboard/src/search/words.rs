@@ -1,72 +1,26 @@
-//! Texts become terms: lower-cased words, stemmed; the parts of identifiers, and the whole; characters of scripts that put no
-//! space between words, alone and in pairs.
+//! Splits texts into terms: stemmed lower-case words, identifiers and their parts, and single characters and pairs in
+//! scripts without spaces.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::stop_words::is_stop_word;
+use super::irregular::base_form;
 
-/// Longer words are cut, in texts and in queries alike.
+/// Longer words are cut off, in texts and queries alike.
 const MAX_TERM_BYTES: usize = 64;
-/// An identifier with more parts than this is found by its parts alone.
+/// An identifier with more parts than this is found only by its parts.
 const MAX_PARTS: usize = 8;
 
-/// More stems than this are not kept.
+/// Maximum number of stems in the cache.
 const MAX_STEMS: usize = 10_000;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// What is looked for: each term once, in the order of the query.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Query {
-    terms: Vec<Arc<str>>,
-    /// Where in the list a term is.
-    places: HashMap<Arc<str>, usize>,
-    /// What terms begin with.
-    begins: HashSet<char>,
-}
-
-impl Query {
-    /// The query's terms, without stop words and question words; with them if there is nothing else.
-    pub(crate) fn new(text: &str) -> Self {
-        let (mut telling, mut others) = (Self::default(), Self::default());
-        each_word(text, |word, _| if is_stop_word(word) { &mut others } else { &mut telling }.add(&stem(word)));
-        if telling.terms.is_empty() { others } else { telling }
-    }
-
-    fn add(&mut self, term: &str) {
-        if !self.places.contains_key(term) {
-            let term: Arc<str> = term.into();
-            self.begins.extend(term.chars().next());
-            self.places.insert(term.clone(), self.terms.len());
-            self.terms.push(term);
-        }
-    }
-
-    pub(crate) fn terms(&self) -> &[Arc<str>] {
-        &self.terms
-    }
-
-    /// Where in a text the query's terms stand: which term, and its bytes.
-    pub(super) fn matches(&self, text: &str) -> Vec<(usize, Range<usize>)> {
-        let mut found = Vec::new();
-        each_word(text, |word, range| {
-            // A stem begins as its word does, so most words need no stemming to be ruled out.
-            if word.chars().next().is_some_and(|first| self.begins.contains(&first))
-                && let Some(place) = self.places.get(&*stem(word))
-            {
-                found.push((*place, range));
-            }
-        });
-        found
-    }
-}
-
-/// Stems of words that were met before: most words of a text were, and looking one up takes a tenth of the time.
+/// A cache of stems. Most words of a text have occurred before, and a look-up takes a tenth of the time of stemming.
 #[derive(Default)]
 pub(super) struct Stems(HashMap<Box<str>, Box<str>>);
 
@@ -85,25 +39,25 @@ impl Stems {
     }
 }
 
-/// English words without their endings. Other words stay as they are.
-fn stem(word: &str) -> Cow<'_, str> {
+/// An English word without its ending. Other words stay as they are.
+pub(super) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'\'') {
-        STEMMER.stem(word)
+        STEMMER.stem(base_form(word).unwrap_or(word))
     } else {
         Cow::Borrowed(word)
     }
 }
 
-/// What a character is to a text that is taken apart.
+/// Character class for splitting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Word,
-    /// Between the parts of an identifier.
+    /// Joins the parts of an identifier.
     Joint,
-    /// A letter of a script that puts no space between words.
+    /// A letter of a script without spaces between words.
     Unspaced,
     Symbol,
-    /// Belongs to the character before it and changes nothing.
+    /// Modifies the character before it; ignored.
     Mark,
     Gap,
 }
@@ -133,8 +87,8 @@ fn class(character: char) -> Class {
     }
 }
 
-/// Calls `each` with every word of a text, lower-cased and not stemmed, and where it stands.
-fn each_word(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
+/// Calls `each` with every word of a text, in lower case and not stemmed, and its bytes.
+pub(super) fn each_word(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
     let mut words = Words::default();
     let mut run: Option<usize> = None;
     let mut before: Option<(usize, char)> = None;
@@ -166,7 +120,7 @@ fn each_word(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
     }
 }
 
-/// Buffers that are used again for every word.
+/// Buffers, reused for every word.
 #[derive(Default)]
 struct Words {
     part: String,
@@ -180,7 +134,7 @@ impl Words {
         each(&self.part, range);
     }
 
-    /// The parts of a run of letters, digits and what joins them; and if there are many, the whole.
+    /// The parts of an identifier, and if there are several, the whole without what joins them.
     fn identifier(&mut self, text: &str, range: Range<usize>, each: &mut impl FnMut(&str, Range<usize>)) {
         let Some(run) = text.get(range.clone()) else { return };
         self.whole.clear();
@@ -266,7 +220,7 @@ mod tests {
         let (mut stems, mut terms, mut again) = (Stems::default(), Vec::new(), Vec::new());
         stems.each_term(text, |term| terms.push(term.to_owned()));
         stems.each_term(text, |term| again.push(term.to_owned()));
-        assert_eq!(terms, again, "what is kept is what was made");
+        assert_eq!(terms, again, "a cached stem is the same");
         terms
     }
 
@@ -275,7 +229,7 @@ mod tests {
         for (text, expected) in [
             ("", &[] as &[&str]),
             (" \t\n-.'’/ ", &[]),
-            ("The tests RAN, twice!", &["the", "test", "ran", "twice"]),
+            ("The tests RAN, twice!", &["the", "test", "run", "twice"]),
             ("deploying deployment deployed", &["deploy", "deploy", "deploy"]),
             ("Caroline's Caroline’s caroline", &["carolin", "carolin", "carolin"]),
             ("'quoted' don't", &["quot", "don't"]),
@@ -303,40 +257,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_and_still_found() {
+    fn long_words_are_cut_off() {
         let blob = "x1".repeat(1000);
         assert_eq!(terms(&blob), [&blob[..MAX_TERM_BYTES]]);
         let path = vec!["part"; 100].join("/");
         assert_eq!(terms(&path), vec!["part"; 100], "no term for the whole");
         let wide = "é".repeat(1000);
         assert_eq!(terms(&wide), ["é".repeat(MAX_TERM_BYTES / 2)]);
-    }
-
-    #[test]
-    fn queries_drop_what_says_nothing() {
-        for (text, expected) in [
-            ("When did Melanie paint a sunrise?", &["melani", "paint", "sunris"] as &[&str]),
-            ("test tests testing", &["test"]),
-            ("in May", &["may"]),
-            ("what is this", &["what", "is", "this"]),
-            ("Who's who", &["who", "who"]),
-            ("!?", &[]),
-        ] {
-            let mut expected = expected.to_vec();
-            expected.dedup();
-            assert_eq!(Query::new(text).terms().iter().map(|term| &**term).collect::<Vec<_>>(), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn matches_tell_where_they_are() {
-        let query = Query::new("user name 東京");
-        let text = "The userName of 東京: Users";
-        let found: Vec<(&str, &str)> =
-            query.matches(text).into_iter().map(|(at, range)| (&*query.terms()[at], &text[range])).collect();
-        assert_eq!(
-            found,
-            [("user", "user"), ("name", "Name"), ("東", "東"), ("京", "京"), ("東京", "東京"), ("user", "Users")]
-        );
     }
 }

@@ -9,7 +9,7 @@ use super::definition::{TypedTool, tool};
 use super::scratchpad::{Place, not_found, text_of};
 use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label, tokens};
-use crate::{FoundItem, Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, Written};
+use crate::{Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, Written};
 
 tool!(
     /// `search_memory`: finds entries and notes by their words.
@@ -39,10 +39,15 @@ tool!(
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchMemoryInput {
-    /// Words to look for.
+    /// Words, "phrases", and filters tag: key: kind: author: before: after:
     query: String,
     /// 1 to 50; default 10.
     limit: Option<i64>,
+    /// Maximum tokens of the snippets.
+    max_tokens: Option<u64>,
+    /// Explain the scores.
+    #[serde(default)]
+    explain: bool,
 }
 
 /// Maximum tokens of a text in one answer of `read_memory`.
@@ -128,21 +133,21 @@ impl TypedTool for SearchMemoryTool {
 
     async fn run(&self, input: SearchMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
-        let hits = context.memory(&self.corkboard)?.search(&input.query).limit(limit).await?;
+        let memory = context.memory(&self.corkboard)?;
+        let mut search = memory.search(&input.query).limit(limit).explain(input.explain);
+        if let Some(tokens) = input.max_tokens {
+            search = search.max_tokens(tokens);
+        }
+        let hits = search.await?;
         let line = |(place, hit): (usize, &SearchHit)| {
-            let what = match &hit.item {
-                FoundItem::Entry { key, .. } => escaped_line(key.as_str()),
-                FoundItem::Note { note } => format!("note {note}"),
-                FoundItem::Notebook { notebook, item: Some(item) } => format!("{item} in notebook {notebook}"),
-                FoundItem::Notebook { notebook, item: None } => format!("progress in notebook {notebook}"),
+            let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())));
+            let score = match hit.explanation_text() {
+                parts if parts.is_empty() => format!("{:.2}", hit.score),
+                parts => format!("{:.2}: {}", hit.score, escaped_line(&parts)),
             };
-            let scope = hit
-                .scope
-                .as_ref()
-                .map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())))
-                .unwrap_or_default();
-            let (mark, snippet) = (hit.trust.mark(), escaped_line(&hit.snippet));
-            format!("{}. {mark}{what}{scope} (score {:.2}): {snippet}", place + 1, hit.score)
+            let folded = if hit.folded == 0 { String::new() } else { format!(" (+{} alike)", hit.folded) };
+            let (mark, name, snippet) = (hit.trust.mark(), escaped_line(&hit.item.name()), escaped_line(&hit.snippet));
+            format!("{}. {mark}{name}{} (score {score}): {snippet}{folded}", place + 1, scope.unwrap_or_default())
         };
         let warning = label::warning(hits.iter().map(|hit| hit.trust));
         let text = match hits.is_empty() {

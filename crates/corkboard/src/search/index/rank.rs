@@ -1,0 +1,605 @@
+//! How well documents fit a query.
+//!
+//! 1. BM25 for each term of the query. Documents of one session lend each other the score of a term, because what was
+//!    said before and after belongs to a text.
+//! 2. A part of the session's best score.
+//! 3. A bonus for documents of a date that the query mentions, and a factor for those of an author that it names.
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::similar::Misspelt;
+use super::{Index, Indexed, NONE, Occurrence, Posting, Term, Traits};
+use crate::search::dates::Days;
+use crate::search::meaning::Meaning;
+use crate::search::top::Top;
+use crate::search::query::Query;
+
+// Chosen on conversations and notes; every value is in the middle of a range with nearly equal results
+// (docs/decisions/0032).
+/// BM25 k1: how soon repeated words stop adding to the score.
+const K1: f32 = 0.9;
+/// BM25 b: how much a long document is penalized. A longer memory usually says more, so only a little.
+const B: f32 = 0.2;
+/// What a document lends to the next ones of its session, of its score for a term.
+const LENT_FORWARD: [f32; 2] = [0.5, 0.25];
+/// What a question lends to its answer.
+const LENT_BY_QUESTION: f32 = 1.0;
+/// What a document lends to the previous ones of its session.
+const LENT_BACKWARD: [f32; 2] = [0.25, 0.125];
+/// What a document gets of its session's best score.
+const SESSION: f32 = 0.3;
+/// Weight of a term that is an author's name: it more likely says whose words are meant.
+const NAME: f32 = 0.5;
+/// Bonus for documents by a named author.
+const AUTHOR: f32 = 0.5;
+/// Weight of a mentioned date, compared with a term that as many documents contain.
+const DATE: f32 = 2.0;
+/// Weight of terms that are spelt like an unknown one, and their maximum number.
+const SIMILAR: f32 = 0.8;
+const MAX_SIMILAR: usize = 3;
+/// Weight of closeness in meaning, compared with a document that has all words.
+const MEANING: f32 = 0.4;
+/// Documents without any of the words are found if they are at least this close.
+const MIN_CLOSENESS: f32 = 0.4;
+/// Documents are alike if they share this much of their words.
+const ALIKE: f32 = 0.9;
+const MIN_ALIKE_TERMS: usize = 4;
+/// A longer query is cut to its rarest terms.
+pub(super) const MAX_QUERY_TERMS: usize = 64;
+
+/// A document that fits a query.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Found<Id> {
+    pub(crate) id: Id,
+    /// 1: it contains every term once, and everything else of the query fits, too. Comparable between indexes.
+    pub(crate) score: f32,
+    /// Number of similar documents that were left out because of this one.
+    pub(crate) folded: usize,
+    /// How the score came about, if that was asked for.
+    pub(crate) explanation: Option<Explanation>,
+}
+
+/// How a hit got its score: the sum of its parts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Explanation {
+    /// What the hit scored for, in the order of the query.
+    pub parts: Vec<ScorePart>,
+}
+
+/// A part of a hit's score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ScorePart {
+    /// Why it counts.
+    pub reason: ScoreReason,
+    /// The stemmed word, if the reason is a word.
+    pub word: Option<String>,
+    /// How much it adds to the score.
+    pub score: f32,
+}
+
+/// Why a hit scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ScoreReason {
+    /// It contains the word.
+    Word,
+    /// A neighbour in its session contains the word.
+    Neighbour,
+    /// Its session fits the query.
+    Session,
+    /// It was written on a date that the query mentions.
+    Date,
+    /// The query names its author.
+    Author,
+    /// Its meaning is close to the query's.
+    Meaning,
+    /// The query has nothing but filters.
+    Filter,
+}
+
+impl ScoreReason {
+    /// The reason's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Word => "word",
+            Self::Neighbour => "neighbour",
+            Self::Session => "session",
+            Self::Date => "date",
+            Self::Author => "author",
+            Self::Meaning => "meaning",
+            Self::Filter => "filter",
+        }
+    }
+}
+
+/// A term of the index that a query asks for.
+struct AskedTerm<'a> {
+    number: u32,
+    text: &'a str,
+    term: &'a Term,
+    /// What a document of average length scores that contains it once.
+    weight: f32,
+}
+
+/// What a query asks of one index.
+struct Asked<'a> {
+    terms: Vec<AskedTerm<'a>>,
+    dates: Vec<Days>,
+    /// What a document of the dates gets.
+    date_weight: f32,
+    /// Whether documents of the dates are found if nothing else fits.
+    finds_dates: bool,
+    /// Numbers of the authors that the query names.
+    authors: Vec<u32>,
+    /// What all documents of the named authors get, because the query says nothing else.
+    author_weight: f32,
+    /// Whether the query has only filters, so every document fits.
+    is_open: bool,
+    meaning: Option<Meaning>,
+    /// Scores for words are divided by this.
+    whole: f32,
+}
+
+/// Buffers by slot that are used again, so that a search for a rare word costs no time for the other documents.
+#[derive(Default)]
+struct Scratch {
+    scores: Vec<f32>,
+    touched: Vec<u32>,
+    /// Scores for one term.
+    term_scores: Vec<f32>,
+    term_touched: Vec<u32>,
+    session_best: Vec<f32>,
+    sessions_touched: Vec<u32>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Raises a value, and notes where the first one is.
+fn raise(values: &mut [f32], touched: &mut Vec<u32>, at: u32, to: f32) {
+    if let Some(value) = values.get_mut(at as usize) {
+        if *value == 0.0 {
+            touched.push(at);
+        }
+        *value = value.max(to);
+    }
+}
+
+fn add(values: &mut [f32], touched: &mut Vec<u32>, at: u32, more: f32) {
+    if let Some(value) = values.get_mut(at as usize) {
+        if *value == 0.0 {
+            touched.push(at);
+        }
+        *value += more;
+    }
+}
+
+impl<Id: Ord + Clone> Index<Id> {
+    /// The best documents that `admit` lets in, best first. Of two with the same score the more important comes first,
+    /// then the newer, then the one with the smaller ID.
+    pub(crate) fn search(
+        &self,
+        query: &Query,
+        limit: usize,
+        now: Timestamp,
+        admit: impl Fn(&Id) -> bool,
+    ) -> Vec<Found<Id>> {
+        let asked = self.asked(query, now);
+        SCRATCH.with_borrow_mut(|scratch| {
+            self.score(&asked, scratch);
+            // Some are left out as duplicates.
+            let mut top = Top::new(2 * limit);
+            let mut offer = |slot: u32, score: f32| {
+                let Some(Some(document)) = self.documents.get(slot as usize) else { return };
+                let ranked = Ranked { score, slot, document };
+                if top.takes(&ranked) && admit(&document.id) {
+                    top.offer(ranked);
+                }
+            };
+            match &asked.meaning {
+                None => scratch.touched.iter().for_each(|slot| offer(*slot, self.text_score(&asked, scratch, *slot))),
+                Some(meaning) => {
+                    for (slot, of_document) in (0..).zip(&self.meanings) {
+                        let closeness = meaning.closeness(of_document).max(0.0);
+                        let is_touched = scratch.scores.get(slot as usize).is_some_and(|score| *score > 0.0);
+                        if is_touched {
+                            offer(slot, self.text_score(&asked, scratch, slot) + MEANING * closeness);
+                        } else if closeness >= MIN_CLOSENESS {
+                            offer(slot, MEANING * closeness);
+                        }
+                    }
+                }
+            }
+            let mut kept: Vec<(Ranked<'_, Id>, usize)> = Vec::with_capacity(limit);
+            for ranked in top.into_sorted() {
+                let is_full = kept.len() >= limit;
+                match kept.iter_mut().find(|(kept, _)| are_alike(&kept.document.terms, &ranked.document.terms)) {
+                    Some((_, folded)) => *folded += 1,
+                    None if is_full => {}
+                    None => kept.push((ranked, 0)),
+                }
+            }
+            let found = |(ranked, folded): (Ranked<'_, Id>, usize)| Found {
+                id: ranked.document.id.clone(),
+                score: ranked.score,
+                folded,
+                explanation: query.is_explained().then(|| self.explanation(&asked, scratch, ranked.slot)),
+            };
+            let found = kept.into_iter().map(found).collect();
+            scratch.clear();
+            found
+        })
+    }
+
+    /// A document's score for the words of a query, its dates and its authors.
+    fn text_score(&self, asked: &Asked<'_>, scratch: &Scratch, slot: u32) -> f32 {
+        let traits = self.traits(slot);
+        let own = scratch.scores.get(slot as usize).copied().unwrap_or_default();
+        let session = scratch.session_best.get(traits.session as usize).copied().unwrap_or_default();
+        (own + SESSION * session) * asked.author_factor(traits) / asked.whole
+    }
+
+    fn asked<'a>(&'a self, query: &'a Query, now: Timestamp) -> Asked<'a> {
+        let mut asked = Asked {
+            terms: Vec::new(),
+            dates: Vec::new(),
+            date_weight: 0.0,
+            finds_dates: false,
+            authors: Vec::new(),
+            author_weight: 0.0,
+            is_open: query.is_open(),
+            meaning: (self.has_meanings && !query.is_open())
+                .then(|| Meaning::of_query(query.text()))
+                .filter(Meaning::is_known),
+            whole: 0.0,
+        };
+        let mut says_more_than_names = false;
+        for text in query.terms() {
+            let authors_before = asked.authors.len();
+            let named = self.authors.iter().filter(|(_, _, author)| author.words.iter().any(|word| **word == **text));
+            asked.authors.extend(named.map(|(number, ..)| number));
+            let is_name = asked.authors.len() > authors_before;
+            let known = self.terms.find(text).map(|number| (number, if is_name { NAME } else { 1.0 }));
+            says_more_than_names |= !is_name && known.is_some();
+            let meant = match known {
+                Some(known) => vec![known],
+                None if is_name => Vec::new(),
+                None => self.similar(text, query),
+            };
+            if meant.is_empty() && !is_name {
+                asked.whole += self.idf(0);
+            }
+            for (number, weight) in meant {
+                self.ask(&mut asked, number, weight);
+            }
+        }
+        if asked.terms.len() > MAX_QUERY_TERMS {
+            asked.terms.sort_by_key(|asked| asked.term.postings.len());
+            asked.terms.truncate(MAX_QUERY_TERMS);
+        }
+        asked.whole += asked.terms.iter().map(|asked| asked.weight).sum::<f32>();
+        if self.sessions.len() > 0 {
+            asked.whole *= 1.0 + SESSION;
+        }
+        self.ask_dates(&mut asked, query, now);
+        asked.authors.sort_unstable();
+        asked.authors.dedup();
+        if !asked.authors.is_empty() {
+            if !says_more_than_names {
+                let documents = asked.authors.iter().filter_map(|number| self.authors.get(*number));
+                asked.author_weight = self.idf(documents.map(|author| author.documents as usize).sum());
+                asked.whole += asked.author_weight;
+            }
+            asked.whole *= 1.0 + AUTHOR;
+        }
+        if asked.whole == 0.0 {
+            asked.whole = 1.0;
+        }
+        asked
+    }
+
+    fn ask<'a>(&'a self, asked: &mut Asked<'a>, number: u32, weight: f32) {
+        let Some(term) = self.terms.get(number) else { return };
+        let weight = weight * self.idf(term.postings.len());
+        match asked.terms.iter_mut().find(|asked| asked.number == number) {
+            Some(there) => there.weight = there.weight.max(weight),
+            None => asked.terms.push(AskedTerm { number, text: self.terms.name(number), term, weight }),
+        }
+    }
+
+    /// Known terms that are spelt like an unknown one, with their weights.
+    fn similar(&self, text: &str, query: &Query) -> Vec<(u32, f32)> {
+        let Some(misspelt) = Misspelt::new(text) else { return Vec::new() };
+        let similar = self.terms.iter().filter(|(_, _, term)| !term.postings.is_empty()).filter_map(|(number, name, term)| {
+            Some((misspelt.similarity(name, term.bigrams)?, name, number))
+        });
+        let mut similar: Vec<(f32, &str, u32)> = similar.collect();
+        similar.sort_by(|mine, its| its.0.total_cmp(&mine.0).then_with(|| mine.1.cmp(its.1)));
+        similar.truncate(MAX_SIMILAR);
+        similar.retain(|(_, name, _)| !query.has_term(name));
+        similar.into_iter().map(|(similarity, _, number)| (number, SIMILAR * similarity)).collect()
+    }
+
+    fn ask_dates(&self, asked: &mut Asked<'_>, query: &Query, now: Timestamp) {
+        if query.dates().is_empty() {
+            return;
+        }
+        let written = || self.documents.iter().flatten().map(|document| document.written);
+        let year = |time: Timestamp| time.to_zoned(TimeZone::UTC).year();
+        let years = written().min().map_or(1, year)..=written().max().map_or(0, year);
+        let today = now.to_zoned(TimeZone::UTC).date();
+        asked.dates = query.dates().iter().flat_map(|date| date.days(today, years.clone())).collect();
+        let of_dates = self.slots.values().filter(|slot| asked.is_of_dates(self.traits(**slot))).count();
+        if of_dates > 0 {
+            asked.date_weight = DATE * self.idf(of_dates);
+            asked.whole += asked.date_weight;
+            // A date of most documents does not tell enough to find them by it alone.
+            asked.finds_dates = of_dates * 4 <= self.slots.len() || asked.terms.is_empty();
+        } else {
+            asked.dates.clear();
+        }
+    }
+
+    /// Leaves every document's score in the scratch buffers, without the parts of its session and author.
+    fn score(&self, asked: &Asked<'_>, scratch: &mut Scratch) {
+        scratch.clear();
+        scratch.resize(self.documents.len(), self.sessions.bound());
+        for term in &asked.terms {
+            self.score_term(term, scratch);
+        }
+        let Scratch { scores, touched, session_best, sessions_touched, .. } = scratch;
+        for slot in touched.iter() {
+            let session = self.traits(*slot).session;
+            if session != NONE {
+                let score = scores.get(*slot as usize).copied().unwrap_or_default();
+                raise(session_best, sessions_touched, session, score);
+            }
+        }
+        if asked.is_open || asked.author_weight > 0.0 || !asked.dates.is_empty() {
+            for slot in self.slots.values() {
+                let traits = self.traits(*slot);
+                let weight = asked.weight_without_words(traits);
+                if weight > 0.0 {
+                    add(scores, touched, *slot, weight);
+                }
+                let is_found = asked.finds_dates || scores.get(*slot as usize).is_some_and(|score| *score > 0.0);
+                if is_found && asked.is_of_dates(traits) {
+                    add(scores, touched, *slot, asked.date_weight);
+                }
+            }
+        }
+    }
+
+    fn score_term(&self, term: &AskedTerm<'_>, scratch: &mut Scratch) {
+        let Scratch { scores, touched, term_scores, term_touched, .. } = scratch;
+        for posting in &term.term.postings {
+            let traits = self.traits(posting.slot);
+            let score = self.term_score(term, posting, traits);
+            if traits.session == NONE {
+                add(scores, touched, posting.slot, score);
+                continue;
+            }
+            raise(term_scores, term_touched, posting.slot, score);
+            self.each_neighbour(posting.slot, traits, |neighbour, share| {
+                raise(term_scores, term_touched, neighbour, score * share);
+            });
+        }
+        for slot in term_touched.drain(..) {
+            if let Some(score) = term_scores.get_mut(slot as usize) {
+                add(scores, touched, slot, std::mem::take(score));
+            }
+        }
+    }
+
+    fn term_score(&self, term: &AskedTerm<'_>, posting: &Posting, traits: &Traits) -> f32 {
+        let frequency = posting.frequency as f32;
+        let relative_length = match self.total_length {
+            0 => 0.0,
+            total => traits.length as f32 * self.slots.len() as f32 / total as f32,
+        };
+        term.weight * frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * relative_length))
+    }
+
+    /// Calls `each` with the neighbours that a document lends score to, and their share of it.
+    fn each_neighbour(&self, slot: u32, traits: &Traits, mut each: impl FnMut(u32, f32)) {
+        let mut at = *traits;
+        for (distance, share) in LENT_FORWARD.into_iter().enumerate() {
+            let Some(next) = self.traits.get(at.next as usize) else { break };
+            each(at.next, if distance == 0 && traits.is_question { LENT_BY_QUESTION } else { share });
+            at = *next;
+        }
+        at = *traits;
+        for share in LENT_BACKWARD {
+            let Some(previous) = self.traits.get(at.previous as usize) else { break };
+            each(at.previous, share);
+            at = *previous;
+        }
+        debug_assert!(traits.previous != slot && traits.next != slot);
+    }
+
+    /// The parts of a document's score, found from the document instead of from the postings.
+    fn explanation(&self, asked: &Asked<'_>, scratch: &Scratch, slot: u32) -> Explanation {
+        let traits = self.traits(slot);
+        let mut parts = Vec::new();
+        for term in &asked.terms {
+            let own = self.posting(term, slot).map_or(0.0, |posting| self.term_score(term, posting, traits));
+            let mut lent = 0.0_f32;
+            for neighbour in self.lenders(traits) {
+                let of_neighbour = self.traits(neighbour);
+                if let Some(posting) = self.posting(term, neighbour) {
+                    let score = self.term_score(term, posting, of_neighbour);
+                    self.each_neighbour(neighbour, of_neighbour, |borrower, share| {
+                        if borrower == slot {
+                            lent = lent.max(score * share);
+                        }
+                    });
+                }
+            }
+            let reason = if own >= lent { ScoreReason::Word } else { ScoreReason::Neighbour };
+            let score = own.max(lent) / asked.whole;
+            if score > 0.0 {
+                parts.push(ScorePart { reason, word: Some(term.text.to_owned()), score });
+            }
+        }
+        let weight = asked.weight_without_words(traits);
+        let (words, is_found) = (parts.len(), asked.finds_dates || weight > 0.0);
+        let mut part = |reason, score: f32| {
+            if score != 0.0 {
+                parts.push(ScorePart { reason, word: None, score: score / asked.whole });
+            }
+        };
+        part(ScoreReason::Session, SESSION * scratch.session_best.get(traits.session as usize).unwrap_or(&0.0));
+        if asked.is_of_dates(traits) && (is_found || words > 0) {
+            part(ScoreReason::Date, asked.date_weight);
+        }
+        part(if asked.is_open { ScoreReason::Filter } else { ScoreReason::Author }, weight);
+        let sum: f32 = parts.iter().map(|part| part.score).sum();
+        if asked.is_by_named(traits) && sum > 0.0 {
+            parts.push(ScorePart { reason: ScoreReason::Author, word: None, score: sum * AUTHOR });
+        }
+        if let (Some(meaning), Some(of_document)) = (&asked.meaning, self.meanings.get(slot as usize)) {
+            let score = MEANING * meaning.closeness(of_document).max(0.0);
+            parts.push(ScorePart { reason: ScoreReason::Meaning, word: None, score });
+        }
+        Explanation { parts }
+    }
+
+    /// The documents that may lend score to one.
+    fn lenders(&self, traits: &Traits) -> Vec<u32> {
+        let mut lenders = Vec::new();
+        let mut at = *traits;
+        for _ in LENT_FORWARD {
+            let Some(previous) = self.traits.get(at.previous as usize) else { break };
+            lenders.push(at.previous);
+            at = *previous;
+        }
+        at = *traits;
+        for _ in LENT_BACKWARD {
+            let Some(next) = self.traits.get(at.next as usize) else { break };
+            lenders.push(at.next);
+            at = *next;
+        }
+        lenders
+    }
+
+    fn posting(&self, term: &AskedTerm<'_>, slot: u32) -> Option<&Posting> {
+        let document = self.documents.get(slot as usize)?.as_ref()?;
+        let at = document.terms.binary_search_by_key(&term.number, |occurrence| occurrence.number).ok()?;
+        self.terms.get(term.number)?.postings.get(document.terms.get(at)?.position as usize)
+    }
+
+    fn traits(&self, slot: u32) -> &Traits {
+        const NO_TRAITS: Traits = Traits { length: 0, author: NONE, session: NONE, previous: NONE, next: NONE, day: 0, is_question: false };
+        self.traits.get(slot as usize).unwrap_or(&NO_TRAITS)
+    }
+
+    /// Inverse document frequency: the fewer documents contain a term, the more it tells.
+    fn idf(&self, documents: usize) -> f32 {
+        let (all, having) = (self.slots.len() as f32, documents as f32);
+        (1.0 + (all - having + 0.5).max(0.0) / (having + 0.5)).ln()
+    }
+}
+
+impl Asked<'_> {
+    fn is_of_dates(&self, traits: &Traits) -> bool {
+        self.dates.iter().any(|days| days.contains(&traits.day))
+    }
+
+    fn is_by_named(&self, traits: &Traits) -> bool {
+        self.authors.binary_search(&traits.author).is_ok()
+    }
+
+    /// What a document gets because the query has nothing but filters, or nothing but the names of authors.
+    fn weight_without_words(&self, traits: &Traits) -> f32 {
+        match self.is_open {
+            true => 1.0,
+            false if self.is_by_named(traits) => self.author_weight,
+            false => 0.0,
+        }
+    }
+
+    fn author_factor(&self, traits: &Traits) -> f32 {
+        if self.is_by_named(traits) { 1.0 + AUTHOR } else { 1.0 }
+    }
+}
+
+impl Scratch {
+    fn resize(&mut self, documents: usize, sessions: usize) {
+        if self.scores.len() < documents {
+            self.scores.resize(documents, 0.0);
+            self.term_scores.resize(documents, 0.0);
+        }
+        if self.session_best.len() < sessions {
+            self.session_best.resize(sessions, 0.0);
+        }
+    }
+
+    fn clear(&mut self) {
+        let reset = |values: &mut [f32], at: u32| {
+            if let Some(value) = values.get_mut(at as usize) {
+                *value = 0.0;
+            }
+        };
+        self.touched.drain(..).for_each(|slot| reset(&mut self.scores, slot));
+        self.sessions_touched.drain(..).for_each(|session| reset(&mut self.session_best, session));
+    }
+}
+
+/// Whether the bodies of two documents have nearly the same words. Short texts are never alike: `5` may be the value of
+/// two keys.
+fn are_alike(mine: &[Occurrence], its: &[Occurrence]) -> bool {
+    let in_body = |terms: &[Occurrence]| terms.iter().filter(|term| term.is_in_body).count();
+    let (all_mine, all_its) = (in_body(mine), in_body(its));
+    let (fewer, more) = (all_mine.min(all_its), all_mine.max(all_its));
+    if fewer < MIN_ALIKE_TERMS || (fewer as f32) < ALIKE * more as f32 {
+        return false;
+    }
+    let mut its = its.iter().filter(|term| term.is_in_body).peekable();
+    let mut shared = 0;
+    for term in mine.iter().filter(|term| term.is_in_body) {
+        while its.next_if(|other| other.number < term.number).is_some() {}
+        shared += usize::from(its.next_if(|other| other.number == term.number).is_some());
+    }
+    shared as f32 >= ALIKE * (all_mine + all_its - shared) as f32
+}
+
+/// A document with its score, ordered by rank.
+struct Ranked<'a, Id> {
+    score: f32,
+    slot: u32,
+    document: &'a Indexed<Id>,
+}
+
+impl<Id: Ord> Ord for Ranked<'_, Id> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (mine, its) = (self.document, other.document);
+        self.score
+            .total_cmp(&other.score)
+            .then_with(|| mine.importance.total_cmp(&its.importance))
+            .then_with(|| mine.written.cmp(&its.written))
+            .then_with(|| its.id.cmp(&mine.id))
+    }
+}
+
+impl<Id: Ord> PartialOrd for Ranked<'_, Id> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<Id: Ord> PartialEq for Ranked<'_, Id> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<Id: Ord> Eq for Ranked<'_, Id> {}
