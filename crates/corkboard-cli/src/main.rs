@@ -24,6 +24,7 @@ mod output;
 mod page;
 mod progress;
 mod scope_argument;
+mod search_args;
 mod text_input;
 mod value_parsers;
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod response;
 mod response_budget;
 mod routes;
 mod routing;
+mod search_query;
 mod settings;
 mod sign_in;
 mod sign_in_page;

@@ -2,6 +2,7 @@
 
 mod activity;
 mod approve;
+mod bench;
 mod board;
 mod choose;
 mod compact;
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(config::ConfigCommand),
     Doctor(doctor::Doctor),
+    #[command(subcommand)]
+    Bench(bench::Bench),
     Completions(completions::Completions),
     Help(Help),
 }
@@ -150,6 +153,7 @@ impl Command {
         Ok(match self {
             Self::Serve(serve) => Box::pin(serve.run(global)),
             Self::Snapshot(snapshot::Snapshot::Inspect(inspect)) => Box::pin(async move { inspect.run(output) }),
+            Self::Bench(bench) => Box::pin(bench.run(output)),
             Self::Completions(completions) => Box::pin(async move { completions.run(output) }),
             Self::Config(config) => Box::pin(async move { config.run(global) }),
             Self::Doctor(doctor) => Box::pin(doctor.run(global)),
@@ -191,6 +195,7 @@ impl Command {
             | Self::Migrate(_)
             | Self::Config(_)
             | Self::Doctor(_)
+            | Self::Bench(_)
             | Self::Completions(_)
             | Self::Help(_) => Box::pin(async { Ok(()) }),
         }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
-use corkboard::{CoreEntries, CoreHit, CorePage, ForgottenEntries, MemoryKind, Search, Strict};
+use corkboard::{CoreEntries, CorePage, ForgottenEntries, MemoryKind, Strict};
+
+use crate::search_query::{HitsBody, SearchQuery};
 use jiff::Timestamp;
 use serde::Deserializer;
 use serde::de::Error;
@@ -116,29 +118,6 @@ struct AddedBody {
 struct ForgetBody {
     /// The reason.
     reason: Option<String>,
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct SearchQuery {
-    /// Words to search for.
-    q: String,
-    /// Maximum number of hits.
-    #[serde(default = "hits")]
-    #[param(minimum = 1, maximum = 50, default = 10)]
-    limit: usize,
-}
-
-fn hits() -> usize {
-    Search::LIMIT
-}
-
-/// Search results.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CoreHitsBody)]
-struct HitsBody {
-    /// Hits, best first.
-    hits: Vec<CoreHit>,
 }
 
 /// List a core's entries.
@@ -327,8 +306,5 @@ async fn search_core(
     Path(path): Path<CorePath>,
     Query(query): Query<SearchQuery>,
 ) -> RevResult<HitsBody> {
-    let core = caller.core(&path.core)?;
-    let rev = core.rev().await?;
-    let hits = core.search(&query.q).limit(query.limit).await?;
-    Ok(RevResponse::new(HitsBody { hits }, rev))
+    query.run(caller.core(&path.core)?.search(&query.q)).await
 }

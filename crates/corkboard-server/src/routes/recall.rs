@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::response::Response;
-use corkboard::{Composition, ContextRequest, DayActivity, SearchHit};
+use corkboard::{Composition, ContextRequest, DayActivity};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use crate::extract::{OptionalBody, Path, Query};
 use crate::openapi::Problems;
 use crate::response::{ItemsBody, RevResponse, WithRev};
 use crate::routing::{Routes, routes};
+use crate::search_query::{HitsBody, SearchQuery};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -21,17 +22,6 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(compose_context))
         .routes(routes!(get_activity))
         .routes(routes!(list_active_days))
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct SearchQuery {
-    /// Words to search for.
-    #[param(example = "When do we deploy?")]
-    q: String,
-    /// Maximum number of hits [default: 10].
-    #[param(minimum = 1, maximum = 50)]
-    limit: Option<usize>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -50,14 +40,6 @@ struct ActivityQuery {
     date: Option<Date>,
 }
 
-/// Search results.
-#[derive(Serialize, ToSchema)]
-#[schema(as = AgentHitsBody)]
-struct HitsBody {
-    /// Hits, best first.
-    hits: Vec<SearchHit>,
-}
-
 /// A day with at least one write.
 #[derive(Serialize, ToSchema)]
 struct ActiveDay {
@@ -71,7 +53,8 @@ struct ActiveDay {
 /// Search an agent's memory.
 ///
 /// Searches entries, notes and notebooks of the memory and of all its scopes, and ranks them by relevance. A search
-/// finds everything written before it.
+/// finds everything written before it. Hits contain words of the query, mean nearly the same, or were written on a
+/// date or by an author that the query mentions. Entries of one session raise each other's score.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/search",
@@ -85,10 +68,7 @@ async fn search_agent(
     Query(query): Query<SearchQuery>,
 ) -> Result<RevResponse<HitsBody>, HttpError> {
     let memory = caller.agent(&agent)?;
-    let search = memory.search(&query.q);
-    let search = if let Some(limit) = query.limit { search.limit(limit) } else { search };
-    let (rev, hits) = search.with_rev().await?;
-    Ok(RevResponse::new(HitsBody { hits }, rev))
+    query.run(memory.search(&query.q)).await
 }
 
 /// Compose a prompt from an agent's memory.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use corkboard_core::Refusal;
 use corkboard_core::board::{ApprovalVerdict, BoardItem, BoardState, Choice, Decision, Task};
 use corkboard_core::knowledge::Trust;
-use corkboard_core::Refusal;
 
 use super::Board;
 use crate::search::{Change, Document, FoundItem, Search, SearchHit, Searchable, SearchedState};
@@ -42,7 +42,10 @@ fn document(state: &BoardState, item: BoardItem) -> Option<(Document<'_>, Trust)
         }
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
-            (Document::plain(item.kind(), decision_text(decision), &decision.created_by, decision.created_at), decision.trust)
+            (
+                Document::plain(item.kind(), decision_text(decision), &decision.created_by, decision.created_at),
+                decision.trust,
+            )
         }
         BoardItem::Discovery(id) => {
             let discovery = state.discovery(id)?;

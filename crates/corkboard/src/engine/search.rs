@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::RwLock;
 
 use super::{Engine, Slot, joined};
-use crate::{Result, Tier};
 use crate::search::{Change, Index, Searchable};
+use crate::{Result, Tier};
 
 /// States with more text than this are indexed and searched on blocking threads.
 const LARGE: u64 = 128 * 1024;

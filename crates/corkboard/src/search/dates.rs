@@ -55,7 +55,8 @@ impl MentionedDate {
             }
             Self::Year { ago } => whole(today.year().saturating_sub(ago), None, None).into_iter().collect(),
             Self::Last(weekday) => {
-                let back = (today.weekday().to_monday_zero_offset() - weekday.to_monday_zero_offset() - 1).rem_euclid(7);
+                let back =
+                    (today.weekday().to_monday_zero_offset() - weekday.to_monday_zero_offset() - 1).rem_euclid(7);
                 let day = days_before(today, i64::from(back) + 1);
                 range(day, day).into_iter().collect()
             }
@@ -85,8 +86,11 @@ pub(super) fn filter_days(text: &str) -> Option<Days> {
 pub(super) fn mentioned_dates(text: &str) -> Vec<MentionedDate> {
     let lower = text.to_lowercase();
     let is_part = |character: char| character.is_alphanumeric() || character == '-';
-    let words: Vec<&str> =
-        lower.split(|character| !is_part(character)).map(|word| word.trim_matches('-')).filter(|it| !it.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|character| !is_part(character))
+        .map(|word| word.trim_matches('-'))
+        .filter(|it| !it.is_empty())
+        .collect();
     let mut found = Vec::new();
     let mut rest = words.as_slice();
     let mut before = "";
@@ -146,7 +150,18 @@ fn date_at(words: &[&str], before: &str) -> Option<(MentionedDate, usize)> {
 const PREPOSITIONS: [&str; 9] = ["in", "since", "during", "of", "last", "next", "this", "early", "late"];
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
@@ -173,7 +188,9 @@ fn day_of_month(word: &str) -> Option<i8> {
 }
 
 fn month(word: &str) -> Option<i8> {
-    let is_meant = |name: &&str| **name == *word || (word.len() == 3 && name.starts_with(word)) || (word == "sept" && **name == *"september");
+    let is_meant = |name: &&str| {
+        **name == *word || (word.len() == 3 && name.starts_with(word)) || (word == "sept" && **name == *"september")
+    };
     let at = MONTHS.iter().position(|name| is_meant(&name))?;
     i8::try_from(at + 1).ok()
 }

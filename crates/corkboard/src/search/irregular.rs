@@ -49,7 +49,9 @@ mod tests {
     #[test]
     fn the_list_is_sorted() {
         assert!(IRREGULAR.is_sorted());
-        for (form, base) in [("went", Some("go")), ("children", Some("child")), ("written", Some("write")), ("walked", None)] {
+        for (form, base) in
+            [("went", Some("go")), ("children", Some("child")), ("written", Some("write")), ("walked", None)]
+        {
             assert_eq!(base_form(form), base, "{form}");
         }
     }

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
 use corkboard::boards::{BoardEdit, FailurePolicy};
-use corkboard::{AgentContribution, BoardDiff, BoardDocument, BoardHit, BoardProgress, GraphFormat, TaskGraph};
+use corkboard::{AgentContribution, BoardDiff, BoardDocument, BoardProgress, GraphFormat, TaskGraph};
 
 use super::*;
 use crate::cursor::PageQuery;
+use crate::search_query::{HitsBody, SearchQuery};
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -84,25 +85,6 @@ struct DiffBody {
     diff: BoardDiff,
     /// The same changes as sentences, one per line.
     text: String,
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct SearchQuery {
-    /// Words to search for.
-    q: String,
-    /// Maximum number of hits [default: 10].
-    #[param(minimum = 1, maximum = 50)]
-    limit: Option<usize>,
-}
-
-/// Search results.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"hits": [{"id": "D-1", "kind": "decision", "title": "Which hash?", "score": 3.1,
-    "snippet": "Which hash? argon2id", "author": "ada", "at": "2026-01-05T09:00:00Z", "trust": "agent"}], "rev": 9}))]
-struct BoardHitsBody {
-    /// Hits, best first.
-    hits: Vec<BoardHit>,
 }
 
 /// Read a whole board.
@@ -204,20 +186,14 @@ async fn get_board_diff(
     get,
     path = "/v1/boards/{board}/search",
     params(BoardPath, SearchQuery),
-    responses((status = 200, body = WithRev<BoardHitsBody>), Problems)
+    responses((status = 200, body = WithRev<HitsBody>), Problems)
 )]
 async fn search_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<SearchQuery>,
-) -> RevResult<BoardHitsBody> {
-    let board = caller.board(&path.board)?;
-    let mut search = board.search(&query.q);
-    if let Some(limit) = query.limit {
-        search = search.limit(limit);
-    }
-    let hits = search.await?;
-    respond(&board, BoardHitsBody { hits })
+) -> RevResult<HitsBody> {
+    query.run(caller.board(&path.board)?.search(&query.q)).await
 }
 
 /// List what each agent contributed.

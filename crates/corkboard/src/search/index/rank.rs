@@ -16,8 +16,8 @@ use super::similar::Misspelt;
 use super::{Index, Indexed, NONE, Occurrence, Posting, Term, Traits};
 use crate::search::dates::Days;
 use crate::search::meaning::Meaning;
-use crate::search::top::Top;
 use crate::search::query::Query;
+use crate::search::top::Top;
 
 // Chosen on conversations and notes; every value is in the middle of a range with nearly equal results
 // (docs/decisions/0032).
@@ -319,9 +319,11 @@ impl<Id: Ord + Clone> Index<Id> {
     /// Known terms that are spelt like an unknown one, with their weights.
     fn similar(&self, text: &str, query: &Query) -> Vec<(u32, f32)> {
         let Some(misspelt) = Misspelt::new(text) else { return Vec::new() };
-        let similar = self.terms.iter().filter(|(_, _, term)| !term.postings.is_empty()).filter_map(|(number, name, term)| {
-            Some((misspelt.similarity(name, term.bigrams)?, name, number))
-        });
+        let similar = self
+            .terms
+            .iter()
+            .filter(|(_, _, term)| !term.postings.is_empty())
+            .filter_map(|(number, name, term)| Some((misspelt.similarity(name, term.bigrams)?, name, number)));
         let mut similar: Vec<(f32, &str, u32)> = similar.collect();
         similar.sort_by(|mine, its| its.0.total_cmp(&mine.0).then_with(|| mine.1.cmp(its.1)));
         similar.truncate(MAX_SIMILAR);
@@ -498,7 +500,8 @@ impl<Id: Ord + Clone> Index<Id> {
     }
 
     fn traits(&self, slot: u32) -> &Traits {
-        const NO_TRAITS: Traits = Traits { length: 0, author: NONE, session: NONE, previous: NONE, next: NONE, day: 0, is_question: false };
+        const NO_TRAITS: Traits =
+            Traits { length: 0, author: NONE, session: NONE, previous: NONE, next: NONE, day: 0, is_question: false };
         self.traits.get(slot as usize).unwrap_or(&NO_TRAITS)
     }
 

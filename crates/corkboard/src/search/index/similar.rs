@@ -19,7 +19,8 @@ pub(super) struct Bigrams {
 
 impl Bigrams {
     pub(super) fn of(term: &str) -> Self {
-        let is_suggested = term.chars().count() >= MIN_TERM_CHARS && !term.starts_with(|first: char| first.is_ascii_digit());
+        let is_suggested =
+            term.chars().count() >= MIN_TERM_CHARS && !term.starts_with(|first: char| first.is_ascii_digit());
         if !is_suggested {
             return Self::default();
         }

@@ -129,7 +129,8 @@ fn a_named_author_comes_first() {
 #[test]
 fn dates_are_found() {
     let mut index = Index::new(false);
-    for (id, written) in [(1, "2023-05-08"), (2, "2023-05-09"), (3, "2023-06-01"), (4, "2024-05-08"), (5, "2024-07-01")] {
+    for (id, written) in [(1, "2023-05-08"), (2, "2023-05-09"), (3, "2023-06-01"), (4, "2024-05-08"), (5, "2024-07-01")]
+    {
         let written = format!("{written}T10:00:00Z").parse().unwrap();
         index.put(id, &Document { written, ..document(if id == 5 { "a walk" } else { "nothing" }) });
     }
@@ -169,7 +170,8 @@ fn misspelt_words_are_guessed() {
 
 #[test]
 fn alike_texts_are_folded() {
-    let texts = ["The deploy is on Friday evening.", "the deploy is on friday evening", "The deploy is on Monday evening"];
+    let texts =
+        ["The deploy is on Friday evening.", "the deploy is on friday evening", "The deploy is on Monday evening"];
     let hits = search(&index(&[&texts[..], &["deploy", "deploy"]].concat()), "deploy", 3);
     let hits: Vec<(usize, usize)> = hits.into_iter().map(|found| (found.id, found.folded)).collect();
     assert_eq!(hits, [(3, 0), (4, 0), (0, 1)]);

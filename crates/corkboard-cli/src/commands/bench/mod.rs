@@ -1,0 +1,22 @@
+//! `cork bench`: measurements of this program.
+
+mod retrieval;
+
+use clap::Subcommand;
+
+use crate::error::CliError;
+use crate::output::Output;
+
+/// Measure how well search finds what was meant
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    Retrieval(retrieval::Retrieval),
+}
+
+impl Bench {
+    pub(crate) async fn run(self, output: Output) -> Result<(), CliError> {
+        match self {
+            Self::Retrieval(retrieval) => retrieval.run(output).await,
+        }
+    }
+}

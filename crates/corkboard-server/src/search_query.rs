@@ -1,0 +1,46 @@
+//! Parameters and answers of all searches.
+
+use corkboard::{Search, SearchHit};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::error::HttpError;
+use crate::response::RevResponse;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SearchQuery {
+    /// Words, phrases in quotes, and the filters `tag:`, `key:` (beginning of a key), `kind:`, `author:`, `before:` and
+    /// `after:` (`2026-05-08`, `2026-05` or `2026`).
+    #[param(example = "When do we deploy?")]
+    pub(crate) q: String,
+    /// Maximum number of hits [default: 10].
+    #[param(minimum = 1, maximum = 50)]
+    limit: Option<usize>,
+    /// Maximum number of tokens of all snippets; the best hit is returned in any case.
+    #[param(minimum = 1, maximum = 100_000)]
+    max_tokens: Option<u64>,
+    /// Explain how each hit got its score.
+    #[serde(default)]
+    explain: bool,
+}
+
+/// Search results.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HitsBody {
+    /// Hits, best first.
+    hits: Vec<SearchHit>,
+}
+
+impl SearchQuery {
+    pub(crate) async fn run(&self, mut search: Search<'_>) -> Result<RevResponse<HitsBody>, HttpError> {
+        if let Some(limit) = self.limit {
+            search = search.limit(limit);
+        }
+        if let Some(tokens) = self.max_tokens {
+            search = search.max_tokens(tokens);
+        }
+        let (rev, hits) = search.explain(self.explain).with_rev().await?;
+        Ok(RevResponse::new(HitsBody { hits }, rev))
+    }
+}
