@@ -22,11 +22,15 @@ pub(crate) struct SearchArgs {
     /// Show how each hit got its score
     #[arg(long)]
     explain: bool,
+
+    /// Search by words alone, without the built-in model of meanings
+    #[arg(long)]
+    words_only: bool,
 }
 
 impl SearchArgs {
     pub(crate) fn apply<'a>(&self, search: Search<'a>) -> Search<'a> {
-        let search = search.limit(self.limit).explain(self.explain);
+        let search = search.limit(self.limit).explain(self.explain).words_only(self.words_only);
         match self.max_tokens {
             Some(tokens) => search.max_tokens(tokens),
             None => search,
@@ -50,11 +54,10 @@ pub(crate) fn hit_table(hits: &[SearchHit]) -> String {
         [
             name,
             format!("{title}{}{alike}{explained}", one_line(&hit.snippet)),
-            one_line(&hit.author),
             format!("{:.2}", hit.score),
             age(hit.at, now),
         ]
     });
-    let header = [("FOUND", Percent(30)), ("SNIPPET", Rest), ("AUTHOR", Percent(15)), ("SCORE", Fit), ("UPDATED", Fit)];
+    let header = [("FOUND", Percent(30)), ("SNIPPET", Rest), ("SCORE", Fit), ("UPDATED", Fit)];
     table(header, rows)
 }

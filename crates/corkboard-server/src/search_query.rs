@@ -23,6 +23,9 @@ pub(crate) struct SearchQuery {
     /// Explain how each hit got its score.
     #[serde(default)]
     explain: bool,
+    /// Search by words alone, without the built-in model of meanings.
+    #[serde(default)]
+    words_only: bool,
 }
 
 /// Search results.
@@ -40,7 +43,7 @@ impl SearchQuery {
         if let Some(tokens) = self.max_tokens {
             search = search.max_tokens(tokens);
         }
-        let (rev, hits) = search.explain(self.explain).with_rev().await?;
+        let (rev, hits) = search.explain(self.explain).words_only(self.words_only).with_rev().await?;
         Ok(RevResponse::new(HitsBody { hits }, rev))
     }
 }

@@ -23,6 +23,7 @@ pub struct Search<'a> {
     limit: usize,
     max_tokens: Option<u64>,
     is_explained: bool,
+    is_words_only: bool,
     limits: &'a Limits,
     find: Find<'a>,
     /// Records the searched revision.
@@ -75,8 +76,8 @@ impl<'a> Search<'a> {
             }))
         };
         let limits = &engine.options.limits;
-        let (limit, max_tokens, is_explained) = (Search::LIMIT, None, false);
-        Self { query, limit, max_tokens, is_explained, limits, find: Box::new(find), seen: None }
+        let (limit, max_tokens, is_explained, is_words_only) = (Search::LIMIT, None, false, false);
+        Self { query, limit, max_tokens, is_explained, is_words_only, limits, find: Box::new(find), seen: None }
     }
 
     pub(crate) fn noting_revision(mut self, seen: &'a AtomicU64) -> Self {
@@ -102,9 +103,17 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Whether to find only what fits the words, authors and dates of the query. By default, a search also finds what
+    /// means nearly the same, with a small model that is part of this library.
+    pub fn words_only(mut self, is_words_only: bool) -> Self {
+        self.is_words_only = is_words_only;
+        self
+    }
+
     /// Returns the revision that was searched along with the hits.
     pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
         let query = Query::checked(self.query, self.limits)?.explained(self.is_explained);
+        let query = query.words_only(self.is_words_only);
         let (rev, hits) = (self.find)(query, self.limit).await?;
         if let Some(seen) = self.seen {
             seen.fetch_max(rev, Ordering::Relaxed);

@@ -25,6 +25,7 @@ pub(crate) struct Query {
     filters: Vec<Filter>,
     dates: Vec<MentionedDate>,
     is_explained: bool,
+    is_words_only: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +94,15 @@ impl Query {
 
     pub(super) fn is_explained(&self) -> bool {
         self.is_explained
+    }
+
+    /// Ignores closeness in meaning.
+    pub(crate) fn words_only(self, is_words_only: bool) -> Self {
+        Self { is_words_only, ..self }
+    }
+
+    pub(super) fn is_words_only(&self) -> bool {
+        self.is_words_only
     }
 
     /// The stemmed words, without stop words unless there is nothing else.

@@ -39,15 +39,12 @@ tool!(
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchMemoryInput {
-    /// Words, "phrases", and filters tag: key: kind: author: before: after:
+    /// Words, "phrases", filters tag: key: kind: author: before: after:
     query: String,
     /// 1 to 50; default 10.
     limit: Option<i64>,
-    /// Maximum tokens of the snippets.
+    /// Of all snippets.
     max_tokens: Option<u64>,
-    /// Explain the scores.
-    #[serde(default)]
-    explain: bool,
 }
 
 /// Maximum tokens of a text in one answer of `read_memory`.
@@ -134,20 +131,21 @@ impl TypedTool for SearchMemoryTool {
     async fn run(&self, input: SearchMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
         let memory = context.memory(&self.corkboard)?;
-        let mut search = memory.search(&input.query).limit(limit).explain(input.explain);
+        let mut search = memory.search(&input.query).limit(limit);
         if let Some(tokens) = input.max_tokens {
             search = search.max_tokens(tokens);
         }
         let hits = search.await?;
         let line = |(place, hit): (usize, &SearchHit)| {
             let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())));
-            let score = match hit.explanation_text() {
-                parts if parts.is_empty() => format!("{:.2}", hit.score),
-                parts => format!("{:.2}: {}", hit.score, escaped_line(&parts)),
-            };
             let folded = if hit.folded == 0 { String::new() } else { format!(" (+{} alike)", hit.folded) };
             let (mark, name, snippet) = (hit.trust.mark(), escaped_line(&hit.item.name()), escaped_line(&hit.snippet));
-            format!("{}. {mark}{name}{} (score {score}): {snippet}{folded}", place + 1, scope.unwrap_or_default())
+            format!(
+                "{}. {mark}{name}{} (score {:.2}): {snippet}{folded}",
+                place + 1,
+                scope.unwrap_or_default(),
+                hit.score
+            )
         };
         let warning = label::warning(hits.iter().map(|hit| hit.trust));
         let text = match hits.is_empty() {

@@ -26,7 +26,8 @@ fn tagged(content: &str, tag: &str) -> NewCoreEntry {
 
 /// The numbers of the hits, best first.
 pub(crate) async fn found(core: &Core, query: &str) -> Vec<u64> {
-    core.search(query).await.unwrap().iter().map(|hit| hit.id.0).collect()
+    let hits = core.search(query).words_only(true).await.unwrap();
+    hits.iter().map(|hit| hit.item.name().trim_start_matches("E-").parse().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -131,7 +132,7 @@ async fn a_search_follows_every_change() {
             core.acting_as(agent("bob")).add(outside).await.unwrap();
         }
         let hits = core.search("Fridays cancelled").limit(1).await.unwrap();
-        assert_eq!((hits[0].id, hits[0].trust, &*hits[0].author), (id(3), Trust::Outside, "bob"));
+        assert_eq!((hits[0].item.name(), hits[0].trust, &*hits[0].author), (id(3).to_string(), Trust::Outside, "bob"));
         assert_eq!(hits[0].snippet, "Fridays are cancelled");
         assert_eq!(refusal(core.search(" ").await), Refusal::Blank { what: "query".into() });
     })

@@ -13,7 +13,7 @@ fn names(hits: &[SearchHit]) -> Vec<String> {
 }
 
 async fn found(agent: &AgentMemory, query: &str) -> Vec<String> {
-    names(&agent.search(query).await.unwrap())
+    names(&agent.search(query).words_only(true).await.unwrap())
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_hit_says_what_was_found_where_and_why() {
         let expected = json!({
             "key": "plan", "version": 1, "importance": 0.9, "tags": ["project"], "scope": null, "score": null,
             "snippet": "goal: add login, port: 8080, steps: schema, routes",
-            "author": "Grace", "at": "2026-02-04T12:00:00Z", "trust": "agent",
+            "author": "Grace", "at": "2026-02-04T12:00:00Z", "trust": "agent", "folded": 0, "explanation": null,
         });
         // The `f32` 0.9 differs from the `f64` 0.9 when widened.
         hit["importance"] = json!(0.9);
@@ -182,7 +182,8 @@ async fn a_hit_says_what_was_found_where_and_why() {
         let snippet = "prefers short answers";
         let timestamp = "2026-02-04T12:00:00Z";
         let expected = json!({
-            "note": 1, "scope": null, "score": null, "snippet": snippet, "author": null, "at": timestamp, "trust": "agent"
+            "note": 1, "scope": null, "score": null, "snippet": snippet, "author": null, "at": timestamp, "trust": "agent",
+            "folded": 0, "explanation": null
         });
         assert_eq!(hit, expected);
     })

@@ -9,6 +9,9 @@ use crate::output::Output;
 
 /// Measure how well search finds what was meant
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork bench retrieval questions.jsonl")]
 pub(crate) enum Bench {
     Retrieval(retrieval::Retrieval),
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use corkboard::{AgentMemory, Corkboard, EntryMetadata, Options, Tier};
+use corkboard::{AgentMemory, Corkboard, EntryMetadata};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ pub(crate) struct Retrieval {
     /// File of JSON lines, or folder with such files
     path: PathBuf,
 
-    /// Search by words alone, without the built-in model
+    /// Search by words alone, without the built-in model of meanings
     #[arg(long)]
     words_only: bool,
 }
@@ -88,11 +88,10 @@ struct Row {
 
 impl Retrieval {
     pub(crate) async fn run(self, output: Output) -> Result<(), CliError> {
-        let tier = if self.words_only { Tier::Core } else { Tier::Teams };
         let mut rows = Vec::new();
         let mut progress = ProgressLine::new(output);
         for file in files(&self.path)? {
-            rows.extend(measure(&file, tier, &mut progress).await?);
+            rows.extend(measure(&file, self.words_only, &mut progress).await?);
         }
         drop(progress);
         output.answer(&json!({"items": rows, "next": null}), || text(&rows))
@@ -152,9 +151,9 @@ fn read(file: &Path) -> Result<(Vec<Entry>, Vec<Query>), CliError> {
     }
 }
 
-async fn measure(file: &Path, tier: Tier, progress: &mut ProgressLine) -> Result<Vec<Row>, CliError> {
+async fn measure(file: &Path, words_only: bool, progress: &mut ProgressLine) -> Result<Vec<Row>, CliError> {
     let (entries, queries) = read(file)?;
-    let corkboard = Corkboard::open_with("memory:", Options { tier, ..Options::default() }).await?;
+    let corkboard = Corkboard::open("memory:").await?;
     for (done, entry) in (0..).zip(&entries) {
         progress.tell_count("writing", done, entries.len() as u64, "entries");
         write(&corkboard.agent(&entry.store)?, entry).await?;
@@ -166,7 +165,7 @@ async fn measure(file: &Path, tier: Tier, progress: &mut ProgressLine) -> Result
         if query.category == "adversarial" || query.gold.is_empty() {
             continue;
         }
-        let hits = corkboard.agent(&query.store)?.search(&query.text).limit(DEPTH).await?;
+        let hits = corkboard.agent(&query.store)?.search(&query.text).limit(DEPTH).words_only(words_only).await?;
         let ranked: Vec<&str> = hits.iter().filter_map(|hit| hit.key()).collect();
         let measures = measures(&query.gold, &ranked);
         all.add(measures);

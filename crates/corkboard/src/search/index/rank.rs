@@ -257,7 +257,7 @@ impl<Id: Ord + Clone> Index<Id> {
             authors: Vec::new(),
             author_weight: 0.0,
             is_open: query.is_open(),
-            meaning: (self.has_meanings && !query.is_open())
+            meaning: (self.has_meanings && !query.is_open() && !query.is_words_only())
                 .then(|| Meaning::of_query(query.text()))
                 .filter(Meaning::is_known),
             whole: 0.0,
