@@ -63,10 +63,10 @@ mod typed_event;
 pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
-    BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge,
-    EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
+    BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, EdgeType,
+    Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
     PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
-    RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
+    RollBackStage, TaskDocument, TaskEdge, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
 pub use client::{Identity, ServerAddress, ServerHealth};
@@ -96,17 +96,18 @@ pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
-    Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, Withdrawn,
+    Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, WithdrawnCoreEntries,
 };
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
-    SpaceDocument, SpaceLog, StateDocument, Trimmed,
+    SpaceDocument, SpaceLog, StateDocument, TrimmedLog,
 };
 pub use memory::{
-    AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, FoundItem, FoundScope,
-    LongTermMemory, MemoryEvent, MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove,
-    SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
+    AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, AppendText, AppliedNotebookUpdate, Apply, Batch,
+    ClearOptions, Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, FoundItem,
+    FoundScope, LongTermMemory, MemoryEvent, MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo,
+    NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, SearchHit, Set, WorkingMemory,
+    Write, WriteText, WrittenEntry,
 };
 pub use options::{
     Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,

@@ -33,7 +33,7 @@ Examples:
 )]
 pub(crate) struct NudgeCommand {
     #[command(subcommand)]
-    command: Option<Sub>,
+    command: Option<NudgeSubcommand>,
 
     /// Message; - reads stdin
     #[arg(required = true, value_parser = text_argument, allow_hyphen_values = true)]
@@ -65,12 +65,12 @@ fn priority() -> impl TypedValueParser<Value = NudgePriority> {
 
 impl NudgeCommand {
     pub(crate) fn only_reads(&self) -> bool {
-        matches!(self.command, Some(Sub::List(_)))
+        matches!(self.command, Some(NudgeSubcommand::List(_)))
     }
 }
 
 #[derive(Subcommand)]
-enum Sub {
+enum NudgeSubcommand {
     List(List),
     Check(Check),
     Ack(Ack),
@@ -113,9 +113,9 @@ struct Ack {
 impl NudgeCommand {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self.command {
-            Some(Sub::List(list)) => return list.run(session).await,
-            Some(Sub::Check(Check {})) => return check(session).await,
-            Some(Sub::Ack(ack)) => return ack.run(session).await,
+            Some(NudgeSubcommand::List(list)) => return list.run(session).await,
+            Some(NudgeSubcommand::Check(Check {})) => return check(session).await,
+            Some(NudgeSubcommand::Ack(ack)) => return ack.run(session).await,
             None => {}
         }
         // Clap requires the message if there is no subcommand.

@@ -15,7 +15,7 @@ pub enum TriggerVerdict {
 
 /// The outcome of a task, as the tasks that depend on it see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TaskOutcome {
     /// It is not finished.
     Open,
     /// It succeeded, or it failed with the policy `continue`.
@@ -26,7 +26,7 @@ pub enum Fate {
     Skipped,
 }
 
-impl Fate {
+impl TaskOutcome {
     pub fn of(task: &Task) -> Self {
         match task.status {
             TaskStatus::Completed => Self::Succeeded,
@@ -52,20 +52,20 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, fate: Fate) -> &mut u32 {
+    fn count(&mut self, fate: TaskOutcome) -> &mut u32 {
         match fate {
-            Fate::Open => &mut self.open,
-            Fate::Succeeded => &mut self.succeeded,
-            Fate::Failed => &mut self.failed,
-            Fate::Skipped => &mut self.skipped,
+            TaskOutcome::Open => &mut self.open,
+            TaskOutcome::Succeeded => &mut self.succeeded,
+            TaskOutcome::Failed => &mut self.failed,
+            TaskOutcome::Skipped => &mut self.skipped,
         }
     }
 
-    pub fn add(&mut self, fate: Fate) {
+    pub fn add(&mut self, fate: TaskOutcome) {
         *self.count(fate) += 1;
     }
 
-    pub fn take(&mut self, fate: Fate) {
+    pub fn take(&mut self, fate: TaskOutcome) {
         let count = self.count(fate);
         *count = count.saturating_sub(1);
     }

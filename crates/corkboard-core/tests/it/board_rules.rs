@@ -1,7 +1,7 @@
 //! When a task may start: every trigger rule with every combination of up to three dependencies.
 
 use crate::board_support::{Desk, after, scan::by_brute_force};
-use corkboard_core::board::{Fate, NewTask, Tally, TaskId, TaskStatus, TriggerRule, TriggerVerdict};
+use corkboard_core::board::{NewTask, Tally, TaskId, TaskOutcome, TaskStatus, TriggerRule, TriggerVerdict};
 
 const RULES: [TriggerRule; 6] = [
     TriggerRule::AllSuccess,
@@ -11,10 +11,10 @@ const RULES: [TriggerRule; 6] = [
     TriggerRule::NoneFailed,
     TriggerRule::NoneFailedMinOneSuccess,
 ];
-const FATES: [Fate; 4] = [Fate::Open, Fate::Succeeded, Fate::Failed, Fate::Skipped];
+const FATES: [TaskOutcome; 4] = [TaskOutcome::Open, TaskOutcome::Succeeded, TaskOutcome::Failed, TaskOutcome::Skipped];
 
 /// Every combination of up to three fates.
-fn lists() -> Vec<Vec<Fate>> {
+fn lists() -> Vec<Vec<TaskOutcome>> {
     let mut lists = vec![vec![]];
     for length in 0..3 {
         let longer: Vec<_> = lists.iter().filter(|list| list.len() == length).cloned().collect();
@@ -23,7 +23,7 @@ fn lists() -> Vec<Vec<Fate>> {
     lists
 }
 
-fn tally(fates: &[Fate]) -> Tally {
+fn tally(fates: &[TaskOutcome]) -> Tally {
     let mut tally = Tally::default();
     fates.iter().for_each(|fate| tally.add(*fate));
     tally
@@ -44,8 +44,8 @@ fn answer_8_a_rules_verdict_equals_trying_every_ending() {
 fn answer_8_a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_it() {
     for rule in RULES {
         for fates in lists() {
-            let Some(open) = fates.iter().position(|fate| *fate == Fate::Open) else { continue };
-            let ends = [Fate::Succeeded, Fate::Failed, Fate::Skipped].map(|end| {
+            let Some(open) = fates.iter().position(|fate| *fate == TaskOutcome::Open) else { continue };
+            let ends = [TaskOutcome::Succeeded, TaskOutcome::Failed, TaskOutcome::Skipped].map(|end| {
                 let mut ended = fates.clone();
                 ended[open] = end;
                 tally(&ended).verdict(rule)
@@ -57,18 +57,18 @@ fn answer_8_a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_i
 }
 
 /// A board with a task for each of these fates.
-fn board_of(fates: &[Fate]) -> (Desk, Vec<TaskId>) {
+fn board_of(fates: &[TaskOutcome]) -> (Desk, Vec<TaskId>) {
     let mut desk = Desk::new();
     let upstream = desk.add_all(fates.iter().map(|_| NewTask::new("upstream")).collect());
-    let with = |fate: Fate| upstream.iter().zip(fates).filter(move |(_, met)| **met == fate).map(|(id, _)| *id);
-    let skipped: Vec<TaskId> = with(Fate::Skipped).collect();
+    let with = |fate: TaskOutcome| upstream.iter().zip(fates).filter(move |(_, met)| **met == fate).map(|(id, _)| *id);
+    let skipped: Vec<TaskId> = with(TaskOutcome::Skipped).collect();
     if !skipped.is_empty() {
         let other = desk.add(NewTask::new("the way taken"));
         let choice = desk.add_choice(&[("this", &[other]), ("that", &skipped)]);
         desk.choose(choice, "this");
     }
-    with(Fate::Succeeded).for_each(|task| desk.complete(task));
-    with(Fate::Failed).for_each(|task| desk.fail(task));
+    with(TaskOutcome::Succeeded).for_each(|task| desk.complete(task));
+    with(TaskOutcome::Failed).for_each(|task| desk.fail(task));
     (desk, upstream)
 }
 
@@ -95,15 +95,15 @@ fn a_task_added_to_a_board_follows_its_rule() {
 #[test]
 fn a_task_follows_its_rule_as_its_upstreams_end_in_every_order() {
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    for fates in lists().into_iter().filter(|list| list.len() == 3 && !list.contains(&Fate::Skipped)) {
+    for fates in lists().into_iter().filter(|list| list.len() == 3 && !list.contains(&TaskOutcome::Skipped)) {
         for (rule, order) in RULES.into_iter().flat_map(|rule| orders.map(|order| (rule, order))) {
-            let (mut desk, upstream) = board_of(&[Fate::Open; 3]);
+            let (mut desk, upstream) = board_of(&[TaskOutcome::Open; 3]);
             let task = desk.add(NewTask { trigger_rule: rule, ..after("task", &upstream) });
-            let mut met = vec![Fate::Open; 3];
+            let mut met = vec![TaskOutcome::Open; 3];
             for place in order {
                 match fates[place] {
-                    Fate::Succeeded => desk.complete(upstream[place]),
-                    Fate::Failed => desk.fail(upstream[place]),
+                    TaskOutcome::Succeeded => desk.complete(upstream[place]),
+                    TaskOutcome::Failed => desk.fail(upstream[place]),
                     _ => {}
                 }
                 met[place] = fates[place];

@@ -1,7 +1,7 @@
 //! Memory cores: list, count, clear, replace and delete. An agent's own core is named `agent:` and the agent's name.
 
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
-use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
+use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, WithdrawnCoreEntries};
 
 use crate::condition::SpaceConditions;
 use crate::routes::prelude::*;
@@ -139,14 +139,14 @@ async fn get_core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<ax
     path = "/v1/cores/{core}/withdraw",
     params(CorePath, SpaceConditions),
     request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
-    responses((status = 200, body = WithRev<Withdrawn>), Problems)
+    responses((status = 200, body = WithRev<WithdrawnCoreEntries>), Problems)
 )]
 async fn withdraw_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: SpaceConditions,
     Body(body): Body<WithdrawBody>,
-) -> RevResult<Withdrawn> {
+) -> RevResult<WithdrawnCoreEntries> {
     let core = caller.core(&path.core)?;
     let withdrawn = core.conditions(conditions).withdraw(body.of).await?;
     Ok(RevResponse::new(withdrawn, core.rev().await?))

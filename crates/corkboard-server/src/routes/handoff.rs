@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard::cores::Trust;
-use corkboard::{FoundEntry, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, Written};
+use corkboard::{FoundEntry, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, WrittenEntry};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -80,8 +80,8 @@ async fn get_handoff(
     params(("agent" = String, Path, description = "Name of the agent"), PutConditions),
     request_body(content = TextBody, example = json!({"text": "The parser is done; next: the printer."})),
     responses(
-        (status = 200, description = "It was replaced", body = WithRev<Written>),
-        (status = 201, description = "It was created", body = WithRev<Written>),
+        (status = 200, description = "It was replaced", body = WithRev<WrittenEntry>),
+        (status = 201, description = "It was created", body = WithRev<WrittenEntry>),
         Problems
     )
 )]
@@ -90,7 +90,7 @@ async fn put_handoff(
     Path(agent): Path<String>,
     conditions: ItemConditions,
     Body(body): Body<TextBody>,
-) -> Result<RevResponse<Written>, HttpError> {
+) -> Result<RevResponse<WrittenEntry>, HttpError> {
     write(caller.agent(&agent)?.write_handoff(&body.text), &body, conditions).await
 }
 
@@ -122,8 +122,8 @@ async fn get_scratchpad(
     params(("agent" = String, Path, description = "Name of the agent"), PutConditions),
     request_body(content = TextBody, example = json!({"text": "Tried A: too slow. Try B."})),
     responses(
-        (status = 200, description = "It was replaced", body = WithRev<Written>),
-        (status = 201, description = "It was created", body = WithRev<Written>),
+        (status = 200, description = "It was replaced", body = WithRev<WrittenEntry>),
+        (status = 201, description = "It was created", body = WithRev<WrittenEntry>),
         Problems
     )
 )]
@@ -132,7 +132,7 @@ async fn put_scratchpad(
     Path(agent): Path<String>,
     conditions: ItemConditions,
     Body(body): Body<TextBody>,
-) -> Result<RevResponse<Written>, HttpError> {
+) -> Result<RevResponse<WrittenEntry>, HttpError> {
     write(caller.agent(&agent)?.write_scratchpad(&body.text), &body, conditions).await
 }
 
@@ -169,7 +169,7 @@ async fn write(
     write: WriteText,
     body: &TextBody,
     conditions: ItemConditions,
-) -> Result<RevResponse<Written>, HttpError> {
+) -> Result<RevResponse<WrittenEntry>, HttpError> {
     let write = if body.trust == Some(Trust::Outside) { write.from_outside() } else { write };
     Ok(written(write.conditions(conditions).await?))
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::response::Response;
 use corkboard::notebook::{NotebookDiff, NotebookItemId};
-use corkboard::{Applied, Forgotten};
+use corkboard::{AppliedNotebookUpdate, Forgotten};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -83,7 +83,7 @@ struct ForgetItemBody {
         content_type = "text/plain",
         example = "CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n"
     ),
-    responses((status = 200, description = "It was applied", body = Applied), Problems)
+    responses((status = 200, description = "It was applied", body = AppliedNotebookUpdate), Problems)
 )]
 async fn update_notebook(
     caller: Caller,

@@ -6,7 +6,7 @@ use axum::Json;
 use corkboard::store::{Cursor, Trim};
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
-    SpaceDocument, SpaceKind, StateDocument, Trimmed,
+    SpaceDocument, SpaceKind, StateDocument, TrimmedLog,
 };
 use jiff::Timestamp;
 
@@ -318,13 +318,13 @@ async fn delete_space(
     path = "/v1/spaces/{kind}/{name}/trim",
     params(SpacePath),
     request_body = TrimBody,
-    responses((status = 200, body = Trimmed), Problems)
+    responses((status = 200, body = TrimmedLog), Problems)
 )]
 async fn trim_space(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Body(body): Body<TrimBody>,
-) -> Result<Json<Trimmed>, HttpError> {
+) -> Result<Json<TrimmedLog>, HttpError> {
     let log = caller.store()?.log(path.kind, &path.name)?;
     if body.up_to.is_none() && body.older_than.is_none() {
         return Err(Error::Command { message: "send `up_to`, `older_than` or both".into() }.into());

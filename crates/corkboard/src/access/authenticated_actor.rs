@@ -9,7 +9,7 @@ use corkboard_core::{Actor, Revisioned, SpaceId};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::Looks;
+use super::TokenLookups;
 use crate::engine::{Engine, Slot};
 use crate::{Corkboard, Error, Result};
 
@@ -29,7 +29,7 @@ struct HeldToken {
     expires_at: Option<Timestamp>,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
-    looks: Arc<Looks>,
+    looks: Arc<TokenLookups>,
 }
 
 impl AuthenticatedActor {

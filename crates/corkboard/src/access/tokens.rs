@@ -30,7 +30,7 @@ pub struct Tokens {
     actor: AuthenticatedActor,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
-    looks: Arc<Looks>,
+    looks: Arc<TokenLookups>,
     /// Keeps the background tasks (ticks, flushes) running while handles exist.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -182,12 +182,12 @@ impl Tokens {
 
 /// Lookups of unknown secrets in the store.
 #[derive(Default)]
-pub(crate) struct Looks {
+pub(crate) struct TokenLookups {
     /// Locked during a lookup. Everyone who waits meanwhile shares the next one.
-    last: tokio::sync::Mutex<Option<Look>>,
+    last: tokio::sync::Mutex<Option<TokenLookup>>,
 }
 
-impl Looks {
+impl TokenLookups {
     /// The tokens as they were in the store at `since` or later.
     pub(super) async fn look(
         self: &Arc<Self>,
@@ -200,7 +200,7 @@ impl Looks {
         // Run in a separate task: others rely on a lookup that one caller starts, and that caller may stop waiting.
         joined(engine.spawn(async move {
             let mut last = looks.last.lock().await;
-            if let Some(Look { began, seen }) = &*last {
+            if let Some(TokenLookup { began, seen }) = &*last {
                 if *began >= since {
                     return seen.as_ref().map(Arc::clone).map_err(again);
                 }
@@ -209,7 +209,7 @@ impl Looks {
             let began = Instant::now();
             let seen = own.as_stored(&slot).await;
             let answer = seen.as_ref().map(Arc::clone).map_err(again);
-            *last = Some(Look { began, seen });
+            *last = Some(TokenLookup { began, seen });
             answer
         }))
         .await
@@ -217,7 +217,7 @@ impl Looks {
 }
 
 /// One lookup in the store.
-struct Look {
+struct TokenLookup {
     /// Delays the next lookup, even after a failure.
     began: Instant,
     /// The tokens, or why they could not be read.

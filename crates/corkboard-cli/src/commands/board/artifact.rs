@@ -36,7 +36,7 @@ Examples:
 )]
 pub(crate) struct Artifact {
     #[command(subcommand)]
-    command: Option<Sub>,
+    command: Option<ArtifactSubcommand>,
 
     /// Path or URL
     #[arg(required = true)]
@@ -78,7 +78,7 @@ const VERBS: [&str; 12] =
     ["add", "create", "delete", "edit", "forget", "get", "ls", "record", "remove", "rm", "search", "show"];
 
 #[derive(Subcommand)]
-enum Sub {
+enum ArtifactSubcommand {
     List(List),
 }
 
@@ -106,7 +106,7 @@ fn artifact_type() -> impl TypedValueParser<Value = ArtifactType> {
 impl Artifact {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match (self.command, self.path) {
-            (Some(Sub::List(list)), _) => list.run(session).await,
+            (Some(ArtifactSubcommand::List(list)), _) => list.run(session).await,
             (None, Some(path)) => Self { command: None, path: None, ..self }.record(path, session).await,
             // Not reached: without a command the path is required.
             (None, None) => Err(CliError::invalid("usage", "an artifact needs a path")),

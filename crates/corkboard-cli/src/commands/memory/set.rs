@@ -1,7 +1,7 @@
 //! `cork memory set`.
 
 use clap::Args;
-use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, Written};
+use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, WrittenEntry};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -127,16 +127,16 @@ impl Set {
 }
 
 /// Prints the version that a write created.
-pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), CliError> {
+pub(super) fn tell(session: &Session, key: &str, written: WrittenEntry) -> Result<(), CliError> {
     tell_with(session, key, written, None)
 }
 
-fn tell_with(session: &Session, key: &str, written: Written, warning: Option<String>) -> Result<(), CliError> {
+fn tell_with(session: &Session, key: &str, written: WrittenEntry, warning: Option<String>) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Answer<'a> {
         key: &'a str,
         #[serde(flatten)]
-        written: Written,
+        written: WrittenEntry,
         #[serde(skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
     }

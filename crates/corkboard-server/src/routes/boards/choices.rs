@@ -60,7 +60,7 @@ async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response,
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewChoice, example = json!({"question": "Where do sessions live?", "options": [
         {"name": "cookie", "tasks": ["T-2"]}, {"name": "token", "tasks": ["T-3"]}]})),
     responses((status = 201, body = WithRev<IdBody<ChoiceId>>), Problems)
@@ -77,7 +77,7 @@ async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResu
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices/{choice}/choose",
-    params(ChoicePath, Writes),
+    params(ChoicePath, WriteParameters),
     request_body = ChooseBody,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]

@@ -352,9 +352,9 @@ impl<S: Send + Sync> FromRequestParts<S> for WriteConditions {
 }
 
 /// OpenAPI parameters of [`WriteConditions`].
-struct Writes;
+struct WriteParameters;
 
-impl IntoParams for Writes {
+impl IntoParams for WriteParameters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let parameter = |name: &str, place: ParameterIn, of: Type, words: &str| {
             let schema = ObjectBuilder::new().schema_type(SchemaType::Type(of)).build();
@@ -381,18 +381,18 @@ impl IntoParams for Writes {
 }
 
 /// OpenAPI parameter for a required version.
-struct IfMatch;
+struct IfMatchParameter;
 
-impl IntoParams for IfMatch {
+impl IntoParams for IfMatchParameter {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![if_match()]
     }
 }
 
 /// OpenAPI parameter of a request that only takes an idempotency key.
-struct Named;
+struct IdempotencyParameter;
 
-impl IntoParams for Named {
+impl IntoParams for IdempotencyParameter {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![idempotency_key()]
     }

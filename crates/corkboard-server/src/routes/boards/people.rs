@@ -133,7 +133,7 @@ async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, H
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = NudgeBody,
     responses((status = 201, body = WithRev<IdBody<NudgeId>>), Problems)
 )]
@@ -153,7 +153,7 @@ async fn add_nudge(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges/{nudge}/ack",
-    params(NudgePath, Writes),
+    params(NudgePath, WriteParameters),
     responses((status = 200, body = WithRev<AcknowledgedBody>), Problems)
 )]
 async fn acknowledge_nudge(write: BoardWrite<NudgePath>) -> RevResult<AcknowledgedBody> {
@@ -183,7 +183,7 @@ async fn list_approvals(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/approve",
-    params(DecisionPath, Writes),
+    params(DecisionPath, WriteParameters),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<IdBody<ApprovalId>>), Problems)
 )]
@@ -200,7 +200,7 @@ async fn approve_decision(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/reject",
-    params(DecisionPath, Writes),
+    params(DecisionPath, WriteParameters),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<IdBody<ApprovalId>>), Problems)
 )]

@@ -81,7 +81,7 @@ async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Respo
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "argon2id",
         "alternatives": ["bcrypt"], "rationale": "memory-hard", "affects_tasks": ["T-1"]})),
     responses((status = 201, body = WithRev<IdBody<DecisionId>>), Problems)
@@ -99,7 +99,7 @@ async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/supersede",
-    params(DecisionPath, Writes),
+    params(DecisionPath, WriteParameters),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "scrypt",
         "rationale": "no new dependency"})),
     responses((status = 201, body = WithRev<IdBody<DecisionId>>), Problems)
@@ -151,7 +151,7 @@ async fn get_discovery(read: BoardRead<DiscoveryPath>, seen: Seen) -> Result<Res
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/discoveries",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewDiscovery, example = json!({"content": "users has no column for tokens",
         "type": "constraint", "affects_tasks": ["T-1"], "promote_to_core": "house-rules"})),
     responses((status = 201, body = WithRev<IdBody<DiscoveryId>>), Problems)
@@ -204,7 +204,7 @@ async fn get_artifact(read: BoardRead<ArtifactPath>, seen: Seen) -> Result<Respo
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/artifacts",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewArtifact, example = json!({"type": "code", "path": "schema.sql",
         "description": "all tables", "task": "T-1", "content": "create table users (id integer);"})),
     responses((status = 201, body = WithRev<ArtifactRecordedBody>), Problems)
