@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 use corkboard::boards::{NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget, Receipt};
 use jiff::Timestamp;
 
-use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::board_args::RevisionArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, json_object, one_line, table};
 use crate::page::Page;
@@ -52,7 +53,7 @@ pub(crate) struct NudgeCommand {
     expires_at: Option<Timestamp>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 fn priority() -> impl TypedValueParser<Value = NudgePriority> {
@@ -107,7 +108,7 @@ struct Ack {
     nudges: Vec<NudgeId>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl NudgeCommand {

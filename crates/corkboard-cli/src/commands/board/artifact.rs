@@ -9,8 +9,9 @@ use corkboard::boards::{ArtifactType, NewArtifact, TaskId};
 use corkboard::{LimitName, Limits, NoChecksum};
 
 use super::show::{artifacts, newest_artifacts};
-use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::board_args::RevisionArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::core_args::TrustArguments;
 use crate::error::{CliError, say};
 use crate::output::one_line;
@@ -70,7 +71,7 @@ pub(crate) struct Artifact {
     trust: TrustArguments,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 /// Words that are more likely a mistaken subcommand than a file name.

@@ -117,7 +117,7 @@ impl Set {
         let text = text_or_stdin(self.value)?;
         let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
         let set = memory.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
-        let written = set.conditions(self.conditions).await?;
+        let written = set.conditions(&self.conditions).await?;
         let warning = if self.string { None } else { invalid_json(&text) };
         if let Some(warning) = &warning {
             session.output.warn(&format!("warning: {warning}"));
