@@ -34,9 +34,7 @@ async fn list_choices(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Choice>>> {
-    let view = read.view().await?;
-    let page = records.page::<Choice>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Read a choice.
@@ -51,9 +49,7 @@ async fn list_choices(
     )
 )]
 async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().choice(read.path.choice), ("choice", read.path.choice));
-    record(&view, found, |choice| choice.version, &seen, id)
+    read.get::<Choice>(read.path.choice, &seen).await
 }
 
 /// Add a choice between branches. Each branch starts with tasks of the board.

@@ -124,9 +124,7 @@ async fn receive_nudges(
     )
 )]
 async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().nudge(read.path.nudge), ("nudge", read.path.nudge));
-    record(&view, found, |nudge| nudge.version, &seen, id)
+    read.get::<Nudge>(read.path.nudge, &seen).await
 }
 
 /// Send a nudge to an agent, to the orchestrator or to everyone working on the board.
@@ -174,9 +172,7 @@ async fn list_approvals(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Approval>>> {
-    let view = read.view().await?;
-    let page = records.page::<Approval>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Approve a decision. Tasks that wait for it may start.
