@@ -117,7 +117,7 @@ pub use replay::observe_replay;
 pub use search::Search;
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
-    SnapshotKey,
+    SnapshotFormat, SnapshotKey,
 };
 pub use strict::Strict;
 

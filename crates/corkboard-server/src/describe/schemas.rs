@@ -19,7 +19,7 @@ const CREATED: &str = "IdBody_";
 const DATA: [&str; 5] = ["example", "examples", "enum", "const", "default"];
 
 /// Names that are clear within their module, but not among all schemas.
-const RENAMED: [(&str, &str); 22] = [
+const RENAMED: [(&str, &str); 21] = [
     ("AddedHow", "CoreEntryOutcome"),
     ("AnswerDocument", "CommandAnswer"),
     ("Archival_NotebookLearningId", "LearningToArchive"),
@@ -28,7 +28,6 @@ const RENAMED: [(&str, &str); 22] = [
     ("Archived_Snippet", "ArchivedSnippet"),
     ("DoneBody", "Changed"),
     ("Forget", "ForgetTarget"),
-    ("Form", "SnapshotForm"),
     ("Head", "LogPosition"),
     ("HeadDocument", "SpaceHead"),
     ("KeptBy", "RetentionReason"),
