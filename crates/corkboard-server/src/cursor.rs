@@ -219,6 +219,29 @@ pub(crate) fn page<T>(
     (items, next)
 }
 
+/// A page of a list sorted by name, of which the caller sees only a part, and the last name if there are more. `list`
+/// returns up to [`MOST`] items after a name.
+pub(crate) async fn visible_page<T, Listed: Future<Output = Result<Vec<T>, corkboard::Error>>>(
+    limit: usize,
+    mut after: Option<String>,
+    list: impl Fn(Option<String>) -> Listed,
+    name: fn(&T) -> &str,
+    is_visible: impl Fn(&str) -> bool,
+) -> Result<(Vec<T>, Option<String>), HttpError> {
+    let mut visible = Vec::new();
+    // One more than fits on the page shows whether there is a next page.
+    while visible.len() <= limit {
+        let listed = list(after).await?;
+        let is_last = listed.len() < MOST;
+        after = listed.last().map(|last| name(last).to_owned());
+        visible.extend(listed.into_iter().filter(|listed| is_visible(name(listed))));
+        if is_last {
+            break;
+        }
+    }
+    Ok(page(visible.into_iter(), Some(limit), |last| name(last).to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
