@@ -45,7 +45,7 @@ struct Engines {
     boards: Arc<Engine<BoardState>>,
     cores: Arc<Engine<CoreState>>,
     tokens: Arc<Engine<TokensState>>,
-    token_looks: Arc<TokenLookups>,
+    token_lookups: Arc<TokenLookups>,
     budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Engine<AgentState>>,
@@ -204,7 +204,7 @@ impl Corkboard {
             boards,
             cores,
             tokens,
-            token_looks: Arc::default(),
+            token_lookups: Arc::default(),
             budget,
             runtimes: Mutex::default(),
             conversations,
@@ -304,7 +304,7 @@ impl Corkboard {
     }
 
     pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<TokenLookups>, Arc<dyn Any + Send + Sync>) {
-        (self.inner.tokens.clone(), self.inner.token_looks.clone(), self.inner.clone())
+        (self.inner.tokens.clone(), self.inner.token_lookups.clone(), self.inner.clone())
     }
 
     pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn ErasedLog>, Arc<dyn Any + Send + Sync>) {

@@ -50,7 +50,7 @@ impl ErrorKind {
     ];
 
     /// The table of all kinds.
-    fn edge(self) -> ErrorPresentation {
+    fn presentation(self) -> ErrorPresentation {
         let (name, title, exit_code, http_status) = match self {
             Self::Invalid => ("invalid", "The request is invalid", 2, 400),
             Self::Gone => ("gone", "Not found, or deleted", 3, 404),
@@ -67,21 +67,21 @@ impl ErrorKind {
 
     /// The kind's name in JSON.
     pub fn as_str(self) -> &'static str {
-        self.edge().name
+        self.presentation().name
     }
 
     /// The kind's title, the same for all its errors.
     pub fn title(self) -> &'static str {
-        self.edge().title
+        self.presentation().title
     }
 
     /// The exit code of a command that fails with this kind.
     pub fn exit_code(self) -> u8 {
-        self.edge().exit_code
+        self.presentation().exit_code
     }
 
     /// The HTTP status of this kind.
     pub fn http_status(self) -> u16 {
-        self.edge().http_status
+        self.presentation().http_status
     }
 }

@@ -29,9 +29,9 @@ pub struct Strict<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let trail = JsonPath::default();
-        let read = T::deserialize(Tracked { inner: deserializer, trail: &trail });
-        read.map(Self).map_err(|error| match trail.path() {
+        let json_path = JsonPath::default();
+        let read = T::deserialize(Tracked { inner: deserializer, json_path: &json_path });
+        read.map(Self).map_err(|error| match json_path.path() {
             path if path.is_empty() => error,
             path => D::Error::custom(format!("{path}: {error}")),
         })
@@ -95,13 +95,13 @@ impl JsonPath {
 /// A part of the parser, with its position.
 struct Tracked<'t, I> {
     inner: I,
-    trail: &'t JsonPath,
+    json_path: &'t JsonPath,
 }
 
 macro_rules! hand_on {
     ($($method:ident($($name:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.inner.$method($($name,)* Tracked { inner: visitor, trail: self.trail })
+            self.inner.$method($($name,)* Tracked { inner: visitor, json_path: self.json_path })
         })*
     };
 }
@@ -128,7 +128,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Tracked<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail })
+        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, json_path: self.json_path })
     }
 
     /// serde ignores exactly the values of unknown fields.
@@ -153,7 +153,7 @@ macro_rules! pass {
 macro_rules! note_name {
     ($($method:ident($type:ty))*) => {
         $(fn $method<E: Error>(self, text: $type) -> Result<V::Value, E> {
-            self.trail.note_name(&text);
+            self.json_path.note_name(&text);
             self.inner.$method(text)
         })*
     };
@@ -177,23 +177,23 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Tracked<'_, V> {
     note_name! { visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(Tracked { inner: deserializer, trail: self.trail })
+        self.inner.visit_some(Tracked { inner: deserializer, json_path: self.json_path })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(Tracked { inner: deserializer, trail: self.trail })
+        self.inner.visit_newtype_struct(Tracked { inner: deserializer, json_path: self.json_path })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_seq(Items { inner: items, trail: self.trail, index: 0 })
+        self.inner.visit_seq(Items { inner: items, json_path: self.json_path, index: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(ObjectFields { inner: fields, trail: self.trail, name: String::new() })
+        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new() })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_enum(Tracked { inner: variant, trail: self.trail })
+        self.inner.visit_enum(Tracked { inner: variant, json_path: self.json_path })
     }
 }
 
@@ -201,14 +201,14 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Tracked<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.inner.deserialize(Tracked { inner: deserializer, trail: self.trail })
+        self.inner.deserialize(Tracked { inner: deserializer, json_path: self.json_path })
     }
 }
 
 /// A visitor that accepts only an object.
 struct Fields<'t, V> {
     inner: V,
-    trail: &'t JsonPath,
+    json_path: &'t JsonPath,
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
@@ -224,14 +224,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(ObjectFields { inner: fields, trail: self.trail, name: String::new() })
+        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new() })
     }
 }
 
 /// The items of a list, with the current index.
 struct Items<'t, I> {
     inner: I,
-    trail: &'t JsonPath,
+    json_path: &'t JsonPath,
     index: usize,
 }
 
@@ -241,8 +241,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         let index = self.index;
         self.index += 1;
-        let item = self.inner.next_element_seed(Tracked { inner: seed, trail: self.trail });
-        item.map_err(self.trail.went_wrong(PathStep::Index(index)))
+        let item = self.inner.next_element_seed(Tracked { inner: seed, json_path: self.json_path });
+        item.map_err(self.json_path.went_wrong(PathStep::Index(index)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -253,7 +253,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
 /// The fields of an object, or the content of an enum's variant, with the last name read.
 struct ObjectFields<'t, I> {
     inner: I,
-    trail: &'t JsonPath,
+    json_path: &'t JsonPath,
     name: String,
 }
 
@@ -261,13 +261,13 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for ObjectFields<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        let Self { inner, trail, name } = self;
-        trail.read_name(name, || inner.next_key_seed(Tracked { inner: seed, trail }))
+        let Self { inner, json_path, name } = self;
+        json_path.read_name(name, || inner.next_key_seed(Tracked { inner: seed, json_path }))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let value = self.inner.next_value_seed(Tracked { inner: seed, trail: self.trail });
-        value.map_err(|error| self.trail.went_wrong(PathStep::Name(self.name.clone()))(error))
+        let value = self.inner.next_value_seed(Tracked { inner: seed, json_path: self.json_path });
+        value.map_err(|error| self.json_path.went_wrong(PathStep::Name(self.name.clone()))(error))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -280,10 +280,11 @@ impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Tracked<'t, A> {
     type Variant = ObjectFields<'t, A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
-        let Self { inner, trail } = self;
+        let Self { inner, json_path } = self;
         let mut name = String::new();
-        let (value, variant) = trail.read_name(&mut name, || inner.variant_seed(Tracked { inner: seed, trail }))?;
-        Ok((value, ObjectFields { inner: variant, trail, name }))
+        let (value, variant) =
+            json_path.read_name(&mut name, || inner.variant_seed(Tracked { inner: seed, json_path }))?;
+        Ok((value, ObjectFields { inner: variant, json_path, name }))
     }
 }
 
@@ -291,17 +292,17 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for ObjectFields<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.inner.unit_variant().map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        self.inner.unit_variant().map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        let content = self.inner.newtype_variant_seed(Tracked { inner: seed, trail: self.trail });
-        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        let content = self.inner.newtype_variant_seed(Tracked { inner: seed, json_path: self.json_path });
+        content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        let content = self.inner.tuple_variant(len, Tracked { inner: visitor, trail: self.trail });
-        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        let content = self.inner.tuple_variant(len, Tracked { inner: visitor, json_path: self.json_path });
+        content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -309,8 +310,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for ObjectFields<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let content = self.inner.struct_variant(fields, Fields { inner: visitor, trail: self.trail });
-        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        let content = self.inner.struct_variant(fields, Fields { inner: visitor, json_path: self.json_path });
+        content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 }
 

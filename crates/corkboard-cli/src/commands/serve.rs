@@ -131,14 +131,14 @@ impl Serve {
             // A literal address is safe to allow: DNS rebinding needs a name.
             settings.hosts.push(literal(address.ip()));
         }
-        let way_in = BrowserAccess::of(&settings.access);
+        let browser_access = BrowserAccess::of(&settings.access);
         let server = Server::new(corkboard.clone(), settings);
-        let sign_in = (way_in == BrowserAccess::Link).then(|| format!("{url}{}", server.sign_in_path()));
+        let sign_in = (browser_access == BrowserAccess::Link).then(|| format!("{url}{}", server.sign_in_path()));
         let store = corkboard.store_info();
         let (kind, lies) = (store.kind, location(&store));
         let started = Started { url: &url, sign_in: sign_in.as_deref(), store: &lies };
         output.answer(&started, || {
-            let how = match (way_in, &sign_in) {
+            let how = match (browser_access, &sign_in) {
                 (BrowserAccess::Open, _) => ", without authentication".into(),
                 (_, Some(link)) => format!(" - open {link}"),
                 (_, None) => format!("\nto sign a browser in: `cork token link --url {url}`, with CORK_TOKEN set"),

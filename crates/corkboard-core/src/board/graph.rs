@@ -102,22 +102,22 @@ impl BoardState {
     }
 
     pub(super) fn add_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
-        let fate = TaskOutcome::of(self.expect(on)?);
+        let outcome = TaskOutcome::of(self.expect(on)?);
         self.change(task, stamp, |task| task.depends_on = task.depends_on.iter().copied().chain([on]).collect())?;
-        self.retally(task, |tally| tally.add(fate));
+        self.retally(task, |tally| tally.add(outcome));
         self.link(task, on);
         Ok(())
     }
 
     pub(super) fn remove_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
-        let fate = TaskOutcome::of(self.expect(on)?);
+        let outcome = TaskOutcome::of(self.expect(on)?);
         if !self.expect(task)?.depends_on.contains(&on) {
             return Err(misfit(format!("{task} does not depend on {on}")));
         }
         self.change(task, stamp, |task| {
             task.depends_on = task.depends_on.iter().copied().filter(|other| *other != on).collect();
         })?;
-        self.retally(task, |tally| tally.take(fate));
+        self.retally(task, |tally| tally.take(outcome));
         self.unlink(task, on);
         Ok(())
     }

@@ -52,8 +52,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, fate: TaskOutcome) -> &mut u32 {
-        match fate {
+    fn count(&mut self, outcome: TaskOutcome) -> &mut u32 {
+        match outcome {
             TaskOutcome::Open => &mut self.open,
             TaskOutcome::Succeeded => &mut self.succeeded,
             TaskOutcome::Failed => &mut self.failed,
@@ -61,12 +61,12 @@ impl Tally {
         }
     }
 
-    pub fn add(&mut self, fate: TaskOutcome) {
-        *self.count(fate) += 1;
+    pub fn add(&mut self, outcome: TaskOutcome) {
+        *self.count(outcome) += 1;
     }
 
-    pub fn take(&mut self, fate: TaskOutcome) {
-        let count = self.count(fate);
+    pub fn take(&mut self, outcome: TaskOutcome) {
+        let count = self.count(outcome);
         *count = count.saturating_sub(1);
     }
 

@@ -30,7 +30,7 @@ pub struct Tokens {
     actor: AuthenticatedActor,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
-    looks: Arc<TokenLookups>,
+    lookups: Arc<TokenLookups>,
     /// Keeps the background tasks (ticks, flushes) running while handles exist.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -96,9 +96,9 @@ pub struct CreatedToken {
 impl Corkboard {
     /// Returns the access tokens of this store.
     pub fn tokens(&self) -> Tokens {
-        let (engine, looks, corkboard) = self.tokens_engine();
+        let (engine, lookups, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        Tokens { actor: self.authenticated_actor().clone(), engine, slot, looks, _corkboard: corkboard }
+        Tokens { actor: self.authenticated_actor().clone(), engine, slot, lookups, _corkboard: corkboard }
     }
 }
 
@@ -153,7 +153,7 @@ impl Tokens {
         if let Some(known) = self.find_in_memory(&hash) {
             return Ok(known);
         }
-        let current = self.looks.look(&self.engine, &self.slot, asked_at).await?;
+        let current = self.lookups.look(&self.engine, &self.slot, asked_at).await?;
         Ok(current.state.find(&hash, self.engine.now(&self.slot, &current)).cloned())
     }
 
@@ -195,11 +195,11 @@ impl TokenLookups {
         slot: &Arc<Slot<TokensState>>,
         since: Instant,
     ) -> Result<Arc<Revisioned<TokensState>>> {
-        let (own, looks) = (engine.clone(), self.clone());
+        let (own, lookups) = (engine.clone(), self.clone());
         let slot = slot.clone();
         // Run in a separate task: others rely on a lookup that one caller starts, and that caller may stop waiting.
         joined(engine.spawn(async move {
-            let mut last = looks.last.lock().await;
+            let mut last = lookups.last.lock().await;
             if let Some(TokenLookup { began, seen }) = &*last {
                 if *began >= since {
                     return seen.as_ref().map(Arc::clone).map_err(again);
