@@ -62,10 +62,10 @@ mod typed_event;
 
 pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
-    BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, EdgeType,
-    Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
-    PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardProgressCounts,
+    BoardRolledBack, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard,
+    CreatedBoard, EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating,
+    Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
     RollBackStage, TaskDocument, TaskEdge, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]

@@ -56,7 +56,7 @@ pub use learnings::{
 pub use log_ref::{LogPage, LogRef, NoLogRef};
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
-pub use progress::BoardProgress;
+pub use progress::{BoardProgress, BoardProgressCounts};
 pub use search::BoardHit;
 pub(crate) use sentence::written;
 pub use view::BoardView;
