@@ -279,6 +279,26 @@ mod tests {
         assert!(even(Some(("ready", 8))).is_err(), "a cursor of another order");
     }
 
+    #[tokio::test]
+    async fn a_page_of_visible_items_reads_on_until_it_is_full() {
+        let names: Vec<String> = (0..3 * MOST).map(|number| format!("{number:05}")).collect();
+        let calls = Cell::new(0);
+        let (names, counted) = (&names, &calls);
+        let list = |after: Option<String>| async move {
+            counted.set(counted.get() + 1);
+            let rest = names.iter().filter(|name| after.as_ref().is_none_or(|after| *name > after));
+            Ok(rest.take(MOST).cloned().collect())
+        };
+        let is_visible = |name: &str| name >= "01998";
+        let page = visible_page(3, None, list, String::as_str, is_visible).await.map_err(drop).unwrap();
+        let expected = ["01998", "01999", "02000"].map(str::to_owned).to_vec();
+        assert_eq!((page, calls.take()), ((expected, Some("02000".into())), 3));
+        let after = Some("02996".to_owned());
+        let page = visible_page(3, after, list, String::as_str, is_visible).await.map_err(drop).unwrap();
+        let expected = ["02997", "02998", "02999"].map(str::to_owned).to_vec();
+        assert_eq!((page, calls.take()), ((expected, None), 1), "the last page");
+    }
+
     #[test]
     fn equal_values_are_ordered_by_id() {
         let items = || [(1, "b"), (0, "c"), (1, "a")].into_iter();
