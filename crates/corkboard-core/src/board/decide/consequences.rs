@@ -10,7 +10,7 @@ use super::super::{
     BoardEvent, BoardReply, CancelCause, Cancellation, FailurePolicy, Lease, Task, TaskId, TaskOutcome, TaskStatus,
     TriggerVerdict,
 };
-use super::{BoardDecider, DecideResult};
+use super::{BoardDecider, ReplyResult};
 
 /// The maximum retry delay.
 const LONGEST_BACKOFF_S: u64 = 24 * 60 * 60;
@@ -94,7 +94,7 @@ impl BoardDecider<'_> {
     }
 
     /// Makes failed tasks pending again, with the tasks that were cancelled because of them.
-    pub(super) fn reopen(&mut self, failed: &BTreeSet<TaskId>) -> DecideResult {
+    pub(super) fn reopen(&mut self, failed: &BTreeSet<TaskId>) -> ReplyResult {
         for task in failed {
             self.push(BoardEvent::TaskRetried { task: *task, not_before: None, by_hand: true });
         }
