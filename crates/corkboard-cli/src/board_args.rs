@@ -5,6 +5,7 @@ use corkboard::boards::Lease;
 use corkboard::{Board, BoardView};
 
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::value_parsers::seconds;
 
@@ -44,51 +45,20 @@ impl RevisionArgument {
 
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
-pub(crate) struct BoardConditions {
-    /// Write only if the board is at this revision
-    #[arg(long, value_name = "REV")]
-    if_rev: Option<u64>,
-
-    /// Idempotency key; a repeat within 24 hours has no further effect
-    #[arg(long, value_name = "NAME")]
-    idempotency_key: Option<String>,
-}
-
-impl BoardConditions {
-    /// A handle to the same board that writes under these conditions.
-    pub(crate) fn on(&self, board: Board) -> Board {
-        let board = match self.if_rev {
-            Some(rev) => board.if_rev(rev),
-            None => board,
-        };
-        match &self.idempotency_key {
-            Some(name) => board.idempotency_key(name),
-            None => board,
-        }
-    }
-
-    /// The board that the command line names, under these conditions.
-    pub(crate) fn open(&self, session: &Session) -> Result<Board, CliError> {
-        Ok(self.on(session.open_board()?))
-    }
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Conditions")]
 pub(crate) struct ClaimConditions {
     /// Epoch of your claim, from `cork task claim --json`; fails if you have lost the claim
     #[arg(long, value_name = "NUMBER")]
     pub(crate) epoch: Option<u64>,
 
     #[command(flatten)]
-    board: BoardConditions,
+    request: RequestConditions,
 }
 
 impl ClaimConditions {
     /// The board that the command line names, under these conditions.
     pub(crate) fn open(&self, session: &Session) -> Result<Board, CliError> {
         session.sends_epoch(self.epoch);
-        self.board.open(session)
+        self.request.open(session)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Conditions of a write, as arguments.
 
 use clap::Args;
-use corkboard::Conditions;
+use corkboard::{Board, Conditions};
+
+use crate::command_session::Session;
+use crate::error::CliError;
 
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct RequestConditions {
-    /// Write only if the agent's memory is at this revision
+    /// Write only if the memory, board or core is at this revision
     #[arg(long, value_name = "REV")]
     if_rev: Option<u64>,
 
@@ -26,14 +29,21 @@ pub(crate) struct EntryConditions {
     request: RequestConditions,
 }
 
-impl From<RequestConditions> for Conditions {
-    fn from(RequestConditions { if_rev, idempotency_key }: RequestConditions) -> Self {
-        Self { if_version: None, if_rev, idempotency_key }
+impl RequestConditions {
+    /// The board that the command line names, under these conditions.
+    pub(crate) fn open(&self, session: &Session) -> Result<Board, CliError> {
+        Ok(session.open_board()?.conditions(self))
     }
 }
 
-impl From<EntryConditions> for Conditions {
-    fn from(EntryConditions { if_version, request }: EntryConditions) -> Self {
-        Self { if_version, ..request.into() }
+impl From<&RequestConditions> for Conditions {
+    fn from(RequestConditions { if_rev, idempotency_key }: &RequestConditions) -> Self {
+        Self { if_version: None, if_rev: *if_rev, idempotency_key: idempotency_key.clone() }
+    }
+}
+
+impl From<&EntryConditions> for Conditions {
+    fn from(EntryConditions { if_version, request }: &EntryConditions) -> Self {
+        Self { if_version: *if_version, ..request.into() }
     }
 }

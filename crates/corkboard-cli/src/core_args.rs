@@ -1,10 +1,11 @@
 //! Shared arguments of commands about memory cores: core, conditions and trust level.
 
 use clap::Args;
-use corkboard::Core;
 use corkboard::cores::Trust;
+use corkboard::{Conditions, Core};
 
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::value_parsers::trust;
 
@@ -39,33 +40,6 @@ impl TrustArguments {
     }
 }
 
-/// Conditions of a write to a core.
-#[derive(Args)]
-#[command(next_help_heading = "Conditions")]
-pub(crate) struct CoreConditions {
-    /// Write only if the core is at this revision
-    #[arg(long, value_name = "REV")]
-    if_rev: Option<u64>,
-
-    /// Idempotency key; a repeat within 24 hours has no further effect
-    #[arg(long, value_name = "NAME")]
-    idempotency_key: Option<String>,
-}
-
-impl CoreConditions {
-    /// A handle to the same core that writes under these conditions.
-    pub(crate) fn on(&self, core: Core) -> Core {
-        let core = match self.if_rev {
-            Some(rev) => core.if_rev(rev),
-            None => core,
-        };
-        match &self.idempotency_key {
-            Some(name) => core.idempotency_key(name),
-            None => core,
-        }
-    }
-}
-
 /// Conditions of a change to one entry.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
@@ -75,16 +49,11 @@ pub(crate) struct CoreEntryConditions {
     if_version: Option<u64>,
 
     #[command(flatten)]
-    core: CoreConditions,
+    request: RequestConditions,
 }
 
-impl CoreEntryConditions {
-    /// A handle to the same core that writes under these conditions.
-    pub(crate) fn on(&self, core: Core) -> Core {
-        let core = self.core.on(core);
-        match self.if_version {
-            Some(version) => core.if_version(version),
-            None => core,
-        }
+impl From<&CoreEntryConditions> for Conditions {
+    fn from(CoreEntryConditions { if_version, request }: &CoreEntryConditions) -> Self {
+        Self { if_version: *if_version, ..request.into() }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use corkboard::transfer::{Progress, Stage};
+use corkboard::transfer::{Stage, TransferProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use crate::error::CliError;
@@ -26,7 +26,7 @@ impl ProgressLine {
         Self { is_wanted, bar: None, next: Instant::now() + PATIENCE }
     }
 
-    pub(crate) fn tell(&mut self, progress: &Progress) {
+    pub(crate) fn tell(&mut self, progress: &TransferProgress) {
         let stage = match progress.stage {
             Stage::Copying => "copying",
             Stage::Verifying => "verifying",

@@ -205,7 +205,7 @@ impl Charge {
 
     /// Ties the charge to the bytes: it is released when the last slice of them is dropped.
     pub(crate) fn own(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Owned { bytes, _charge: self })
+        Bytes::from_owner(ChargedBytes { bytes, _charge: self })
     }
 }
 
@@ -215,12 +215,12 @@ impl Drop for Charge {
     }
 }
 
-struct Owned {
+struct ChargedBytes {
     bytes: Bytes,
     _charge: Charge,
 }
 
-impl AsRef<[u8]> for Owned {
+impl AsRef<[u8]> for ChargedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -219,6 +219,29 @@ pub(crate) fn page<T>(
     (items, next)
 }
 
+/// A page of a list sorted by name, of which the caller sees only a part, and the last name if there are more. `list`
+/// returns up to [`MOST`] items after a name.
+pub(crate) async fn visible_page<T, Listed: Future<Output = Result<Vec<T>, corkboard::Error>>>(
+    limit: usize,
+    mut after: Option<String>,
+    list: impl Fn(Option<String>) -> Listed,
+    name: fn(&T) -> &str,
+    is_visible: impl Fn(&str) -> bool,
+) -> Result<(Vec<T>, Option<String>), HttpError> {
+    let mut visible = Vec::new();
+    // One more than fits on the page shows whether there is a next page.
+    while visible.len() <= limit {
+        let listed = list(after).await?;
+        let is_last = listed.len() < MOST;
+        after = listed.last().map(|last| name(last).to_owned());
+        visible.extend(listed.into_iter().filter(|listed| is_visible(name(listed))));
+        if is_last {
+            break;
+        }
+    }
+    Ok(page(visible.into_iter(), Some(limit), |last| name(last).to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -254,6 +277,26 @@ mod tests {
         }
         assert_eq!(even(Some(("", 19_979))).map_err(drop).unwrap().0.1, None, "the last page");
         assert!(even(Some(("ready", 8))).is_err(), "a cursor of another order");
+    }
+
+    #[tokio::test]
+    async fn a_page_of_visible_items_reads_on_until_it_is_full() {
+        let names: Vec<String> = (0..3 * MOST).map(|number| format!("{number:05}")).collect();
+        let calls = Cell::new(0);
+        let (names, counted) = (&names, &calls);
+        let list = |after: Option<String>| async move {
+            counted.set(counted.get() + 1);
+            let rest = names.iter().filter(|name| after.as_ref().is_none_or(|after| *name > after));
+            Ok(rest.take(MOST).cloned().collect())
+        };
+        let is_visible = |name: &str| name >= "01998";
+        let page = visible_page(3, None, list, String::as_str, is_visible).await.map_err(drop).unwrap();
+        let expected = ["01998", "01999", "02000"].map(str::to_owned).to_vec();
+        assert_eq!((page, calls.take()), ((expected, Some("02000".into())), 3));
+        let after = Some("02996".to_owned());
+        let page = visible_page(3, after, list, String::as_str, is_visible).await.map_err(drop).unwrap();
+        let expected = ["02997", "02998", "02999"].map(str::to_owned).to_vec();
+        assert_eq!((page, calls.take()), ((expected, None), 1), "the last page");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::observe::Principal;
 use crate::peer::Peer;
 use crate::request_body::{RequestBody, too_many};
 use crate::response_budget::hold;
-use crate::settings::Access;
+use crate::settings::Authentication;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
 use crate::{Server, Settings, cross_origin, parameters};
@@ -185,7 +185,7 @@ async fn authenticate(
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<Caller, HttpError> {
-    if matches!(server.settings().access, Access::Open) {
+    if matches!(server.settings().access, Authentication::Open) {
         return Ok(Caller::admin(server));
     }
     let caller = match text(headers, AUTHORIZATION.as_str())? {
@@ -215,7 +215,7 @@ async fn authenticate(
 /// it. After too many of those, the client's unknown tokens are refused without asking the store. Known tokens are
 /// still accepted: other clients at the same address cannot lock their holders out.
 pub(crate) async fn whose(server: &Server, peer: Peer, secret: &str) -> Result<Option<Caller>, HttpError> {
-    let Access::Tokens { admin } = &server.settings().access else { return Ok(Some(Caller::admin(server))) };
+    let Authentication::Tokens { admin } = &server.settings().access else { return Ok(Some(Caller::admin(server))) };
     if admin.as_ref().is_some_and(|admin| is_same(secret, admin.expose_secret())) {
         return Ok(Some(Caller::admin(server)));
     }

@@ -44,7 +44,7 @@ use tokio::sync::{Semaphore, watch};
 pub use listen::{Tls, serve};
 pub use metrics::Metrics;
 pub use rate::Rate;
-pub use settings::{Access, Settings, WrongSetting};
+pub use settings::{Authentication, Settings, WrongSetting};
 
 use budget::Budget;
 use events::{SharedHub, StreamStatuses, Tails};

@@ -75,10 +75,6 @@ impl Routes {
         Self::default()
     }
 
-    pub(crate) fn routes(self, other: Self) -> Self {
-        self.merge(other)
-    }
-
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self

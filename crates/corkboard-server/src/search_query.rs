@@ -30,6 +30,9 @@ pub(crate) struct SearchQuery {
 
 /// Search results.
 #[derive(Serialize, ToSchema)]
+#[schema(example = json!({"hits": [{"key": "plan", "version": 7, "importance": 0.5, "tags": [], "scope": null,
+    "score": 0.82, "snippet": "We deploy on Tuesdays", "author": "ada", "at": "2026-01-05T09:30:00Z", "trust": "agent",
+    "folded": 0, "explanation": null}], "rev": 9}))]
 pub(crate) struct HitsBody {
     /// Hits, best first.
     hits: Vec<SearchHit>,

@@ -11,7 +11,7 @@ use crate::rate::Rate;
 
 /// How requests are authenticated.
 #[derive(Debug, Clone)]
-pub enum Access {
+pub enum Authentication {
     /// A token is required: one from the store, or the admin token.
     Tokens {
         /// An admin token that is not in the store.
@@ -40,7 +40,7 @@ impl std::error::Error for WrongSetting {}
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How requests are authenticated.
-    pub access: Access,
+    pub access: Authentication,
     /// Host names of the server, besides `localhost` and loopback addresses. A request with another `Host` is refused,
     /// so that no web page can reach the server through its own domain (DNS rebinding).
     pub hosts: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn new(access: Access) -> Self {
+    pub fn new(access: Authentication) -> Self {
         Self {
             access,
             hosts: Vec::new(),
@@ -217,7 +217,7 @@ mod tests {
         for wrong in wrong.into_iter().chain(["https://x:", "https://x:99999", "1://x"]) {
             assert!(origin(wrong).is_err_and(|message| message.contains(&format!("{wrong:?}"))), "{wrong}");
         }
-        let settings = Settings { origins: vec!["evil".into()], ..Settings::new(Access::Open) };
+        let settings = Settings { origins: vec!["evil".into()], ..Settings::new(Authentication::Open) };
         assert_eq!(settings.checked().map_err(|wrong| wrong.setting).err(), Some("origins"));
     }
 }

@@ -253,13 +253,13 @@ mod tests {
     use corkboard::Corkboard;
 
     use super::*;
-    use crate::{Access, Settings};
+    use crate::{Authentication, Settings};
 
     /// Also covers the link that is printed at startup, which is created the same way.
     #[tokio::test(start_paused = true)]
     async fn a_link_works_once_and_for_an_hour() {
         let corkboard = Corkboard::open("memory:").await.unwrap();
-        let server = Server::new(corkboard.clone(), Settings::new(Access::Tokens { admin: None }));
+        let server = Server::new(corkboard.clone(), Settings::new(Authentication::Tokens { admin: None }));
         let redeem = |path: &str| server.codes().redeem(path.strip_prefix("/sign-in?code=").unwrap());
         let (one, other) = (server.sign_in_path(), server.sign_in_path());
         tokio::time::advance(LINK_LASTS - Duration::from_secs(1)).await;

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 /// The server's reaction to a request.
 #[derive(Debug, Clone)]
-pub struct Reply {
+pub struct ModelReply {
     bytes: Vec<u8>,
     then: Then,
 }
@@ -27,7 +27,7 @@ enum Then {
 
 /// A received request.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct ReceivedRequest {
     pub line: String,
     /// Names are in lower case.
     pub headers: Vec<(String, String)>,
@@ -35,7 +35,7 @@ pub struct Seen {
     pub at: Instant,
 }
 
-impl Seen {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -48,13 +48,13 @@ impl Seen {
 
 pub struct ModelServer {
     port: u16,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ReceivedRequest>>>,
     accepting: JoinHandle<()>,
 }
 
 impl ModelServer {
     /// Starts a server that answers with the script, and repeats its last reply at the end.
-    pub async fn start(script: Vec<Reply>) -> Self {
+    pub async fn start(script: Vec<ModelReply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -74,7 +74,7 @@ impl ModelServer {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -85,7 +85,11 @@ impl Drop for ModelServer {
     }
 }
 
-async fn serve(mut stream: TcpStream, script: Arc<Mutex<VecDeque<Reply>>>, seen: Arc<Mutex<Vec<Seen>>>) {
+async fn serve(
+    mut stream: TcpStream,
+    script: Arc<Mutex<VecDeque<ModelReply>>>,
+    seen: Arc<Mutex<Vec<ReceivedRequest>>>,
+) {
     let Some(request) = read(&mut stream).await else { return };
     seen.lock().unwrap().push(request);
     let reply = {
@@ -103,7 +107,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<VecDeque<Reply>>>, seen:
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Seen> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -126,35 +130,35 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
         }
     }
     let body = serde_json::from_slice(&bytes[end + 4..]).unwrap_or(Value::Null);
-    Some(Seen { line, headers, body, at: Instant::now() })
+    Some(ReceivedRequest { line, headers, body, at: Instant::now() })
 }
 
 /// An answer with this status and body.
-pub fn status(line: &str, headers: &[&str], body: &str) -> Reply {
+pub fn status(line: &str, headers: &[&str], body: &str) -> ModelReply {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
     let bytes = format!("HTTP/1.1 {line}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}");
-    Reply { bytes: bytes.into_bytes(), then: Then::Close }
+    ModelReply { bytes: bytes.into_bytes(), then: Then::Close }
 }
 
 /// A successful answer whose body is shorter than announced.
-pub fn short(body: &Value) -> Reply {
-    let Reply { mut bytes, then } = whole(body);
+pub fn short(body: &Value) -> ModelReply {
+    let ModelReply { mut bytes, then } = whole(body);
     bytes.truncate(bytes.len() - 5);
-    Reply { bytes, then }
+    ModelReply { bytes, then }
 }
 
 /// A successful answer with a JSON body.
-pub fn whole(body: &Value) -> Reply {
+pub fn whole(body: &Value) -> ModelReply {
     status("200 OK", &["Content-Type: application/json"], &body.to_string())
 }
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nConnection: close\r\n";
 
 /// A stream of events, each in a separate chunk.
-pub fn stream(events: &[String]) -> Reply {
+pub fn stream(events: &[String]) -> ModelReply {
     let chunks: String = events.iter().map(|event| chunk(event)).collect();
-    Reply {
+    ModelReply {
         bytes: format!("{STREAM}Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n").into_bytes(),
         then: Then::Close,
     }
@@ -165,29 +169,29 @@ fn chunk(text: &str) -> String {
 }
 
 /// The first events of a stream whose connection ends in the middle.
-pub fn cut(events: &[String]) -> Reply {
+pub fn cut(events: &[String]) -> ModelReply {
     let chunks: String = events.iter().map(|event| chunk(event)).collect();
-    Reply { bytes: format!("{STREAM}Transfer-Encoding: chunked\r\n\r\n{chunks}").into_bytes(), then: Then::Close }
+    ModelReply { bytes: format!("{STREAM}Transfer-Encoding: chunked\r\n\r\n{chunks}").into_bytes(), then: Then::Close }
 }
 
 /// The first events of a stream that ends as if it were complete.
-pub fn ended(events: &[String]) -> Reply {
-    Reply { bytes: format!("{STREAM}\r\n{}", events.concat()).into_bytes(), then: Then::Close }
+pub fn ended(events: &[String]) -> ModelReply {
+    ModelReply { bytes: format!("{STREAM}\r\n{}", events.concat()).into_bytes(), then: Then::Close }
 }
 
 /// The first events of a stream that then stalls forever.
-pub fn stuck(events: &[String]) -> Reply {
-    Reply { then: Then::Hang, ..ended(events) }
+pub fn stuck(events: &[String]) -> ModelReply {
+    ModelReply { then: Then::Hang, ..ended(events) }
 }
 
 /// No answer, and the connection stays open.
-pub fn silent() -> Reply {
-    Reply { bytes: Vec::new(), then: Then::Hang }
+pub fn silent() -> ModelReply {
+    ModelReply { bytes: Vec::new(), then: Then::Hang }
 }
 
 /// A stream that repeats one event forever.
-pub fn endless(event: &str) -> Reply {
-    Reply { bytes: format!("{STREAM}\r\n").into_bytes(), then: Then::Repeat(event.repeat(100).into_bytes()) }
+pub fn endless(event: &str) -> ModelReply {
+    ModelReply { bytes: format!("{STREAM}\r\n").into_bytes(), then: Then::Repeat(event.repeat(100).into_bytes()) }
 }
 
 /// A text as a stream of the chat completions API.
@@ -229,6 +233,6 @@ fn pieces(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// A complete stream of the chat completions API.
-pub fn says(text: &str) -> Reply {
+pub fn says(text: &str) -> ModelReply {
     stream(&chat_events(text))
 }

@@ -90,17 +90,17 @@ fn from_millisecond(millisecond: i64) -> Timestamp {
 #[derive(Debug, Default)]
 pub(crate) struct SpaceClock {
     is_ahead: AtomicBool,
-    ahead: Mutex<Option<Ahead>>,
+    ahead: Mutex<Option<ClockLead>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Ahead {
+struct ClockLead {
     at: Timestamp,
     /// The monotonic time at which the space's time was `at`.
     since: Duration,
 }
 
-impl Ahead {
+impl ClockLead {
     fn now(self, monotonic: Duration) -> Timestamp {
         let passed = SignedDuration::try_from(monotonic.saturating_sub(self.since)).unwrap_or(SignedDuration::MAX);
         self.at.checked_add(passed).unwrap_or(Timestamp::MAX)
@@ -120,7 +120,7 @@ impl SpaceClock {
         if time >= least {
             *ahead = None;
         } else if shown.is_none_or(|shown| shown < last_at) {
-            *ahead = Some(Ahead { at: last_at, since: monotonic });
+            *ahead = Some(ClockLead { at: last_at, since: monotonic });
         }
         self.is_ahead.store(ahead.is_some(), Ordering::Release);
         least.max(time)

@@ -15,11 +15,11 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::access::{AllowedSpaces, AuthenticatedActor, Looks};
+use crate::access::{AllowedSpaces, AuthenticatedActor, TokenLookups};
 use crate::board::Board;
 use crate::engine::{Budget, Deletion, Engine, Observer, RemoteEngine, RequestSource, Slot};
 use crate::knowledge::Core;
-use crate::log::{self, Logged};
+use crate::log::{self, ErasedLog};
 use crate::memory::{AgentListener, AgentMemory, AgentRuntime, MemoryEvent, Meters, end_if_idle};
 use crate::options::{Consistency, Conversations, Options, Retention, SavePolicy, SnapshotPolicy};
 use crate::store::{self, ListedSpace, MemoryStore, MonitoredStore, Store, StoreInfo};
@@ -45,7 +45,7 @@ struct Engines {
     boards: Arc<Engine<BoardState>>,
     cores: Arc<Engine<CoreState>>,
     tokens: Arc<Engine<TokensState>>,
-    token_looks: Arc<Looks>,
+    token_lookups: Arc<TokenLookups>,
     budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Engine<AgentState>>,
@@ -204,7 +204,7 @@ impl Corkboard {
             boards,
             cores,
             tokens,
-            token_looks: Arc::default(),
+            token_lookups: Arc::default(),
             budget,
             runtimes: Mutex::default(),
             conversations,
@@ -303,11 +303,11 @@ impl Corkboard {
         Core::new(id, self.actor.clone(), self.inner.cores.clone(), self.inner.clone())
     }
 
-    pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<Looks>, Arc<dyn Any + Send + Sync>) {
-        (self.inner.tokens.clone(), self.inner.token_looks.clone(), self.inner.clone())
+    pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<TokenLookups>, Arc<dyn Any + Send + Sync>) {
+        (self.inner.tokens.clone(), self.inner.token_lookups.clone(), self.inner.clone())
     }
 
-    pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn Logged>, Arc<dyn Any + Send + Sync>) {
+    pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn ErasedLog>, Arc<dyn Any + Send + Sync>) {
         let Engines { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
         (log::logged((agents, conversations), boards, cores, tokens, id, kind), self.inner.clone())
     }

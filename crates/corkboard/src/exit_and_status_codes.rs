@@ -28,7 +28,7 @@ pub enum ErrorKind {
 }
 
 /// How a kind of error is presented.
-struct Edge {
+struct ErrorPresentation {
     name: &'static str,
     title: &'static str,
     exit_code: u8,
@@ -50,7 +50,7 @@ impl ErrorKind {
     ];
 
     /// The table of all kinds.
-    fn edge(self) -> Edge {
+    fn presentation(self) -> ErrorPresentation {
         let (name, title, exit_code, http_status) = match self {
             Self::Invalid => ("invalid", "The request is invalid", 2, 400),
             Self::Gone => ("gone", "Not found, or deleted", 3, 404),
@@ -62,26 +62,26 @@ impl ErrorKind {
             Self::Damaged => ("damaged", "The server or the stored data is defective", 1, 500),
             Self::Caller => ("caller", "The caller's own code failed", 1, 500),
         };
-        Edge { name, title, exit_code, http_status }
+        ErrorPresentation { name, title, exit_code, http_status }
     }
 
     /// The kind's name in JSON.
     pub fn as_str(self) -> &'static str {
-        self.edge().name
+        self.presentation().name
     }
 
     /// The kind's title, the same for all its errors.
     pub fn title(self) -> &'static str {
-        self.edge().title
+        self.presentation().title
     }
 
     /// The exit code of a command that fails with this kind.
     pub fn exit_code(self) -> u8 {
-        self.edge().exit_code
+        self.presentation().exit_code
     }
 
     /// The HTTP status of this kind.
     pub fn http_status(self) -> u16 {
-        self.edge().http_status
+        self.presentation().http_status
     }
 }

@@ -62,11 +62,11 @@ mod typed_event;
 
 pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardProgress, BoardRolledBack, BoardView,
-    BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
-    GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator, PromoteLearning,
-    PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress, RollBackStage, TaskDocument,
-    TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardProgress, BoardProgressCounts,
+    BoardRolledBack, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard,
+    CreatedBoard, EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating,
+    Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
+    RollBackStage, TaskDocument, TaskEdge, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
 pub use client::{Identity, ServerAddress, ServerHealth};
@@ -95,16 +95,18 @@ pub use engine::{Followed, Watch, Watched};
 pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
-pub use knowledge::{Core, CoreEntries, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, Withdrawn};
+pub use knowledge::{
+    Core, CoreEntries, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, WithdrawnCoreEntries,
+};
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
-    SpaceDocument, SpaceLog, StateDocument, Trimmed,
+    SpaceDocument, SpaceLog, StateDocument, TrimmedLog,
 };
 pub use memory::{
-    AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, LongTermMemory, MemoryEvent,
-    MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
-    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Set, WorkingMemory, Write, WriteText, Written,
+    AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, AppendText, AppliedNotebookUpdate, Apply, Batch,
+    ClearOptions, Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, LongTermMemory,
+    MemoryEvent, MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
+    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Set, WorkingMemory, Write, WriteText, WrittenEntry,
 };
 pub use options::{
     Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,
@@ -114,7 +116,7 @@ pub use replay::observe_replay;
 pub use search::{Explanation, FoundItem, FoundScope, ScorePart, ScoreReason, Search, SearchHit};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
-    SnapshotKey,
+    SnapshotFormat, SnapshotKey,
 };
 pub use strict::Strict;
 

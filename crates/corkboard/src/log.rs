@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use crate::access::AuthenticatedActor;
 use crate::corkboard::check_space_tier;
-use crate::engine::{Answer, Engine, Followed, Following, RequestSource, Slot};
+use crate::engine::{Answer, Engine, Followed, LogFollower, RequestSource, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
 use crate::typed_event::{parse_events, typed_events};
 use crate::{AgentMemory, Board, Conversation, Corkboard, Error, Result, Strict};
@@ -309,7 +309,7 @@ pub struct SpaceLog {
     conversation: Option<Conversation>,
     /// For a memory core: where to find the boards that promote into it.
     promoting: Option<(Corkboard, CoreId)>,
-    log: Box<dyn Logged>,
+    log: Box<dyn ErasedLog>,
     /// Keeps the background tasks running while there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -454,9 +454,9 @@ impl SpaceLog {
     }
 
     /// Computes what [`SpaceLog::trim`] would remove.
-    pub async fn trimmable(&self, trim: Trim) -> Result<Trimmed> {
+    pub async fn trimmable(&self, trim: Trim) -> Result<TrimmedLog> {
         let first = self.page(0, 1).await?;
-        let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(Trimmed::default()) };
+        let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(TrimmedLog::default()) };
         // The newest revision always stays. Revisions before `kept` are removed.
         let mut kept = trim.up_to.saturating_add(1).min(first.head.rev);
         if let Some(time) = trim.older_than {
@@ -472,12 +472,12 @@ impl SpaceLog {
         }
         let kept = kept.max(oldest);
         let (bytes, estimated) = self.bytes_of(oldest, kept - 1).await?;
-        Ok(Trimmed { revisions: kept - oldest, bytes, estimated, oldest: kept })
+        Ok(TrimmedLog { revisions: kept - oldest, bytes, estimated, oldest: kept })
     }
 
     /// Removes old revisions from the log permanently. The state does not change, and a snapshot that covers them is
     /// written. Only admins may do this. Reading a removed revision later fails with `compacted`.
-    pub async fn trim(&self, trim: Trim) -> Result<Trimmed> {
+    pub async fn trim(&self, trim: Trim) -> Result<TrimmedLog> {
         let Actor { principal, role, .. } = Actor::clone(&self.actor);
         if role != Role::Admin {
             let (what, may) = ("trim history".into(), Role::Admin.to_string());
@@ -489,7 +489,7 @@ impl SpaceLog {
         }
         let oldest = self.log.trim(trim).await?;
         let revisions = (planned.revisions + oldest).saturating_sub(planned.oldest);
-        Ok(Trimmed { revisions, oldest, ..planned })
+        Ok(TrimmedLog { revisions, oldest, ..planned })
     }
 
     /// The size of these revisions in bytes, and whether it is an estimate.
@@ -543,7 +543,7 @@ pub struct LogSize {
 /// What trimming a log removed or would remove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Trimmed {
+pub struct TrimmedLog {
     /// Number of revisions.
     pub revisions: u64,
     /// Their bytes.
@@ -556,7 +556,7 @@ pub struct Trimmed {
 
 /// A watch on a space's log, like [`Watch`](crate::Watch), that returns the stored form.
 pub struct LogWatch {
-    follow: Box<dyn Following>,
+    follow: Box<dyn LogFollower>,
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
 
@@ -572,8 +572,8 @@ impl LogWatch {
     }
 }
 
-pub(crate) trait Logged: Send + Sync {
-    fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn Following>>>;
+pub(crate) trait ErasedLog: Send + Sync {
+    fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn LogFollower>>>;
     fn head(&self) -> BoxFuture<'_, Result<Head>>;
     fn state(&self) -> BoxFuture<'_, Result<StateDocument>>;
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
@@ -639,11 +639,11 @@ impl AnswerDocument {
     }
 }
 
-impl<S: Space> Logged for InEngine<S> {
-    fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn Following>>> {
+impl<S: Space> ErasedLog for InEngine<S> {
+    fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn LogFollower>>> {
         Box::pin(async move {
             let follow = self.engine.follow(self.slot.clone(), from_rev).await?;
-            Ok(Box::new(follow) as Box<dyn Following>)
+            Ok(Box::new(follow) as Box<dyn LogFollower>)
         })
     }
 
@@ -708,7 +708,7 @@ pub(crate) fn logged(
     tokens: &Arc<Engine<TokensState>>,
     id: &SpaceId,
     kind: SpaceKind,
-) -> Box<dyn Logged> {
+) -> Box<dyn ErasedLog> {
     match kind {
         SpaceKind::Agent => Box::new(InEngine::new(agents, id)),
         SpaceKind::Board => Box::new(InEngine::new(boards, id)),

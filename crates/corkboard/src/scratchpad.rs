@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Facts by key, and notes. The same content always serializes to the same JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WorkingMemory))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ScratchpadContents {
     /// Facts, by key.

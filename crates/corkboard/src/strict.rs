@@ -29,9 +29,9 @@ pub struct Strict<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let trail = Trail::default();
-        let read = T::deserialize(Watched { inner: deserializer, trail: &trail });
-        read.map(Self).map_err(|error| match trail.path() {
+        let json_path = JsonPath::default();
+        let read = T::deserialize(Tracked { inner: deserializer, json_path: &json_path });
+        read.map(Self).map_err(|error| match json_path.path() {
             path if path.is_empty() => error,
             path => D::Error::custom(format!("{path}: {error}")),
         })
@@ -40,7 +40,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
 
 /// The current position of the parser.
 #[derive(Default)]
-struct Trail {
+struct JsonPath {
     /// The path to the error, innermost step first, because it is collected while the error propagates outwards.
     steps: RefCell<Vec<PathStep>>,
     /// Whether the next string is a name.
@@ -54,7 +54,7 @@ enum PathStep {
     Index(usize),
 }
 
-impl Trail {
+impl JsonPath {
     fn went_wrong<E>(&self, step: PathStep) -> impl FnOnce(E) -> E {
         move |error| {
             self.steps.borrow_mut().push(step);
@@ -93,20 +93,20 @@ impl Trail {
 }
 
 /// A part of the parser, with its position.
-struct Watched<'t, I> {
+struct Tracked<'t, I> {
     inner: I,
-    trail: &'t Trail,
+    json_path: &'t JsonPath,
 }
 
 macro_rules! hand_on {
     ($($method:ident($($name:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.inner.$method($($name,)* Watched { inner: visitor, trail: self.trail })
+            self.inner.$method($($name,)* Tracked { inner: visitor, json_path: self.json_path })
         })*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Tracked<'_, D> {
     type Error = D::Error;
 
     hand_on! {
@@ -128,7 +128,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail })
+        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, json_path: self.json_path })
     }
 
     /// serde ignores exactly the values of unknown fields.
@@ -153,13 +153,13 @@ macro_rules! pass {
 macro_rules! note_name {
     ($($method:ident($type:ty))*) => {
         $(fn $method<E: Error>(self, text: $type) -> Result<V::Value, E> {
-            self.trail.note_name(&text);
+            self.json_path.note_name(&text);
             self.inner.$method(text)
         })*
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Watched<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Tracked<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,38 +177,38 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Watched<'_, V> {
     note_name! { visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(Watched { inner: deserializer, trail: self.trail })
+        self.inner.visit_some(Tracked { inner: deserializer, json_path: self.json_path })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(Watched { inner: deserializer, trail: self.trail })
+        self.inner.visit_newtype_struct(Tracked { inner: deserializer, json_path: self.json_path })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_seq(Items { inner: items, trail: self.trail, index: 0 })
+        self.inner.visit_seq(Items { inner: items, json_path: self.json_path, index: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new() })
+        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new() })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_enum(Watched { inner: variant, trail: self.trail })
+        self.inner.visit_enum(Tracked { inner: variant, json_path: self.json_path })
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Watched<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Tracked<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.inner.deserialize(Watched { inner: deserializer, trail: self.trail })
+        self.inner.deserialize(Tracked { inner: deserializer, json_path: self.json_path })
     }
 }
 
 /// A visitor that accepts only an object.
 struct Fields<'t, V> {
     inner: V,
-    trail: &'t Trail,
+    json_path: &'t JsonPath,
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
@@ -224,14 +224,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new() })
+        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new() })
     }
 }
 
 /// The items of a list, with the current index.
 struct Items<'t, I> {
     inner: I,
-    trail: &'t Trail,
+    json_path: &'t JsonPath,
     index: usize,
 }
 
@@ -241,8 +241,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         let index = self.index;
         self.index += 1;
-        let item = self.inner.next_element_seed(Watched { inner: seed, trail: self.trail });
-        item.map_err(self.trail.went_wrong(PathStep::Index(index)))
+        let item = self.inner.next_element_seed(Tracked { inner: seed, json_path: self.json_path });
+        item.map_err(self.json_path.went_wrong(PathStep::Index(index)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -251,23 +251,23 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
 }
 
 /// The fields of an object, or the content of an enum's variant, with the last name read.
-struct Named<'t, I> {
+struct ObjectFields<'t, I> {
     inner: I,
-    trail: &'t Trail,
+    json_path: &'t JsonPath,
     name: String,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Named<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for ObjectFields<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        let Self { inner, trail, name } = self;
-        trail.read_name(name, || inner.next_key_seed(Watched { inner: seed, trail }))
+        let Self { inner, json_path, name } = self;
+        json_path.read_name(name, || inner.next_key_seed(Tracked { inner: seed, json_path }))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let value = self.inner.next_value_seed(Watched { inner: seed, trail: self.trail });
-        value.map_err(|error| self.trail.went_wrong(PathStep::Name(self.name.clone()))(error))
+        let value = self.inner.next_value_seed(Tracked { inner: seed, json_path: self.json_path });
+        value.map_err(|error| self.json_path.went_wrong(PathStep::Name(self.name.clone()))(error))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -275,33 +275,34 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Named<'_, A> {
     }
 }
 
-impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Watched<'t, A> {
+impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Tracked<'t, A> {
     type Error = A::Error;
-    type Variant = Named<'t, A::Variant>;
+    type Variant = ObjectFields<'t, A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
-        let Self { inner, trail } = self;
+        let Self { inner, json_path } = self;
         let mut name = String::new();
-        let (value, variant) = trail.read_name(&mut name, || inner.variant_seed(Watched { inner: seed, trail }))?;
-        Ok((value, Named { inner: variant, trail, name }))
+        let (value, variant) =
+            json_path.read_name(&mut name, || inner.variant_seed(Tracked { inner: seed, json_path }))?;
+        Ok((value, ObjectFields { inner: variant, json_path, name }))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for ObjectFields<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.inner.unit_variant().map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        self.inner.unit_variant().map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        let content = self.inner.newtype_variant_seed(Watched { inner: seed, trail: self.trail });
-        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        let content = self.inner.newtype_variant_seed(Tracked { inner: seed, json_path: self.json_path });
+        content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        let content = self.inner.tuple_variant(len, Watched { inner: visitor, trail: self.trail });
-        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        let content = self.inner.tuple_variant(len, Tracked { inner: visitor, json_path: self.json_path });
+        content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -309,8 +310,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let content = self.inner.struct_variant(fields, Fields { inner: visitor, trail: self.trail });
-        content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
+        let content = self.inner.struct_variant(fields, Fields { inner: visitor, json_path: self.json_path });
+        content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 }
 

@@ -3,8 +3,8 @@
 use clap::Args;
 use corkboard::boards::{ApprovalId, DecisionId};
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::named_text::Comment;
 use crate::output::json_object;
@@ -38,7 +38,7 @@ struct Judged {
     comment: Comment,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 fn tell(session: &Session, id: ApprovalId, decision: DecisionId, verdict: &str) -> Result<(), CliError> {

@@ -4,9 +4,10 @@ use clap::{Args, Subcommand};
 use corkboard::boards::{ChoiceId, NewBranch, NewChoice, TaskId, TaskRef};
 
 use super::board::choices;
-use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::board_args::RevisionArgument;
 use crate::board_view::ids;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{json_object, one_line};
 use crate::page::Page;
@@ -43,7 +44,7 @@ pub(crate) struct Choose {
     rationale: Option<String>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Choose {
@@ -75,7 +76,7 @@ struct Add {
     options: Vec<NewBranch>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 /// List the choices of a board

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use corkboard::store::Trim;
-use corkboard::{Corkboard, LogSize, SpaceId, SpaceKind, Trimmed};
+use corkboard::{Corkboard, LogSize, SpaceId, SpaceKind, TrimmedLog};
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ struct Answer<'a> {
 struct Compacted {
     space: String,
     #[serde(flatten)]
-    trimmed: Trimmed,
+    trimmed: TrimmedLog,
 }
 
 impl Compact {
@@ -78,7 +78,7 @@ impl Compact {
         let then = "some spaces are trimmed already; run the same command to continue";
         let done = unless_interrupted(then, self.compact(session, trim, &mut compacted)).await;
         if done.is_ok() || !compacted.is_empty() {
-            let sum = |of: fn(&Trimmed) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum::<u64>();
+            let sum = |of: fn(&TrimmedLog) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum::<u64>();
             let (revisions, bytes) = (sum(|trimmed| trimmed.revisions), sum(|trimmed| trimmed.bytes));
             let answer = Answer { dry_run: self.dry_run, revisions, bytes, spaces: &compacted };
             session.output.answer(&answer, || told(&answer))?;
@@ -121,7 +121,7 @@ impl Compact {
 fn told(answer: &Answer<'_>) -> String {
     let removed = answer.spaces.iter().filter(|space| space.trimmed.revisions > 0);
     let rows = removed.clone().map(|space| {
-        let Trimmed { revisions, oldest, .. } = space.trimmed;
+        let TrimmedLog { revisions, oldest, .. } = space.trimmed;
         [
             one_line(&space.space),
             revisions.to_string(),

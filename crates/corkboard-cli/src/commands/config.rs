@@ -35,11 +35,11 @@ Examples:
 #[derive(Serialize)]
 struct Document<'a> {
     file: Option<String>,
-    settings: Vec<Shown<'a>>,
+    settings: Vec<SettingLine<'a>>,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SettingLine<'a> {
     key: &'a str,
     value: Option<String>,
     origin: &'a Origin,
@@ -57,7 +57,7 @@ impl ConfigCommand {
         let (mut settings, mut usual) = (config.settings.clone(), crate::config::ResolvedSettings::default());
         let token = Origin::Environment { variable: TOKEN.into() };
         let is_token_set = std::env::var_os(TOKEN).is_some_and(|token| !token.is_empty());
-        let shown = SETTINGS.iter().map(|setting| Shown {
+        let shown = SETTINGS.iter().map(|setting| SettingLine {
             key: setting.key,
             value: setting.field.shown(&mut settings),
             origin: config.origin(setting),
@@ -67,7 +67,7 @@ impl ConfigCommand {
             allowed: setting.field.allowed(),
             about: setting.about,
         });
-        let token = Shown {
+        let token = SettingLine {
             key: "token",
             value: is_token_set.then(|| format!("set by {TOKEN}")),
             origin: if is_token_set { &token } else { &Origin::Default },
@@ -77,7 +77,7 @@ impl ConfigCommand {
             allowed: "a token; environment only".into(),
             about: "token to send to a server; for `cork serve`, the admin token",
         };
-        let mut settings: Vec<Shown<'_>> = shown.chain([token]).collect();
+        let mut settings: Vec<SettingLine<'_>> = shown.chain([token]).collect();
         // Without a setting, the store is in the user's data folder.
         for store in settings.iter_mut().filter(|shown| shown.key == "store" && shown.value.is_none()) {
             store.value = global.store_url().ok();

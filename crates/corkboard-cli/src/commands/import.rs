@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corkboard::transfer::{
-    FileProblem, ImportMode, ImportOptions, ImportOutcome, Imported, ImportedSpace, Tokens, TransferError, import,
+    FileProblem, ImportMode, ImportOptions, ImportOutcome, Imported, ImportedSpace, TokenCopying, TransferError, import,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, BufReader};
@@ -130,8 +130,8 @@ fn told(mode: ImportMode, total: &Total) -> String {
     format!("{verb} {spaces} ({new} new, {continued} continued, {unchanged} unchanged): {revisions}, {bytes}")
 }
 
-pub(super) fn tokens(with_tokens: bool) -> Tokens {
-    if with_tokens { Tokens::Include } else { Tokens::LeaveOut }
+pub(super) fn tokens(with_tokens: bool) -> TokenCopying {
+    if with_tokens { TokenCopying::Include } else { TokenCopying::LeaveOut }
 }
 
 /// Reports on stderr that tokens were skipped. With --json, the answer has their number.

@@ -63,11 +63,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Notebook(notebook::Notebook),
     #[command(subcommand)]
-    Board(board::BoardCommand),
+    Board(board::BoardSubcommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
     #[command(subcommand)]
-    Core(core::CoreCommand),
+    Core(core::CoreSubcommand),
     #[command(subcommand)]
     Learn(learn::LearnCommand),
     Choose(choose::Choose),
@@ -105,17 +105,17 @@ impl Command {
         match self {
             Self::Tools(tools::Tools::List(_)) => IfMissing::UseNone,
             // These wait for other writers or trim what is there, so the store must exist.
-            Self::Memory(memory::Memory::Watch(_)) | Self::Board(board::BoardCommand::Watch(_)) | Self::Compact(_) => {
-                IfMissing::Fail
-            }
+            Self::Memory(memory::Memory::Watch(_))
+            | Self::Board(board::BoardSubcommand::Watch(_))
+            | Self::Compact(_) => IfMissing::Fail,
             command if command.only_reads() => IfMissing::FailUnlessDefault,
             _ => IfMissing::Create,
         }
     }
 
     fn only_reads(&self) -> bool {
-        use board::BoardCommand as Board;
-        use core::CoreCommand as Core;
+        use board::BoardSubcommand as Board;
+        use core::CoreSubcommand as Core;
         use memory::Memory;
         use notebook::Notebook;
         use task::TaskCommand as Task;

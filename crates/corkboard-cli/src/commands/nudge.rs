@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 use corkboard::boards::{NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget, Receipt};
 use jiff::Timestamp;
 
-use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::board_args::RevisionArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, json_object, one_line, table};
 use crate::page::Page;
@@ -33,7 +34,7 @@ Examples:
 )]
 pub(crate) struct NudgeCommand {
     #[command(subcommand)]
-    command: Option<Sub>,
+    command: Option<NudgeSubcommand>,
 
     /// Message; - reads stdin
     #[arg(required = true, value_parser = text_argument, allow_hyphen_values = true)]
@@ -52,7 +53,7 @@ pub(crate) struct NudgeCommand {
     expires_at: Option<Timestamp>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 fn priority() -> impl TypedValueParser<Value = NudgePriority> {
@@ -65,12 +66,12 @@ fn priority() -> impl TypedValueParser<Value = NudgePriority> {
 
 impl NudgeCommand {
     pub(crate) fn only_reads(&self) -> bool {
-        matches!(self.command, Some(Sub::List(_)))
+        matches!(self.command, Some(NudgeSubcommand::List(_)))
     }
 }
 
 #[derive(Subcommand)]
-enum Sub {
+enum NudgeSubcommand {
     List(List),
     Check(Check),
     Ack(Ack),
@@ -107,15 +108,15 @@ struct Ack {
     nudges: Vec<NudgeId>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl NudgeCommand {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self.command {
-            Some(Sub::List(list)) => return list.run(session).await,
-            Some(Sub::Check(Check {})) => return check(session).await,
-            Some(Sub::Ack(ack)) => return ack.run(session).await,
+            Some(NudgeSubcommand::List(list)) => return list.run(session).await,
+            Some(NudgeSubcommand::Check(Check {})) => return check(session).await,
+            Some(NudgeSubcommand::Ack(ack)) => return ack.run(session).await,
             None => {}
         }
         // Clap requires the message if there is no subcommand.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use corkboard::store::StoreInfo;
 use corkboard::{Corkboard, Creation};
-use corkboard_server::{Access, Metrics, Server, Settings, Tls};
+use corkboard_server::{Authentication, Metrics, Server, Settings, Tls};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -131,15 +131,15 @@ impl Serve {
             // A literal address is safe to allow: DNS rebinding needs a name.
             settings.hosts.push(literal(address.ip()));
         }
-        let way_in = WayIn::of(&settings.access);
+        let browser_access = BrowserAccess::of(&settings.access);
         let server = Server::new(corkboard.clone(), settings);
-        let sign_in = (way_in == WayIn::Link).then(|| format!("{url}{}", server.sign_in_path()));
+        let sign_in = (browser_access == BrowserAccess::Link).then(|| format!("{url}{}", server.sign_in_path()));
         let store = corkboard.store_info();
         let (kind, lies) = (store.kind, location(&store));
         let started = Started { url: &url, sign_in: sign_in.as_deref(), store: &lies };
         output.answer(&started, || {
-            let how = match (way_in, &sign_in) {
-                (WayIn::Open, _) => ", without authentication".into(),
+            let how = match (browser_access, &sign_in) {
+                (BrowserAccess::Open, _) => ", without authentication".into(),
                 (_, Some(link)) => format!(" - open {link}"),
                 (_, None) => format!("\nto sign a browser in: `cork token link --url {url}`, with CORK_TOKEN set"),
             };
@@ -153,20 +153,20 @@ impl Serve {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum WayIn {
+enum BrowserAccess {
     Open,
     Link,
     /// With a link that holders of the admin token can request.
     Token,
 }
 
-impl WayIn {
-    fn of(access: &Access) -> Self {
+impl BrowserAccess {
+    fn of(access: &Authentication) -> Self {
         match access {
-            Access::Open => Self::Open,
+            Authentication::Open => Self::Open,
             // Output that is not on a terminal is probably logged, where other people can read it.
-            Access::Tokens { admin: Some(_) } if !io::stdout().is_terminal() => Self::Token,
-            Access::Tokens { .. } => Self::Link,
+            Authentication::Tokens { admin: Some(_) } if !io::stdout().is_terminal() => Self::Token,
+            Authentication::Tokens { .. } => Self::Link,
         }
     }
 }
@@ -192,7 +192,7 @@ fn location(store: &StoreInfo) -> String {
     }
 }
 
-fn access(settings: &ResolvedSettings, address: SocketAddr) -> Result<Access, CliError> {
+fn access(settings: &ResolvedSettings, address: SocketAddr) -> Result<Authentication, CliError> {
     if settings.no_auth && !address.ip().is_loopback() {
         let message = format!(
             "refusing to serve {address} without authentication: everyone who can reach it could do everything"
@@ -200,7 +200,7 @@ fn access(settings: &ResolvedSettings, address: SocketAddr) -> Result<Access, Cl
         return Err(CliError::invalid("no_auth", message).hint("use --no-auth only with 127.0.0.1 or [::1]"));
     }
     let admin = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty()).map(SecretString::from);
-    Ok(if settings.no_auth { Access::Open } else { Access::Tokens { admin } })
+    Ok(if settings.no_auth { Authentication::Open } else { Authentication::Tokens { admin } })
 }
 
 fn tls(settings: &ResolvedSettings) -> Result<Option<Tls>, CliError> {
@@ -228,7 +228,7 @@ fn warnings(settings: &Settings, address: SocketAddr) -> Vec<String> {
              --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with a certificate"
         ));
     }
-    if let Access::Tokens { admin: Some(admin) } = &settings.access {
+    if let Authentication::Tokens { admin: Some(admin) } = &settings.access {
         let length = admin.expose_secret().chars().count();
         if length < SHORTEST_ADMIN {
             warnings.push(format!(

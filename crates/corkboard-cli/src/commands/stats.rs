@@ -84,7 +84,7 @@ fn one(agent: &str, stats: &MemoryStats, log: LogSize) -> String {
 }
 
 #[derive(Serialize)]
-struct All<'a> {
+struct StoreStats<'a> {
     agents: &'a [AgentSummary],
     boards: &'a Boards,
     cores: &'a Cores,
@@ -165,7 +165,8 @@ async fn all(session: &Session) -> Result<(), CliError> {
     let cores = Cores::count(&every_core(corkboard).await?);
     let info = corkboard.store_info();
     let sizes = sizes(corkboard).await?;
-    let answer = All { agents: &agents, boards: &boards, cores: &cores, sizes: &sizes, warnings: &info.warnings };
+    let answer =
+        StoreStats { agents: &agents, boards: &boards, cores: &cores, sizes: &sizes, warnings: &info.warnings };
     session.output.answer(&answer, || {
         let mut rest = vec![("boards", boards.to_string()), ("memory cores", cores.to_string())];
         if !sizes.is_empty() {

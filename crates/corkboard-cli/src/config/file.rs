@@ -9,14 +9,14 @@ use crate::error::CliError;
 
 const MOST_BYTES: u64 = 1024 * 1024;
 
-pub(super) struct Entry {
+pub(super) struct FileSetting {
     pub(super) key: String,
     pub(super) given: RawSetting,
     pub(super) line: usize,
 }
 
 /// All settings of a file, sorted by name.
-pub(super) fn read(path: &Path) -> Result<Vec<Entry>, CliError> {
+pub(super) fn read(path: &Path) -> Result<Vec<FileSetting>, CliError> {
     let unreadable = |error: &dyn std::fmt::Display| {
         CliError::invalid("config", format!("cannot read settings file {}: {error}", path.display()))
     };
@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Entry>, CliError> {
     Ok(entries)
 }
 
-fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize, entries: &mut Vec<Entry>) {
+fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize, entries: &mut Vec<FileSetting>) {
     for (name, value) in table {
         let key = format!("{prefix}{}", name.get_ref());
         if let DeValue::Table(inner) = value.get_ref()
@@ -45,7 +45,7 @@ fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize,
             collect(inner, &format!("{key}."), line_at, entries);
             continue;
         }
-        entries.push(Entry { key, given: given(value.get_ref()), line: line_at(name.span().start) });
+        entries.push(FileSetting { key, given: given(value.get_ref()), line: line_at(name.span().start) });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use corkboard::Options;
-use corkboard_server::{Access, Rate, Settings};
+use corkboard_server::{Authentication, Rate, Settings};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum LogFormat {
@@ -45,7 +45,7 @@ const HOUR: f64 = 3600.0;
 
 impl Default for ResolvedSettings {
     fn default() -> Self {
-        let usual = Settings::new(Access::Open);
+        let usual = Settings::new(Authentication::Open);
         Self {
             store: None,
             url: None,
@@ -74,7 +74,7 @@ impl Default for ResolvedSettings {
 }
 
 impl ResolvedSettings {
-    pub(crate) fn server_settings(&self, access: Access) -> Settings {
+    pub(crate) fn server_settings(&self, access: Authentication) -> Settings {
         Settings {
             connections: usize::try_from(self.connections).unwrap_or(usize::MAX),
             body_bytes: usize::try_from(self.body_bytes).unwrap_or(usize::MAX),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{CORK, Ran, Sandbox, run};
-use corkboard_testing::model_server::{ModelServer, Reply, Seen, says, status};
+use corkboard_testing::model_server::{ModelReply, ModelServer, ReceivedRequest, says, status};
 
 const GOOD: &str = "CURRENT_PROGRESS:\n  In Progress:\n    - Fix the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: Tabs count as two\n";
 const BAD: &str =
@@ -19,7 +19,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(script: Vec<Reply>) -> Self {
+    fn start(script: Vec<ModelReply>) -> Self {
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -33,7 +33,7 @@ impl Server {
         Self { url: server.url(), server }
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    fn seen(&self) -> Vec<ReceivedRequest> {
         self.server.seen()
     }
 

@@ -59,7 +59,7 @@ pub struct ActivityLine {
 
 /// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Deed))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MemoryAction))]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityKind {
     /// A new entry was written.

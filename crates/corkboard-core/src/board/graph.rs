@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use imbl::OrdSet;
 
-use super::{BoardState, DecisionId, Fate, Tally, Task, TaskId, TaskNode, TaskStatus};
+use super::{BoardState, DecisionId, Tally, Task, TaskId, TaskNode, TaskOutcome, TaskStatus};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -27,7 +27,7 @@ impl BoardState {
         task.rework &= task.status == TaskStatus::InProgress;
         (task.version, task.updated_at) = (stamp.rev, stamp.at);
         self.bytes = self.bytes + task.bytes() - before.task.bytes();
-        let (was, is) = (Fate::of(&before.task), Fate::of(&task));
+        let (was, is) = (TaskOutcome::of(&before.task), TaskOutcome::of(&task));
         let blocks = before.blocks.clone();
         let after = TaskNode { task: Arc::new(task), ..before.clone() };
         self.replace(&before, after);
@@ -80,7 +80,7 @@ impl BoardState {
         }
         let mut tally = Tally::default();
         for on in task.depends_on.iter() {
-            tally.add(Fate::of(self.expect(*on)?));
+            tally.add(TaskOutcome::of(self.expect(*on)?));
         }
         self.bytes += task.bytes();
         let depends_on = task.depends_on.clone();
@@ -102,22 +102,22 @@ impl BoardState {
     }
 
     pub(super) fn add_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
-        let fate = Fate::of(self.expect(on)?);
+        let outcome = TaskOutcome::of(self.expect(on)?);
         self.change(task, stamp, |task| task.depends_on = task.depends_on.iter().copied().chain([on]).collect())?;
-        self.retally(task, |tally| tally.add(fate));
+        self.retally(task, |tally| tally.add(outcome));
         self.link(task, on);
         Ok(())
     }
 
     pub(super) fn remove_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
-        let fate = Fate::of(self.expect(on)?);
+        let outcome = TaskOutcome::of(self.expect(on)?);
         if !self.expect(task)?.depends_on.contains(&on) {
             return Err(misfit(format!("{task} does not depend on {on}")));
         }
         self.change(task, stamp, |task| {
             task.depends_on = task.depends_on.iter().copied().filter(|other| *other != on).collect();
         })?;
-        self.retally(task, |tally| tally.take(fate));
+        self.retally(task, |tally| tally.take(outcome));
         self.unlink(task, on);
         Ok(())
     }

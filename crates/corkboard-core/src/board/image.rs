@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approval, Artifact, BoardInfo, BoardState, CancelCause, Choice, Contribution, Decision, Discovery, Fate,
-    LearningState, LearningVerdict, Lease, Nudge, Tally, Task, TaskNode, TaskStatus,
+    Approval, Artifact, BoardInfo, BoardState, CancelCause, Choice, Contribution, Decision, Discovery, LearningState,
+    LearningVerdict, Lease, Nudge, Tally, Task, TaskNode, TaskOutcome, TaskStatus,
 };
 use crate::space::Stamp;
 
@@ -218,7 +218,7 @@ impl BoardState {
         for task in &tasks {
             let mut tally = Tally::default();
             for on in task.depends_on.iter() {
-                tally.add(self.task(*on).map_or(Fate::Open, Fate::of));
+                tally.add(self.task(*on).map_or(TaskOutcome::Open, TaskOutcome::of));
             }
             if let Some(node) = self.nodes.get_mut(&task.id) {
                 node.tally = tally;

@@ -72,7 +72,7 @@ pub use record::{
     Artifact, ArtifactType, BoardRecord, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch,
     NewChoice, NewDecision, NewDiscovery,
 };
-pub use rule::{Fate, Tally, TriggerVerdict};
+pub use rule::{Tally, TaskOutcome, TriggerVerdict};
 pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
 pub use views::{Hindrance, TaskList, TaskPosition, TaskView};

@@ -15,7 +15,7 @@ pub enum TriggerVerdict {
 
 /// The outcome of a task, as the tasks that depend on it see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TaskOutcome {
     /// It is not finished.
     Open,
     /// It succeeded, or it failed with the policy `continue`.
@@ -26,7 +26,7 @@ pub enum Fate {
     Skipped,
 }
 
-impl Fate {
+impl TaskOutcome {
     pub fn of(task: &Task) -> Self {
         match task.status {
             TaskStatus::Completed => Self::Succeeded,
@@ -52,21 +52,21 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, fate: Fate) -> &mut u32 {
-        match fate {
-            Fate::Open => &mut self.open,
-            Fate::Succeeded => &mut self.succeeded,
-            Fate::Failed => &mut self.failed,
-            Fate::Skipped => &mut self.skipped,
+    fn count(&mut self, outcome: TaskOutcome) -> &mut u32 {
+        match outcome {
+            TaskOutcome::Open => &mut self.open,
+            TaskOutcome::Succeeded => &mut self.succeeded,
+            TaskOutcome::Failed => &mut self.failed,
+            TaskOutcome::Skipped => &mut self.skipped,
         }
     }
 
-    pub fn add(&mut self, fate: Fate) {
-        *self.count(fate) += 1;
+    pub fn add(&mut self, outcome: TaskOutcome) {
+        *self.count(outcome) += 1;
     }
 
-    pub fn take(&mut self, fate: Fate) {
-        let count = self.count(fate);
+    pub fn take(&mut self, outcome: TaskOutcome) {
+        let count = self.count(outcome);
         *count = count.saturating_sub(1);
     }
 

@@ -17,7 +17,7 @@ use crate::id::{check_principal, check_visible};
 use crate::space::{CommandEffects, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
-type Reply = Result<CoreReply, Refusal>;
+type ReplyResult = Result<CoreReply, Refusal>;
 
 pub(super) fn decide(
     state: &CoreState,
@@ -42,7 +42,7 @@ struct CoreDecider<'a> {
 }
 
 impl CoreDecider<'_> {
-    fn decide(&mut self, command: &CoreCommand) -> Reply {
+    fn decide(&mut self, command: &CoreCommand) -> ReplyResult {
         self.check_may(command.action())?;
         match command {
             CoreCommand::Add { entries } => self.add_all(entries),
@@ -80,7 +80,7 @@ impl CoreDecider<'_> {
         }
     }
 
-    fn add_all(&mut self, entries: &[NewCoreEntry]) -> Reply {
+    fn add_all(&mut self, entries: &[NewCoreEntry]) -> ReplyResult {
         let limits = self.context.limits;
         Limits::check(LimitName::EntriesPerAddition, entries.len() as u64, limits.entries_per_addition)?;
         let added: Result<Vec<Added>, Refusal> = entries.iter().map(|entry| self.add(entry)).collect();
@@ -188,7 +188,7 @@ impl CoreDecider<'_> {
         }
     }
 
-    fn edit(&mut self, id: CoreEntryId, edit: &CoreEdit, if_version: Option<u64>) -> Reply {
+    fn edit(&mut self, id: CoreEntryId, edit: &CoreEdit, if_version: Option<u64>) -> ReplyResult {
         let Context { now, actor, limits, .. } = self.context;
         let found = self.expect(id, if_version)?;
         if found.forgotten.is_some() {
@@ -239,7 +239,7 @@ impl CoreDecider<'_> {
         self.changed()
     }
 
-    fn forget(&mut self, id: CoreEntryId, reason: Option<&str>, if_version: Option<u64>) -> Reply {
+    fn forget(&mut self, id: CoreEntryId, reason: Option<&str>, if_version: Option<u64>) -> ReplyResult {
         let found = self.expect(id, if_version)?;
         let limits = self.context.limits;
         reason.map_or(Ok(()), |reason| {
@@ -252,7 +252,7 @@ impl CoreDecider<'_> {
         self.changed()
     }
 
-    fn restore(&mut self, id: CoreEntryId, if_version: Option<u64>) -> Reply {
+    fn restore(&mut self, id: CoreEntryId, if_version: Option<u64>) -> ReplyResult {
         let found = self.expect(id, if_version)?;
         if found.forgotten.is_none() {
             return Ok(CoreReply::Changed { version: found.version });
@@ -261,11 +261,11 @@ impl CoreDecider<'_> {
         self.changed()
     }
 
-    fn changed(&self) -> Reply {
+    fn changed(&self) -> ReplyResult {
         Ok(CoreReply::Changed { version: self.context.rev() })
     }
 
-    fn withdraw(&mut self, of: &Withdrawal) -> Reply {
+    fn withdraw(&mut self, of: &Withdrawal) -> ReplyResult {
         let (mut removed, mut kept, mut forgotten) = (0, 0, 0);
         let concerned = |entry: &&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
         let entries: Vec<_> = self.state.entries.values().filter(concerned).cloned().collect();
@@ -290,7 +290,7 @@ impl CoreDecider<'_> {
         Ok(CoreReply::Withdrawn { removed, kept, forgotten })
     }
 
-    fn replace(&mut self, image: &CoreImage) -> Reply {
+    fn replace(&mut self, image: &CoreImage) -> ReplyResult {
         let limits = self.context.limits;
         // An image comes from outside, so its content is checked like new content.
         if let Some(reason) = image.contradiction() {

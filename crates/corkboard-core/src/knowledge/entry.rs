@@ -196,7 +196,7 @@ impl From<String> for NewCoreEntry {
 
 /// An added entry as stored in the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Learned))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = CoreEntryContent))]
 pub struct CoreEntryData {
     /// The text. Empty if an existing entry has the same text.
     #[serde(default)]

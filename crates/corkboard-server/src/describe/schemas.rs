@@ -19,40 +19,28 @@ const CREATED: &str = "IdBody_";
 const DATA: [&str; 5] = ["example", "examples", "enum", "const", "default"];
 
 /// Names that are clear within their module, but not among all schemas.
-const RENAMED: [(&str, &str); 33] = [
+const RENAMED: [(&str, &str); 21] = [
     ("AddedHow", "CoreEntryOutcome"),
     ("AnswerDocument", "CommandAnswer"),
-    ("Applied", "AppliedNotebookUpdate"),
     ("Archival_NotebookLearningId", "LearningToArchive"),
     ("Archival_SnippetId", "SnippetToArchive"),
     ("Archived_Learning", "ArchivedLearning"),
     ("Archived_Snippet", "ArchivedSnippet"),
-    ("Change", "NotebookChange"),
-    ("Checked", "StoreCheck"),
-    ("Deed", "MemoryAction"),
     ("DoneBody", "Changed"),
-    ("Edge", "TaskEdges"),
     ("Forget", "ForgetTarget"),
-    ("Form", "SnapshotForm"),
     ("Head", "LogPosition"),
     ("HeadDocument", "SpaceHead"),
     ("KeptBy", "RetentionReason"),
-    ("Learned", "CoreEntryContent"),
     ("LeftOut", "OmittedItem"),
     ("ManyEntries", "CoreEntryBatch"),
     ("MovedBody", "TaskMoved"),
     ("PageDocument", "SpaceLogPage"),
     ("Pause", "BoardPause"),
-    ("PlaceChangedBody", "EntriesChanged"),
     ("Receipt", "NudgeReceipt"),
     ("RecordDocument", "LogRecord"),
     ("RoleBody", "OrchestratorRole"),
-    ("Scrubbed", "StoreScrub"),
     ("Setback", "PromotionSetback"),
     ("StateDocument", "SpaceState"),
-    ("Trimmed", "TrimmedLog"),
-    ("Withdrawn", "WithdrawnCoreEntries"),
-    ("Written", "WrittenEntry"),
 ];
 
 pub(super) fn simplify(description: &mut Value) {

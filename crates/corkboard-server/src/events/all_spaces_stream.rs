@@ -26,20 +26,20 @@ const SLACK: SignedDuration = SignedDuration::from_secs(60);
 /// A stream's position in the events of all spaces. It is exact as long as the same hub runs and still buffers the next
 /// event. Any other hub resumes from the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct StreamPosition {
     instance: u64,
     /// The place of what comes next.
     next: u64,
     at: Timestamp,
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for StreamPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}-{}-{}", self.instance, self.next, self.at.as_millisecond())
     }
 }
 
-impl FromStr for Position {
+impl FromStr for StreamPosition {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -69,14 +69,14 @@ pub(crate) struct AllSpacesStream {
 
 /// State while the stream catches up. A client that disconnects meanwhile resumes from the original position.
 struct Resuming {
-    from: Position,
+    from: StreamPosition,
     began: Timestamp,
     catch_up: CatchUp,
 }
 
 impl AllSpacesStream {
     /// Starts at a position, or with the next event.
-    pub(crate) async fn begin(server: &Server, caller: Caller, from: Option<Position>) -> Result<Self, Error> {
+    pub(crate) async fn begin(server: &Server, caller: Caller, from: Option<StreamPosition>) -> Result<Self, Error> {
         let (hub, news) = Hub::join(server).await?;
         let (next, at) = (hub.next(), server.corkboard().time());
         let bookmark_interval = server.corkboard().options().bookmark_interval;
@@ -91,15 +91,15 @@ impl AllSpacesStream {
     }
 
     /// Catches up on events since that time before new ones are sent.
-    fn resume(&mut self, from: Position, since: Timestamp) {
+    fn resume(&mut self, from: StreamPosition, since: Timestamp) {
         self.next = self.hub.next();
         let since = since.saturating_sub(SLACK).unwrap_or(Timestamp::MIN);
         let (began, catch_up) = (self.caller.corkboard().time(), CatchUp::new(since));
         self.resuming = Some(Resuming { from, began, catch_up });
     }
 
-    fn position(&self) -> Position {
-        Position { instance: self.hub.instance, next: self.next, at: self.at }
+    fn position(&self) -> StreamPosition {
+        StreamPosition { instance: self.hub.instance, next: self.next, at: self.at }
     }
 
     /// The next missed event; none when the stream has caught up.
@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn a_position_is_read_back() {
         let at = Timestamp::from_millisecond(1_763_000_000_123).unwrap();
-        let position = Position { instance: 0xfeed, next: 42, at };
+        let position = StreamPosition { instance: 0xfeed, next: 42, at };
         assert_eq!(position.to_string(), "000000000000feed-42-1763000000123");
         assert_eq!(position.to_string().parse(), Ok(position));
         for wrong in ["", "7", "x-1-2", "1-2", "1-2-", "1--2", "1-2-99999999999999999999", "-1-2-3"] {
-            assert_eq!(wrong.parse::<Position>(), Err(()), "{wrong}");
+            assert_eq!(wrong.parse::<StreamPosition>(), Err(()), "{wrong}");
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::Server;
 use crate::budget::Budget;
 use crate::caller::Caller;
 
-pub(crate) use all_spaces_stream::{AllSpacesStream, Position};
+pub(crate) use all_spaces_stream::{AllSpacesStream, StreamPosition};
 pub(crate) use event_types::{EventTypes, FilteredStream};
 pub(crate) use hub::SharedHub;
 pub(crate) use space_stream::SpaceStream;

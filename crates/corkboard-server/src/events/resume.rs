@@ -17,11 +17,11 @@ pub(super) struct CatchUp {
     kind: usize,
     after: Option<String>,
     listed: VecDeque<ListedSpace>,
-    reading: Option<Reading>,
+    reading: Option<SpaceReading>,
     records: VecDeque<Record>,
 }
 
-struct Reading {
+struct SpaceReading {
     log: SpaceLog,
     rev: u64,
     head: u64,
@@ -85,7 +85,12 @@ impl CatchUp {
 }
 
 /// Finds where to start reading a space, if the caller sees it and it changed since then.
-async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestamp) -> Result<Option<Reading>, Error> {
+async fn begin(
+    hub: &Hub,
+    caller: &Caller,
+    listed: &ListedSpace,
+    since: Timestamp,
+) -> Result<Option<SpaceReading>, Error> {
     let ListedSpace { space, head, .. } = listed;
     let Some(kind) = space.kind().filter(|kind| caller.sees(*kind, space.name())) else { return Ok(None) };
     let known = hub.times.lock().get(space).copied().filter(|(rev, _)| *rev >= head.rev);
@@ -94,9 +99,9 @@ async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestam
     }
     let _turn = hub.looking.acquire().await.map_err(|_| Error::Closed)?;
     let log = caller.corkboard().log(kind, space.name())?;
-    let At::Held(at) = time_of(&log, head.rev).await? else {
+    let RevisionTime::Held(at) = time_of(&log, head.rev).await? else {
         // The space was changed or deleted meanwhile. Reading it will tell.
-        return Ok(Some(Reading { log, rev: head.rev.saturating_sub(1), head: head.rev, compacted: None }));
+        return Ok(Some(SpaceReading { log, rev: head.rev.saturating_sub(1), head: head.rev, compacted: None }));
     };
     hub.times.lock().insert(space.clone(), (head.rev, at));
     if at < since {
@@ -107,9 +112,9 @@ async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestam
     while before + 1 < found {
         let middle = before + (found - before) / 2;
         match time_of(&log, middle).await? {
-            At::Held(at) if at >= since => found = middle,
-            At::Held(_) => before = middle,
-            At::Gone { oldest } => {
+            RevisionTime::Held(at) if at >= since => found = middle,
+            RevisionTime::Held(_) => before = middle,
+            RevisionTime::Gone { oldest } => {
                 before = oldest.saturating_sub(1).max(middle);
                 found = found.max(before + 1);
                 compacted = Some(oldest);
@@ -118,19 +123,22 @@ async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestam
     }
     // Revisions are missing only if the first one wanted is also the oldest one left.
     let compacted = compacted.filter(|oldest| *oldest == found);
-    Ok(Some(Reading { log, rev: found - 1, head: head.rev, compacted }))
+    Ok(Some(SpaceReading { log, rev: found - 1, head: head.rev, compacted }))
 }
 
 /// When a revision was decided.
-enum At {
+enum RevisionTime {
     Held(Timestamp),
     Gone { oldest: u64 },
 }
 
-async fn time_of(log: &SpaceLog, rev: u64) -> Result<At, Error> {
+async fn time_of(log: &SpaceLog, rev: u64) -> Result<RevisionTime, Error> {
     match log.after(Cursor { rev: rev.saturating_sub(1), commit: None }, 1).await {
-        Ok(page) => Ok(page.records.first().map_or(At::Gone { oldest: rev + 1 }, |record| At::Held(record.at))),
-        Err(Error::Store(StoreError::Compacted { oldest })) => Ok(At::Gone { oldest }),
+        Ok(page) => Ok(page
+            .records
+            .first()
+            .map_or(RevisionTime::Gone { oldest: rev + 1 }, |record| RevisionTime::Held(record.at))),
+        Err(Error::Store(StoreError::Compacted { oldest })) => Ok(RevisionTime::Gone { oldest }),
         Err(error) => Err(error),
     }
 }

@@ -3,26 +3,14 @@
 use axum::Json;
 use axum::response::Response;
 use corkboard::notebook::NotebookItemId;
-use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemoryStats, NoteId, SpaceKind};
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemoryStats, NoteId, SpaceId, SpaceKind};
 
-use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
-use crate::cursor::{Cursor, MOST, page, size};
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{ClearedBody, DeletedBody, ItemsBody, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::cursor::{Cursor, MOST, size, visible_page};
+use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_agents))
-        .routes(routes!(delete_agent))
-        .routes(routes!(get_agent_stats))
-        .routes(routes!(clear_agent))
-        .routes(routes!(forget_agent_values))
+    routes!(list_agents, delete_agent, get_agent_stats, clear_agent, forget_agent_values).tag("agents")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -83,7 +71,6 @@ struct ForgetBody {
 #[utoipa::path(
     get,
     path = "/v1/agents",
-    tag = "agents",
     params(AgentsQuery),
     responses((status = 200, description = "A page", body = ItemsBody<AgentSummary>), Problems)
 )]
@@ -93,20 +80,17 @@ async fn list_agents(
 ) -> Result<Json<ItemsBody<AgentSummary>>, HttpError> {
     let corkboard = caller.corkboard();
     let after = query.cursor.map(|cursor| cursor.name()).transpose()?;
-    let mut after = after.map(|name| AgentId::new(&name, &corkboard.options().limits)).transpose()?;
-    let mut seen = Vec::new();
-    // One more than fits on the page shows whether there is a next page.
-    while seen.len() <= size(query.limit) {
-        let listed = corkboard.agents(after.as_ref(), MOST).await?;
-        let is_last = listed.len() < MOST;
-        after = listed.last().map(|listed| listed.id.clone());
-        seen.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Agent, listed.id.as_str())));
-        if is_last {
-            break;
-        }
+    if let Some(name) = &after {
+        AgentId::check(name, &corkboard.options().limits)?;
     }
-    let page = page(seen.into_iter(), query.limit, |agent: &AgentSummary| Cursor::after(agent.id.as_str()));
-    Ok(Json(page.into()))
+    let list = |after: Option<String>| async move {
+        let after = after.and_then(|name| SpaceId::of(SpaceKind::Agent, &name).as_agent());
+        corkboard.agents(after.as_ref(), MOST).await
+    };
+    let name: fn(&AgentSummary) -> &str = |listed| listed.id.as_str();
+    let is_visible = |name: &str| caller.sees(SpaceKind::Agent, name);
+    let (items, next) = visible_page(size(query.limit), after, list, name, is_visible).await?;
+    Ok(Json(ItemsBody { items, next: next.map(|name| Cursor::after(&name)) }))
 }
 
 /// Delete an agent's memory.
@@ -115,7 +99,6 @@ async fn list_agents(
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}",
-    tag = "agents",
     params(("agent" = String, Path, description = "Name of the agent"), DeleteQuery, RevCondition),
     responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
 )]
@@ -124,7 +107,7 @@ async fn delete_agent(
     Path(agent): Path<String>,
     Query(DeleteQuery { hard }): Query<DeleteQuery>,
     RevCondition { if_rev }: RevCondition,
-) -> Result<RevResponse<DeletedBody>, HttpError> {
+) -> RevResult<DeletedBody> {
     let (memory, corkboard) = (caller.agent(&agent)?, caller.corkboard());
     let deleted = match (if_rev, hard) {
         (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await?,
@@ -144,7 +127,6 @@ async fn delete_agent(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/stats",
-    tag = "agents",
     params(("agent" = String, Path, description = "Name of the agent")),
     responses((status = 200, description = "The statistics", body = MemoryStats), Problems)
 )]
@@ -162,7 +144,6 @@ async fn get_agent_stats(caller: Caller, Path(agent): Path<String>) -> Result<Re
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/clear",
-    tag = "agents",
     params(("agent" = String, Path, description = "Name of the agent"), SpaceConditions),
     request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
     responses((status = 200, description = "Number of removed entries", body = WithRev<ClearedBody>), Problems)
@@ -172,7 +153,7 @@ async fn clear_agent(
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     OptionalBody(ClearBody { working, long_term }): OptionalBody<ClearBody>,
-) -> Result<RevResponse<ClearedBody>, HttpError> {
+) -> RevResult<ClearedBody> {
     if !working {
         conditions.nothing("conditions apply to working memory, but this request clears only long-term memory")?;
     }
@@ -188,7 +169,6 @@ async fn clear_agent(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/forget",
-    tag = "agents",
     params(("agent" = String, Path, description = "Name of the agent"), RevCondition),
     request_body(content = ForgetBody, example = json!({"key": "password"})),
     responses((status = 200, description = "It was forgotten", body = WithRev<Forgotten>), Problems)
@@ -198,7 +178,7 @@ async fn forget_agent_values(
     Path(agent): Path<String>,
     RevCondition { if_rev }: RevCondition,
     Body(body): Body<ForgetBody>,
-) -> Result<RevResponse<Forgotten>, HttpError> {
+) -> RevResult<Forgotten> {
     let memory = caller.agent(&agent)?;
     let forget = match body {
         ForgetBody { key: Some(key), note: None, notebook: None, item: None } => memory.forget(&key),

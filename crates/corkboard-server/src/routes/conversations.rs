@@ -2,23 +2,13 @@
 
 use corkboard::ConversationInfo;
 use corkboard::scratchpad::ScratchpadContents;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use super::entries_and_notes::clear;
-use crate::caller::Caller;
 use crate::condition::SpaceConditions;
-use crate::error::HttpError;
-use crate::extract::Path;
-use crate::openapi::Problems;
-use crate::response::{ClearedBody, DeletedBody, ItemsBody, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_conversations))
-        .routes(routes!(get_conversation, delete_conversation))
-        .routes(routes!(clear_conversation))
+    routes!(list_conversations, get_conversation, delete_conversation, clear_conversation).tag("conversations")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -57,14 +47,10 @@ struct ConversationContents {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations",
-    tag = "conversations",
     params(("agent" = String, Path, description = "Name of the agent")),
     responses((status = 200, description = "All conversations", body = WithRev<ItemsBody<ConversationInfo>>), Problems)
 )]
-async fn list_conversations(
-    caller: Caller,
-    Path(agent): Path<String>,
-) -> Result<RevResponse<ItemsBody<ConversationInfo>>, HttpError> {
+async fn list_conversations(caller: Caller, Path(agent): Path<String>) -> RevResult<ItemsBody<ConversationInfo>> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
     Ok(RevResponse::new(ItemsBody::all(memory.conversations().await?), rev))
@@ -77,14 +63,10 @@ async fn list_conversations(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations/{conversation}",
-    tag = "conversations",
     params(ConversationPath),
     responses((status = 200, description = "The scratchpad", body = WithRev<ConversationBody>), Problems)
 )]
-async fn get_conversation(
-    caller: Caller,
-    Path(path): Path<ConversationPath>,
-) -> Result<RevResponse<ConversationBody>, HttpError> {
+async fn get_conversation(caller: Caller, Path(path): Path<ConversationPath>) -> RevResult<ConversationBody> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     // Read the revision first, so that a condition on it never skips a write.
     let rev = conversation.view().await?.rev();
@@ -95,14 +77,10 @@ async fn get_conversation(
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}/conversations/{conversation}",
-    tag = "conversations",
     params(ConversationPath),
     responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
 )]
-async fn delete_conversation(
-    caller: Caller,
-    Path(path): Path<ConversationPath>,
-) -> Result<RevResponse<DeletedBody>, HttpError> {
+async fn delete_conversation(caller: Caller, Path(path): Path<ConversationPath>) -> RevResult<DeletedBody> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     let deleted = conversation.delete().await?;
     Ok(RevResponse::new(DeletedBody { deleted }, conversation.view().await?.rev()))
@@ -112,7 +90,6 @@ async fn delete_conversation(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/conversations/{conversation}/clear",
-    tag = "conversations",
     params(ConversationPath, SpaceConditions),
     responses((status = 200, description = "It was cleared", body = WithRev<ClearedBody>), Problems)
 )]
@@ -120,7 +97,7 @@ async fn clear_conversation(
     caller: Caller,
     Path(path): Path<ConversationPath>,
     conditions: SpaceConditions,
-) -> Result<RevResponse<ClearedBody>, HttpError> {
+) -> RevResult<ClearedBody> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     clear(&conversation, conditions).await
 }

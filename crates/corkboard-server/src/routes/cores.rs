@@ -1,13 +1,12 @@
 //! Memory cores: list, count, clear, replace and delete. An agent's own core is named `agent:` and the agent's name.
 
 use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
-use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
+use corkboard::{CoreStats, CoreSummary, SpaceId, SpaceKind, WithdrawnCoreEntries};
 
 use crate::condition::SpaceConditions;
+use crate::cursor::{MOST, visible_page};
 use crate::routes::prelude::*;
 
-/// Maximum number of cores on a page.
-const MOST: usize = 1000;
 /// Default number of cores on a page.
 const USUAL: usize = 100;
 
@@ -82,23 +81,14 @@ async fn list_cores(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<ItemsBody<CoreSummary>>, HttpError> {
-    let limit = query.limit;
-    let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
-    let mut cores: Vec<CoreSummary> = Vec::new();
-    // Reads on until the page is full, because the caller may not see every core.
-    loop {
-        let listed = caller.corkboard().cores(after.as_ref(), MOST).await?;
-        let is_last = listed.len() < MOST;
-        after = listed.last().map(|listed| listed.id.clone());
-        cores.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Core, listed.id.as_str())));
-        if is_last || cores.len() > limit {
-            break;
-        }
-    }
-    let is_more = cores.len() > limit;
-    cores.truncate(limit);
-    let next = cores.last().filter(|_| is_more).map(|last| last.id.to_string());
-    Ok(axum::Json(ItemsBody { items: cores, next }))
+    let corkboard = caller.corkboard();
+    let list = |after: Option<String>| async move {
+        let after = after.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
+        corkboard.cores(after.as_ref(), MOST).await
+    };
+    let name: fn(&CoreSummary) -> &str = |listed| listed.id.as_str();
+    let page = visible_page(query.limit, query.cursor, list, name, |name| caller.sees(SpaceKind::Core, name)).await?;
+    Ok(axum::Json(page.into()))
 }
 
 /// Delete a core and its log.
@@ -139,14 +129,14 @@ async fn get_core_stats(caller: Caller, Path(path): Path<CorePath>) -> Result<ax
     path = "/v1/cores/{core}/withdraw",
     params(CorePath, SpaceConditions),
     request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
-    responses((status = 200, body = WithRev<Withdrawn>), Problems)
+    responses((status = 200, body = WithRev<WithdrawnCoreEntries>), Problems)
 )]
 async fn withdraw_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: SpaceConditions,
     Body(body): Body<WithdrawBody>,
-) -> RevResult<Withdrawn> {
+) -> RevResult<WithdrawnCoreEntries> {
     let core = caller.core(&path.core)?;
     let withdrawn = core.conditions(conditions).withdraw(body.of).await?;
     Ok(RevResponse::new(withdrawn, core.rev().await?))

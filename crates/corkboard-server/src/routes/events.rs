@@ -10,7 +10,7 @@ use corkboard::store::Cursor;
 use corkboard::{Error, LogPage, LogRef, RevisionDocument, SpaceKind};
 
 use crate::Server;
-use crate::events::{AllSpacesStream, EventTypes, FilteredStream, Position, SpaceStream, stream};
+use crate::events::{AllSpacesStream, EventTypes, FilteredStream, SpaceStream, StreamPosition, stream};
 use crate::extract::text;
 use crate::routes::prelude::*;
 
@@ -195,7 +195,7 @@ async fn stream_events(
 ) -> Result<Response, HttpError> {
     let wrong =
         |()| HttpError::invalid("last_event_id", "invalid Last-Event-ID: expected the `id` of an event of this stream");
-    let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
+    let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<StreamPosition>).transpose().map_err(wrong)?;
     let types = EventTypes::parse(query.types.as_deref(), &[SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core])?;
     let all = AllSpacesStream::begin(&server, caller.clone(), from).await?;
     Ok(stream(&server, &caller, FilteredStream::new(all, types, bookmark_interval(&server))))

@@ -3,26 +3,15 @@
 use std::sync::Arc;
 
 use corkboard::cores::Trust;
-use corkboard::{FoundEntry, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, Written};
+use corkboard::{FoundEntry, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, WrittenEntry};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::entries_and_notes::{remove_entry, written};
-use crate::caller::Caller;
 use crate::condition::{ItemConditions, PutConditions, Seen};
-use crate::error::HttpError;
-use crate::extract::{Body, Path};
-use crate::openapi::Problems;
-use crate::response::{DeletedBody, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(get_handoff, put_handoff)).routes(routes!(
-        get_scratchpad,
-        put_scratchpad,
-        delete_scratchpad
-    ))
+    routes!(get_handoff, put_handoff, get_scratchpad, put_scratchpad, delete_scratchpad).tag("memory")
 }
 
 /// A text to store.
@@ -54,7 +43,6 @@ struct StoredText {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/handoff",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), Seen),
     responses(
         (status = 200, description = "The text; `ETag` is its version", body = WithRev<StoredText>),
@@ -62,11 +50,7 @@ struct StoredText {
         Problems
     )
 )]
-async fn get_handoff(
-    caller: Caller,
-    Path(agent): Path<String>,
-    seen: Seen,
-) -> Result<RevResponse<StoredText>, HttpError> {
+async fn get_handoff(caller: Caller, Path(agent): Path<String>, seen: Seen) -> RevResult<StoredText> {
     stored(&caller, &agent, SESSION_HANDOFF_KEY, &seen).await
 }
 
@@ -76,12 +60,11 @@ async fn get_handoff(
 #[utoipa::path(
     put,
     path = "/v1/agents/{agent}/handoff",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), PutConditions),
     request_body(content = TextBody, example = json!({"text": "The parser is done; next: the printer."})),
     responses(
-        (status = 200, description = "It was replaced", body = WithRev<Written>),
-        (status = 201, description = "It was created", body = WithRev<Written>),
+        (status = 200, description = "It was replaced", body = WithRev<WrittenEntry>),
+        (status = 201, description = "It was created", body = WithRev<WrittenEntry>),
         Problems
     )
 )]
@@ -90,7 +73,7 @@ async fn put_handoff(
     Path(agent): Path<String>,
     conditions: ItemConditions,
     Body(body): Body<TextBody>,
-) -> Result<RevResponse<Written>, HttpError> {
+) -> RevResult<WrittenEntry> {
     write(caller.agent(&agent)?.write_handoff(&body.text), &body, conditions).await
 }
 
@@ -98,7 +81,6 @@ async fn put_handoff(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scratchpad",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), Seen),
     responses(
         (status = 200, description = "The text; `ETag` is its version", body = WithRev<StoredText>),
@@ -106,11 +88,7 @@ async fn put_handoff(
         Problems
     )
 )]
-async fn get_scratchpad(
-    caller: Caller,
-    Path(agent): Path<String>,
-    seen: Seen,
-) -> Result<RevResponse<StoredText>, HttpError> {
+async fn get_scratchpad(caller: Caller, Path(agent): Path<String>, seen: Seen) -> RevResult<StoredText> {
     stored(&caller, &agent, SCRATCHPAD_KEY, &seen).await
 }
 
@@ -118,12 +96,11 @@ async fn get_scratchpad(
 #[utoipa::path(
     put,
     path = "/v1/agents/{agent}/scratchpad",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), PutConditions),
     request_body(content = TextBody, example = json!({"text": "Tried A: too slow. Try B."})),
     responses(
-        (status = 200, description = "It was replaced", body = WithRev<Written>),
-        (status = 201, description = "It was created", body = WithRev<Written>),
+        (status = 200, description = "It was replaced", body = WithRev<WrittenEntry>),
+        (status = 201, description = "It was created", body = WithRev<WrittenEntry>),
         Problems
     )
 )]
@@ -132,7 +109,7 @@ async fn put_scratchpad(
     Path(agent): Path<String>,
     conditions: ItemConditions,
     Body(body): Body<TextBody>,
-) -> Result<RevResponse<Written>, HttpError> {
+) -> RevResult<WrittenEntry> {
     write(caller.agent(&agent)?.write_scratchpad(&body.text), &body, conditions).await
 }
 
@@ -140,7 +117,6 @@ async fn put_scratchpad(
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}/scratchpad",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), ItemConditions),
     responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
 )]
@@ -148,11 +124,11 @@ async fn delete_scratchpad(
     caller: Caller,
     Path(agent): Path<String>,
     conditions: ItemConditions,
-) -> Result<RevResponse<DeletedBody>, HttpError> {
+) -> RevResult<DeletedBody> {
     remove_entry(&caller.agent(&agent)?.working(), SCRATCHPAD_KEY, conditions).await
 }
 
-async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<RevResponse<StoredText>, HttpError> {
+async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> RevResult<StoredText> {
     let found = caller.agent(agent)?.working().find(key).await?;
     let FoundEntry { entry, rev, .. } = found.ok_or_else(|| HttpError::not_found(format!("there is no {key}")))?;
     let body = StoredText {
@@ -165,11 +141,7 @@ async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<
     Ok(RevResponse::new(body, rev).version(entry.version).unless(seen))
 }
 
-async fn write(
-    write: WriteText,
-    body: &TextBody,
-    conditions: ItemConditions,
-) -> Result<RevResponse<Written>, HttpError> {
+async fn write(write: WriteText, body: &TextBody, conditions: ItemConditions) -> RevResult<WrittenEntry> {
     let write = if body.trust == Some(Trust::Outside) { write.from_outside() } else { write };
     Ok(written(write.conditions(conditions).await?))
 }

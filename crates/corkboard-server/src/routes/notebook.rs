@@ -4,28 +4,24 @@ use axum::response::{IntoResponse, Response};
 use corkboard::notebook::{Notebook, NotebookDiff};
 use corkboard::prompt::{NotebookPrompt, PromptSources, notebook_prompt};
 use corkboard::{NotebookHistory, NotebookInfo, NotebookName, NotebookRevision};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use crate::caller::Caller;
 use crate::condition::Seen;
-use crate::error::HttpError;
-use crate::extract::{Body, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{ItemsBody, REV, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::response::REV;
+use crate::routes::prelude::*;
 
 /// Default token budget of a prompt.
 const BUDGET: u64 = 8_000;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_notebooks))
-        .routes(routes!(get_notebook))
-        .routes(routes!(get_notebook_prompt))
-        .routes(routes!(compose_notebook_prompt))
-        .routes(routes!(list_notebook_revisions))
-        .routes(routes!(get_notebook_diff))
+    routes!(
+        list_notebooks,
+        get_notebook,
+        get_notebook_prompt,
+        compose_notebook_prompt,
+        list_notebook_revisions,
+        get_notebook_diff
+    )
+    .tag("notebook")
 }
 
 /// Default name of a notebook.
@@ -101,14 +97,10 @@ struct DiffQuery {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebooks",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent")),
     responses((status = 200, description = "All notebooks", body = WithRev<ItemsBody<NotebookInfo>>), Problems)
 )]
-async fn list_notebooks(
-    caller: Caller,
-    Path(agent): Path<String>,
-) -> Result<RevResponse<ItemsBody<NotebookInfo>>, HttpError> {
+async fn list_notebooks(caller: Caller, Path(agent): Path<String>) -> RevResult<ItemsBody<NotebookInfo>> {
     let view = caller.agent(&agent)?.view().await?;
     Ok(RevResponse::new(ItemsBody::all(view.notebooks()), view.rev()))
 }
@@ -119,7 +111,6 @@ async fn list_notebooks(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), NotebookQuery, Seen),
     responses(
         (status = 200, description = "The notebook; `ETag` is its version", content(
@@ -155,7 +146,6 @@ async fn get_notebook(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/prompt",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), PromptQuery),
     responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
 )]
@@ -163,7 +153,7 @@ async fn get_notebook_prompt(
     caller: Caller,
     Path(agent): Path<String>,
     Query(PromptQuery { name, task, budget }): Query<PromptQuery>,
-) -> Result<RevResponse<NotebookPrompt>, HttpError> {
+) -> RevResult<NotebookPrompt> {
     let view = caller.agent(&agent)?.view().await?;
     let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
     let prompt = notebook_prompt(&notebook, task.as_deref(), budget.unwrap_or(BUDGET))?;
@@ -192,7 +182,6 @@ struct PromptBody {
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/prompt",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent")),
     request_body = PromptBody,
     responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
@@ -201,7 +190,7 @@ async fn compose_notebook_prompt(
     caller: Caller,
     Path(agent): Path<String>,
     Body(PromptBody { name, task, transcript, budget }): Body<PromptBody>,
-) -> Result<RevResponse<NotebookPrompt>, HttpError> {
+) -> RevResult<NotebookPrompt> {
     let view = caller.agent(&agent)?.view().await?;
     let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
     let sources = PromptSources { task: task.as_deref(), transcript: transcript.as_deref() };
@@ -225,7 +214,6 @@ struct HistoryBody {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/history",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), HistoryQuery),
     responses((status = 200, description = "One item per revision, oldest first", body = WithRev<HistoryBody>), Problems)
 )]
@@ -233,7 +221,7 @@ async fn list_notebook_revisions(
     caller: Caller,
     Path(agent): Path<String>,
     Query(HistoryQuery { name }): Query<HistoryQuery>,
-) -> Result<RevResponse<HistoryBody>, HttpError> {
+) -> RevResult<HistoryBody> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
     let NotebookHistory { revisions, from_rev } = memory.notebook(&name)?.history().await?;
@@ -253,7 +241,6 @@ struct DiffBody {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/diff",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), DiffQuery),
     responses((status = 200, description = "The changes", body = WithRev<DiffBody>), Problems)
 )]
@@ -261,7 +248,7 @@ async fn get_notebook_diff(
     caller: Caller,
     Path(agent): Path<String>,
     Query(DiffQuery { name, from, to }): Query<DiffQuery>,
-) -> Result<RevResponse<DiffBody>, HttpError> {
+) -> RevResult<DiffBody> {
     let changes = caller.agent(&agent)?.notebook(&name)?.diff(from, to).await?;
     Ok(RevResponse::new(DiffBody { changes }, to))
 }

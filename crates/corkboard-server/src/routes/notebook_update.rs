@@ -3,25 +3,15 @@
 use axum::Json;
 use axum::response::Response;
 use corkboard::notebook::{NotebookDiff, NotebookItemId};
-use corkboard::{Applied, Forgotten};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use corkboard::{AppliedNotebookUpdate, Forgotten};
 
 use super::notebook::main_notebook;
-use crate::caller::Caller;
 use crate::condition::{ItemConditions, RevCondition, SpaceConditions};
-use crate::error::HttpError;
-use crate::extract::{Body, OptionalBody, Path, Query, Text};
-use crate::openapi::Problems;
-use crate::response::{ClearedBody, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::extract::Text;
+use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(update_notebook))
-        .routes(routes!(restore_notebook))
-        .routes(routes!(clear_notebook))
-        .routes(routes!(forget_notebook_item))
+    routes!(update_notebook, restore_notebook, clear_notebook, forget_notebook_item).tag("notebook")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -76,14 +66,13 @@ struct ForgetItemBody {
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/updates",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), UpdateQuery, ItemConditions),
     request_body(
         content = String,
         content_type = "text/plain",
         example = "CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n"
     ),
-    responses((status = 200, description = "It was applied", body = Applied), Problems)
+    responses((status = 200, description = "It was applied", body = AppliedNotebookUpdate), Problems)
 )]
 async fn update_notebook(
     caller: Caller,
@@ -106,7 +95,6 @@ async fn update_notebook(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/restore",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), NameQuery, SpaceConditions),
     request_body(content = RestoreNotebookBody, example = json!({"at": 3})),
     responses((status = 200, description = "It was restored", body = WithRev<RestoredNotebookBody>), Problems)
@@ -117,7 +105,7 @@ async fn restore_notebook(
     Query(NameQuery { name }): Query<NameQuery>,
     conditions: SpaceConditions,
     Body(RestoreNotebookBody { at }): Body<RestoreNotebookBody>,
-) -> Result<RevResponse<RestoredNotebookBody>, HttpError> {
+) -> RevResult<RestoredNotebookBody> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let (rev, changes) = notebook.restore(at).conditions(conditions).await?;
     Ok(RevResponse::new(RestoredNotebookBody { changes }, rev))
@@ -129,7 +117,6 @@ async fn restore_notebook(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/clear",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), NameQuery, SpaceConditions),
     responses((status = 200, description = "It was cleared", body = WithRev<ClearedBody>), Problems)
 )]
@@ -138,7 +125,7 @@ async fn clear_notebook(
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
     conditions: SpaceConditions,
-) -> Result<RevResponse<ClearedBody>, HttpError> {
+) -> RevResult<ClearedBody> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let (rev, removed) = notebook.clear().conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(ClearedBody { removed }, rev))
@@ -151,7 +138,6 @@ async fn clear_notebook(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/notebook/forget",
-    tag = "notebook",
     params(("agent" = String, Path, description = "Name of the agent"), NameQuery, RevCondition),
     request_body(content = Option<ForgetItemBody>, example = json!({"item": "KL-1"})),
     responses((status = 200, description = "It was forgotten", body = WithRev<Forgotten>), Problems)
@@ -162,7 +148,7 @@ async fn forget_notebook_item(
     Query(NameQuery { name }): Query<NameQuery>,
     RevCondition { if_rev }: RevCondition,
     OptionalBody(ForgetItemBody { item }): OptionalBody<ForgetItemBody>,
-) -> Result<RevResponse<Forgotten>, HttpError> {
+) -> RevResult<Forgotten> {
     let memory = caller.agent(&agent)?;
     let forget = memory.notebook(&name)?.forget(item);
     let forgotten = if let Some(rev) = if_rev { forget.if_rev(rev).await? } else { forget.await? };

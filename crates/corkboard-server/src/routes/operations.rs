@@ -109,7 +109,7 @@ async fn get_identity(caller: Caller) -> axum::Json<corkboard::Identity> {
 
 /// Result of a store check.
 #[derive(Serialize, ToSchema)]
-struct Checked {
+struct StoreCheck {
     /// Damage that was found, one sentence each; empty if there is none.
     problems: Vec<String>,
 }
@@ -119,15 +119,15 @@ struct Checked {
     get,
     path = "/v1/store/check",
     tag = "operations",
-    responses((status = 200, body = Checked), crate::openapi::Problems)
+    responses((status = 200, body = StoreCheck), crate::openapi::Problems)
 )]
-async fn check_store(caller: Caller) -> Result<axum::Json<Checked>, HttpError> {
-    Ok(axum::Json(Checked { problems: caller.store()?.check().await? }))
+async fn check_store(caller: Caller) -> Result<axum::Json<StoreCheck>, HttpError> {
+    Ok(axum::Json(StoreCheck { problems: caller.store()?.check().await? }))
 }
 
 /// Result of scrubbing the store.
 #[derive(Serialize, ToSchema)]
-struct Scrubbed {
+struct StoreScrub {
     /// Always `true`.
     scrubbed: bool,
 }
@@ -137,9 +137,9 @@ struct Scrubbed {
     post,
     path = "/v1/store/scrub",
     tag = "operations",
-    responses((status = 200, body = Scrubbed), crate::openapi::Problems)
+    responses((status = 200, body = StoreScrub), crate::openapi::Problems)
 )]
-async fn scrub_store(caller: Caller) -> Result<axum::Json<Scrubbed>, HttpError> {
+async fn scrub_store(caller: Caller) -> Result<axum::Json<StoreScrub>, HttpError> {
     caller.store()?.scrub().await?;
-    Ok(axum::Json(Scrubbed { scrubbed: true }))
+    Ok(axum::Json(StoreScrub { scrubbed: true }))
 }

@@ -5,23 +5,12 @@ use axum::response::Response;
 use corkboard::{Composition, ContextRequest, DayActivity};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use crate::caller::Caller;
-use crate::error::HttpError;
-use crate::extract::{OptionalBody, Path, Query};
-use crate::openapi::Problems;
-use crate::response::{ItemsBody, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 use crate::search_query::{HitsBody, SearchQuery};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(search_agent))
-        .routes(routes!(compose_context))
-        .routes(routes!(get_activity))
-        .routes(routes!(list_active_days))
+    routes!(search_agent, compose_context, get_activity, list_active_days).tag("memory")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -58,7 +47,6 @@ struct ActiveDay {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/search",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), SearchQuery),
     responses((status = 200, description = "The hits", body = WithRev<HitsBody>), Problems)
 )]
@@ -66,7 +54,7 @@ async fn search_agent(
     caller: Caller,
     Path(agent): Path<String>,
     Query(query): Query<SearchQuery>,
-) -> Result<RevResponse<HitsBody>, HttpError> {
+) -> RevResult<HitsBody> {
     let memory = caller.agent(&agent)?;
     query.run(memory.search(&query.q)).await
 }
@@ -79,7 +67,6 @@ async fn search_agent(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/context",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), ContextQuery),
     request_body(
         content = Option<ContextRequest>,
@@ -108,7 +95,6 @@ async fn compose_context(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/activity",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent"), ActivityQuery),
     responses((status = 200, description = "One line per write", body = WithRev<DayActivity>), Problems)
 )]
@@ -116,7 +102,7 @@ async fn get_activity(
     caller: Caller,
     Path(agent): Path<String>,
     Query(ActivityQuery { date }): Query<ActivityQuery>,
-) -> Result<RevResponse<DayActivity>, HttpError> {
+) -> RevResult<DayActivity> {
     let view = caller.agent(&agent)?.view().await?;
     let date = date.unwrap_or_else(|| TimeZone::UTC.to_datetime(view.at()).date());
     Ok(RevResponse::new(view.activity(date), view.rev()))
@@ -126,14 +112,10 @@ async fn get_activity(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/activity/days",
-    tag = "memory",
     params(("agent" = String, Path, description = "Name of the agent")),
     responses((status = 200, description = "The days", body = WithRev<ItemsBody<ActiveDay>>), Problems)
 )]
-async fn list_active_days(
-    caller: Caller,
-    Path(agent): Path<String>,
-) -> Result<RevResponse<ItemsBody<ActiveDay>>, HttpError> {
+async fn list_active_days(caller: Caller, Path(agent): Path<String>) -> RevResult<ItemsBody<ActiveDay>> {
     let view = caller.agent(&agent)?.view().await?;
     let days = view.active_days().into_iter().map(|(date, writes)| ActiveDay { date, writes });
     Ok(RevResponse::new(ItemsBody::all(days), view.rev()))

@@ -1,24 +1,13 @@
 //! An agent's scopes: nested memories that inherit from their parent.
 
 use corkboard::{ScopeId, ScopeInfo};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use super::entries_and_notes::{clear, no_scope, open_scope};
-use crate::caller::Caller;
 use crate::condition::SpaceConditions;
-use crate::error::HttpError;
-use crate::extract::{Body, Path};
-use crate::openapi::Problems;
-use crate::response::{ClearedBody, ItemsBody, RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .routes(routes!(list_scopes, create_scope))
-        .routes(routes!(get_scope, dispose_scope))
-        .routes(routes!(merge_scope))
-        .routes(routes!(clear_scope))
+    routes!(list_scopes, create_scope, get_scope, dispose_scope, merge_scope, clear_scope).tag("scopes")
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -69,14 +58,10 @@ struct MergedBody {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scopes",
-    tag = "scopes",
     params(("agent" = String, Path, description = "Name of the agent")),
     responses((status = 200, description = "All scopes", body = WithRev<ItemsBody<ScopeInfo>>), Problems)
 )]
-async fn list_scopes(
-    caller: Caller,
-    Path(agent): Path<String>,
-) -> Result<RevResponse<ItemsBody<ScopeInfo>>, HttpError> {
+async fn list_scopes(caller: Caller, Path(agent): Path<String>) -> RevResult<ItemsBody<ScopeInfo>> {
     let view = caller.agent(&agent)?.view().await?;
     Ok(RevResponse::new(ItemsBody::all(view.scopes()), view.rev()))
 }
@@ -87,7 +72,6 @@ async fn list_scopes(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/scopes",
-    tag = "scopes",
     params(("agent" = String, Path, description = "Name of the agent"), SpaceConditions),
     request_body(content = ScopeBody, example = json!({"name": "task-1"})),
     responses((status = 201, description = "It was created", body = WithRev<CreatedBody>), Problems)
@@ -97,7 +81,7 @@ async fn create_scope(
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     Body(ScopeBody { name, parent }): Body<ScopeBody>,
-) -> Result<RevResponse<CreatedBody>, HttpError> {
+) -> RevResult<CreatedBody> {
     let memory = caller.agent(&agent)?.working();
     let parent = match parent.filter(|parent| !parent.is_root()) {
         Some(parent) => Some(memory.scope(parent).await?.ok_or_else(|| no_scope(parent))?),
@@ -115,11 +99,10 @@ async fn create_scope(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/scopes/{scope}",
-    tag = "scopes",
     params(ScopePath),
     responses((status = 200, description = "The scope and its size", body = WithRev<ScopeInfo>), Problems)
 )]
-async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<RevResponse<ScopeInfo>, HttpError> {
+async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> RevResult<ScopeInfo> {
     let view = caller.agent(&path.agent)?.view().await?;
     let scope = view.scope(path.scope).ok_or_else(|| no_scope(path.scope))?;
     Ok(RevResponse::new(scope, view.rev()))
@@ -131,7 +114,6 @@ async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<RevRes
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}/scopes/{scope}",
-    tag = "scopes",
     params(ScopePath, SpaceConditions),
     responses((status = 200, description = "It was disposed", body = WithRev<ClearedBody>), Problems)
 )]
@@ -139,7 +121,7 @@ async fn dispose_scope(
     caller: Caller,
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
-) -> Result<RevResponse<ClearedBody>, HttpError> {
+) -> RevResult<ClearedBody> {
     let scope = open_scope(&caller, &path.agent, path.scope).await?;
     let (rev, removed) = scope.dispose().conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(ClearedBody { removed }, rev))
@@ -151,7 +133,6 @@ async fn dispose_scope(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/scopes/{scope}/merge",
-    tag = "scopes",
     params(ScopePath, SpaceConditions),
     request_body(content = MergeBody, example = json!({"overwrite": true})),
     responses((status = 200, description = "It was merged", body = WithRev<MergedBody>), Problems)
@@ -161,7 +142,7 @@ async fn merge_scope(
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
     Body(MergeBody { overwrite }): Body<MergeBody>,
-) -> Result<RevResponse<MergedBody>, HttpError> {
+) -> RevResult<MergedBody> {
     let scope = open_scope(&caller, &path.agent, path.scope).await?;
     let (rev, merged) = scope.merge_to_parent(overwrite).conditions(conditions).with_rev().await?;
     Ok(RevResponse::new(MergedBody { merged }, rev))
@@ -171,7 +152,6 @@ async fn merge_scope(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/scopes/{scope}/clear",
-    tag = "scopes",
     params(ScopePath, SpaceConditions),
     responses((status = 200, description = "It was cleared", body = WithRev<ClearedBody>), Problems)
 )]
@@ -179,7 +159,7 @@ async fn clear_scope(
     caller: Caller,
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
-) -> Result<RevResponse<ClearedBody>, HttpError> {
+) -> RevResult<ClearedBody> {
     let scope = open_scope(&caller, &path.agent, path.scope).await?;
     clear(&scope, conditions).await
 }

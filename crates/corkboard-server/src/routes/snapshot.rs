@@ -10,28 +10,23 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use corkboard::{
     Error, ErrorKind, MemorySnapshot, Passphrase, PassphraseCost, Seal, SnapshotBytes, SnapshotError, SnapshotForm,
-    SnapshotKey, Strict,
+    SnapshotFormat, SnapshotKey, Strict,
 };
 use data_encoding::BASE64;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::ToSchema;
+use serde::Deserializer;
 
 use crate::Server;
-use crate::caller::Caller;
 use crate::condition::SpaceConditions;
-use crate::error::HttpError;
-use crate::extract::{OptionalBody, Path, Raw};
-use crate::openapi::Problems;
+use crate::extract::Raw;
 use crate::request_body::RequestBody;
-use crate::response::{RevResponse, WithRev};
-use crate::routing::{Routes, routes};
+use crate::routes::prelude::*;
 
 /// How long a request waits for its turn to open or seal a snapshot.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(create_agent_snapshot)).routes(routes!(restore_agent))
+    routes!(create_agent_snapshot, restore_agent).tag("agents")
 }
 
 /// Format of a new snapshot.
@@ -39,7 +34,7 @@ pub(super) fn routes() -> Routes {
 #[serde(deny_unknown_fields)]
 struct SnapshotBody {
     /// `json`, or `bytes` for a compressed file with a checksum.
-    format: Option<Form>,
+    format: Option<SnapshotFormat>,
     /// Passphrase to encrypt the bytes with.
     #[schema(value_type = Option<String>)]
     passphrase: Option<Secret>,
@@ -55,16 +50,6 @@ impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(String::deserialize(deserializer)?.into()))
     }
-}
-
-/// Format of a snapshot.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum Form {
-    /// One JSON document.
-    Json,
-    /// Compressed, and encrypted if the request contains a secret.
-    Bytes,
 }
 
 /// A snapshot as bytes, with the secret to decrypt it.
@@ -106,7 +91,6 @@ struct RestoredBody {
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/snapshot",
-    tag = "agents",
     params(("agent" = String, Path, description = "Name of the agent")),
     request_body(
         content = Option<SnapshotBody>,
@@ -128,18 +112,18 @@ async fn create_agent_snapshot(
 ) -> Result<Response, HttpError> {
     let seal = seal(passphrase, key)?;
     let is_sealed = !matches!(seal, Seal::Plain);
-    let form = format.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
+    let form = format.unwrap_or(if is_sealed { SnapshotFormat::Bytes } else { SnapshotFormat::Json });
     let snapshot = caller.agent(&agent)?.snapshot().await?;
     let rev = snapshot.rev;
     let response = match form {
-        Form::Json if is_sealed => {
+        SnapshotFormat::Json if is_sealed => {
             return Err(HttpError::invalid(
                 "snapshot_form",
                 "an encrypted snapshot cannot be JSON: leave out `format`, or send \"bytes\"",
             ));
         }
-        Form::Json => RevResponse::new(Json(snapshot), rev).whole().into_response(),
-        Form::Bytes => {
+        SnapshotFormat::Json => RevResponse::new(Json(snapshot), rev).whole().into_response(),
+        SnapshotFormat::Bytes => {
             let bytes = in_turn(&server, move || snapshot.to_bytes(&seal)).await?;
             let mut response = bytes.into_response();
             let headers = response.headers_mut();
@@ -161,7 +145,6 @@ async fn create_agent_snapshot(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/restore",
-    tag = "agents",
     params(("agent" = String, Path, description = "Name of the agent"), SpaceConditions),
     request_body(content(
         (RestoreBody = "application/json", example = json!({
@@ -178,7 +161,7 @@ async fn restore_agent(
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     Raw(body): Raw,
-) -> Result<RevResponse<RestoredBody>, HttpError> {
+) -> RevResult<RestoredBody> {
     let memory = caller.agent(&agent)?;
     let limits = caller.corkboard().options().limits.clone();
     let (bytes, seal, form) = working(move || unpacked(body)).await?;

@@ -3,21 +3,19 @@
 use std::time::Duration;
 
 use axum::Json;
-use corkboard::store::{Cursor, Trim};
+use corkboard::store::{Cursor, ListedSpace, Trim};
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
-    SpaceDocument, SpaceKind, StateDocument, Trimmed,
+    SpaceDocument, SpaceKind, StateDocument, TrimmedLog,
 };
 use jiff::Timestamp;
 
 use crate::Server;
+use crate::cursor::{MOST, visible_page};
 use crate::extract::JsonBytes;
 use crate::request_body::RequestBody;
 use crate::response_budget::StateResponse;
 use crate::routes::prelude::*;
-
-/// Maximum number of revisions or spaces on a page.
-const MOST: usize = 1000;
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -183,25 +181,11 @@ async fn list_spaces(
     Path(path): Path<KindPath>,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<ItemsBody<SpaceDocument>>, HttpError> {
-    let limit = query.limit;
-    let mut spaces: Vec<SpaceDocument> = Vec::new();
-    let mut after = query.cursor;
-    // Reads on until the page is full, because the caller may not see every space. One more shows whether there is a
-    // next page.
-    while spaces.len() <= limit {
-        let listed = caller.corkboard().logs(path.kind, after.as_deref(), MOST).await?;
-        let is_last = listed.len() < MOST;
-        after = listed.last().map(|listed| listed.space.name().to_owned());
-        let seen = listed.into_iter().filter(|listed| caller.sees(path.kind, listed.space.name()));
-        spaces.extend(seen.map(SpaceDocument::from));
-        if is_last {
-            break;
-        }
-    }
-    let is_more = spaces.len() > limit;
-    spaces.truncate(limit);
-    let next = spaces.last().filter(|_| is_more).map(|last| last.name.clone());
-    Ok(Json(ItemsBody { items: spaces, next }))
+    let (corkboard, kind) = (caller.corkboard(), path.kind);
+    let list = |after: Option<String>| async move { corkboard.logs(kind, after.as_deref(), MOST).await };
+    let name: fn(&ListedSpace) -> &str = |listed| listed.space.name();
+    let page = visible_page(query.limit, query.cursor, list, name, |name| caller.sees(kind, name)).await?;
+    Ok(Json(ItemsBody::from(page).map(SpaceDocument::from)))
 }
 
 /// Get the head of a space's log, and the server's time.
@@ -318,13 +302,13 @@ async fn delete_space(
     path = "/v1/spaces/{kind}/{name}/trim",
     params(SpacePath),
     request_body = TrimBody,
-    responses((status = 200, body = Trimmed), Problems)
+    responses((status = 200, body = TrimmedLog), Problems)
 )]
 async fn trim_space(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Body(body): Body<TrimBody>,
-) -> Result<Json<Trimmed>, HttpError> {
+) -> Result<Json<TrimmedLog>, HttpError> {
     let log = caller.store()?.log(path.kind, &path.name)?;
     if body.up_to.is_none() && body.older_than.is_none() {
         return Err(Error::Command { message: "send `up_to`, `older_than` or both".into() }.into());

@@ -10,7 +10,7 @@ use corkboard::{
     ActorKind, ContextRequest, Corkboard, Error, Features, Options, Role, ScopeId, ServerAddress, SpaceId, Tier,
     TokenRequest,
 };
-use corkboard_server::{Access, Rate, Settings};
+use corkboard_server::{Authentication, Rate, Settings};
 use corkboard_testing::{FaultPlan, FaultyStore};
 use futures_util::StreamExt;
 use reqwest::header::{COOKIE, HOST, ORIGIN};
@@ -476,7 +476,7 @@ async fn rate_limits_apply_to_each_principal_separately() {
 
 #[tokio::test]
 async fn without_authentication_every_caller_is_admin_except_foreign_pages() {
-    let running = Running::with(in_memory(Options::default()), Settings::new(Access::Open)).await;
+    let running = Running::with(in_memory(Options::default()), Settings::new(Authentication::Open)).await;
     let me = answer(running.stranger(Method::GET, "/v1/me")).await.ok();
     assert_eq!((&me["principal"], &me["role"]), (&json!("admin"), &json!("admin")));
     let page = running.stranger(Method::DELETE, ENTRY).header(ORIGIN, "https://evil.example.org");

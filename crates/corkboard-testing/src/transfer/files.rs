@@ -39,7 +39,7 @@ pub async fn an_export_is_imported_as_it_was(from: &Harness, to: &Harness) {
     let checked = check(&*file, &mut nobody).await.unwrap();
     assert_eq!((checked.spaces.len() as u64, checked.problems.len()), (spaces, 0));
     let mut last = None;
-    let tell = &mut |progress: &Progress| last = Some(*progress);
+    let tell = &mut |progress: &TransferProgress| last = Some(*progress);
     let imported = import(&*to, &*file, ImportMode::Write, tell).await.unwrap();
     assert!(outcomes(&imported).iter().all(|(_, outcome, _)| *outcome == ImportOutcome::New));
     let last = last.unwrap();
@@ -178,7 +178,7 @@ pub async fn an_export_of_a_log_that_is_trimmed_meanwhile_is_whole(from: &Harnes
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("long"), 2000).await;
     let mut trimmed = false;
-    let mut trim = |progress: &Progress| {
+    let mut trim = |progress: &TransferProgress| {
         if progress.revisions == 10 && !trimmed {
             trimmed = true;
             now(put_many(&from, &space("long"), 5));
@@ -202,7 +202,7 @@ pub async fn an_export_while_others_write_is_of_one_revision(from: &Harness, to:
     }
     let before = everything(&from).await;
     let mut is_first = true;
-    let mut write = |progress: &Progress| {
+    let mut write = |progress: &TransferProgress| {
         if progress.revisions % 100 == 1 {
             now(put_many(&from, &space("busy"), 3));
         }

@@ -6,12 +6,13 @@ use super::*;
 use crate::{Fault, FaultPlan, FaultyStore};
 use corkboard::store::{Import, Rewrite};
 use corkboard::transfer::{
-    ImportMode, MigrateMode, MigrateOptions, Migrated, Spaces, Stage, Tokens, TransferError, export, import, migrate,
+    ImportMode, MigrateMode, MigrateOptions, Migrated, Spaces, Stage, TokenCopying, TransferError, export, import,
+    migrate,
 };
 use corkboard::{Corkboard, Options, Watched};
 
 const VERIFY_ONLY: MigrateOptions =
-    MigrateOptions { mode: MigrateMode::VerifyOnly, rounds: 1, tokens: Tokens::LeaveOut };
+    MigrateOptions { mode: MigrateMode::VerifyOnly, rounds: 1, tokens: TokenCopying::LeaveOut };
 
 /// Migrates without expecting an error.
 async fn copy(from: &Arc<dyn Store>, to: &Arc<dyn Store>) -> Migrated {
@@ -87,16 +88,17 @@ pub async fn three_hundred_spaces_are_migrated(from: &Harness, to: &Harness) {
     for index in 0..300 {
         put(&from, &space(&format!("space-{index}")), &[b"{}", b"[]"]).await;
     }
-    let mut told: Vec<Progress> = Vec::new();
+    let mut told: Vec<TransferProgress> = Vec::new();
     let options = MigrateOptions::default();
-    let migrated = migrate(&*from, &*to, options, &mut |progress: &Progress| told.push(*progress)).await.unwrap();
+    let migrated =
+        migrate(&*from, &*to, options, &mut |progress: &TransferProgress| told.push(*progress)).await.unwrap();
     assert_done(&migrated);
     assert_eq!(migrated.spaces.len(), 300);
     assert_same(&from, &to).await;
-    let all = |stage| Progress { stage, spaces: 300, total: 300, revisions: 600, bytes: 1200 };
+    let all = |stage| TransferProgress { stage, spaces: 300, total: 300, revisions: 600, bytes: 1200 };
     assert!(told.contains(&all(Stage::Copying)), "{:?}", told.last());
     assert_eq!(told.last(), Some(&all(Stage::Verifying)));
-    let is_forward = |pair: &[Progress]| pair[0].stage != pair[1].stage || pair[0].spaces <= pair[1].spaces;
+    let is_forward = |pair: &[TransferProgress]| pair[0].stage != pair[1].stage || pair[0].spaces <= pair[1].spaces;
     assert!(told.windows(2).all(is_forward));
 }
 
@@ -155,7 +157,7 @@ pub async fn two_migrations_at_once_do_no_harm(from: &Harness, to: &Harness) {
     put_many(&from, &space("long"), 2000).await;
     let one = MigrateOptions { rounds: 1, ..MigrateOptions::default() };
     let mut met = false;
-    let mut meet = |progress: &Progress| {
+    let mut meet = |progress: &TransferProgress| {
         let head = now(to.head(&space("long"))).unwrap();
         if progress.stage == Stage::Copying && head.rev > 0 && !met {
             met = true;
@@ -247,7 +249,7 @@ pub async fn a_source_that_never_rests_is_reported(from: &Harness, to: &Harness)
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("busy"), 3).await;
     put_many(&from, &space("idle"), 3).await;
-    let mut write = |progress: &Progress| {
+    let mut write = |progress: &TransferProgress| {
         if progress.stage == Stage::Verifying && progress.spaces == 0 && progress.revisions == 0 {
             now(put_many(&from, &space("busy"), 2));
         }
@@ -265,7 +267,7 @@ pub async fn a_source_that_never_rests_is_reported(from: &Harness, to: &Harness)
 pub async fn a_source_trimmed_before_it_is_compared_is_not_a_mismatch(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("trimmed"), 20).await;
-    let mut trim = |progress: &Progress| {
+    let mut trim = |progress: &TransferProgress| {
         if progress.stage == Stage::Verifying && progress.spaces == 0 && progress.revisions == 0 {
             now(snapshot_and_trim(&from, &space("trimmed"), 15, 10));
         }
@@ -285,7 +287,7 @@ pub async fn a_source_trimmed_under_the_copy_is_a_gap(from: &Harness, to: &Harne
     let (from, to) = (from.open().await, to.open().await);
     put_many(&from, &space("long"), 2000).await;
     put_many(&from, &space("other"), 3).await;
-    let mut trim = |progress: &Progress| {
+    let mut trim = |progress: &TransferProgress| {
         if progress.stage == Stage::Copying && progress.spaces == 0 && progress.revisions > 0 {
             now(snapshot_and_trim(&from, &space("long"), 1900, 1800));
         }
@@ -306,7 +308,7 @@ pub async fn a_source_deleted_meanwhile_is_left_in_the_target(from: &Harness, to
     put_many(&from, &space("here"), 3).await;
     put_many(&to, &space("never there"), 3).await;
     let mut deleted = false;
-    let mut delete = |progress: &Progress| {
+    let mut delete = |progress: &TransferProgress| {
         if progress.stage == Stage::Verifying && !deleted {
             deleted = true;
             now(from.delete(&space("gone"), head, ids::commit())).unwrap();

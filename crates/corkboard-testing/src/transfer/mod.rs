@@ -16,7 +16,7 @@ pub use migrations::*;
 use super::Harness;
 use crate::ids;
 use corkboard::store::{Append, Appended, Cursor, ListedSpace, Loaded, Record, Snapshot, Store, StoreError, Trim};
-use corkboard::transfer::Progress;
+use corkboard::transfer::TransferProgress;
 
 /// Declares a test for every case. The expressions create a fresh [`Harness`] each: the source and the target.
 #[macro_export]
@@ -66,7 +66,7 @@ fn time(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn nobody(_: &Progress) {}
+fn nobody(_: &TransferProgress) {}
 
 /// Appends records with these bodies. Returns the new head.
 async fn put(store: &Arc<dyn Store>, space: &SpaceId, bodies: &[&[u8]]) -> Head {

@@ -9,7 +9,7 @@ use corkboard_core::{Actor, Revisioned, SpaceId};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::Looks;
+use super::TokenLookups;
 use crate::engine::{Engine, Slot};
 use crate::{Corkboard, Error, Result};
 
@@ -29,7 +29,7 @@ struct HeldToken {
     expires_at: Option<Timestamp>,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
-    looks: Arc<Looks>,
+    lookups: Arc<TokenLookups>,
 }
 
 impl AuthenticatedActor {
@@ -61,7 +61,7 @@ impl AuthenticatedActor {
         loop {
             changes.mark();
             // Ask the store: a change notification can arrive while the copy in memory still counts as fresh.
-            let stored = held_token.looks.look(&held_token.engine, &held_token.slot, Instant::now()).await.ok();
+            let stored = held_token.lookups.look(&held_token.engine, &held_token.slot, Instant::now()).await.ok();
             let known = stored.or_else(|| held_token.slot.peek());
             if held_token.check(known.as_deref()).is_err() {
                 return;
@@ -111,9 +111,9 @@ impl Corkboard {
     /// Returns a Corkboard for the holder of a token. Once the token is revoked or has expired, writes of its handles
     /// fail with [`Error::TokenEnded`], including commands that are waiting to be committed.
     pub fn with_token(&self, token: &Token) -> Self {
-        let (engine, looks, _) = self.tokens_engine();
+        let (engine, lookups, _) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        let held_token = HeldToken { token: token.id, expires_at: token.expires_at, engine, slot, looks };
+        let held_token = HeldToken { token: token.id, expires_at: token.expires_at, engine, slot, lookups };
         let actor = AuthenticatedActor { actor: self.actor().clone(), token: Some(Arc::new(held_token)) };
         self.with_authenticated_actor(actor)
     }

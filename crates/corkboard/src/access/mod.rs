@@ -9,6 +9,6 @@ mod tokens;
 
 pub(crate) use allowed_spaces::AllowedSpaces;
 pub(crate) use authenticated_actor::AuthenticatedActor;
-pub(crate) use tokens::Looks;
+pub(crate) use tokens::TokenLookups;
 
 pub use tokens::{CreatedToken, TokenDocument, TokenRequest, Tokens};

@@ -30,7 +30,7 @@ pub struct Tokens {
     actor: AuthenticatedActor,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
-    looks: Arc<Looks>,
+    lookups: Arc<TokenLookups>,
     /// Keeps the background tasks (ticks, flushes) running while handles exist.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -96,9 +96,9 @@ pub struct CreatedToken {
 impl Corkboard {
     /// Returns the access tokens of this store.
     pub fn tokens(&self) -> Tokens {
-        let (engine, looks, corkboard) = self.tokens_engine();
+        let (engine, lookups, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        Tokens { actor: self.authenticated_actor().clone(), engine, slot, looks, _corkboard: corkboard }
+        Tokens { actor: self.authenticated_actor().clone(), engine, slot, lookups, _corkboard: corkboard }
     }
 }
 
@@ -153,7 +153,7 @@ impl Tokens {
         if let Some(known) = self.find_in_memory(&hash) {
             return Ok(known);
         }
-        let current = self.looks.look(&self.engine, &self.slot, asked_at).await?;
+        let current = self.lookups.look(&self.engine, &self.slot, asked_at).await?;
         Ok(current.state.find(&hash, self.engine.now(&self.slot, &current)).cloned())
     }
 
@@ -182,12 +182,12 @@ impl Tokens {
 
 /// Lookups of unknown secrets in the store.
 #[derive(Default)]
-pub(crate) struct Looks {
+pub(crate) struct TokenLookups {
     /// Locked during a lookup. Everyone who waits meanwhile shares the next one.
-    last: tokio::sync::Mutex<Option<Look>>,
+    last: tokio::sync::Mutex<Option<TokenLookup>>,
 }
 
-impl Looks {
+impl TokenLookups {
     /// The tokens as they were in the store at `since` or later.
     pub(super) async fn look(
         self: &Arc<Self>,
@@ -195,12 +195,12 @@ impl Looks {
         slot: &Arc<Slot<TokensState>>,
         since: Instant,
     ) -> Result<Arc<Revisioned<TokensState>>> {
-        let (own, looks) = (engine.clone(), self.clone());
+        let (own, lookups) = (engine.clone(), self.clone());
         let slot = slot.clone();
         // Run in a separate task: others rely on a lookup that one caller starts, and that caller may stop waiting.
         joined(engine.spawn(async move {
-            let mut last = looks.last.lock().await;
-            if let Some(Look { began, seen }) = &*last {
+            let mut last = lookups.last.lock().await;
+            if let Some(TokenLookup { began, seen }) = &*last {
                 if *began >= since {
                     return seen.as_ref().map(Arc::clone).map_err(again);
                 }
@@ -209,7 +209,7 @@ impl Looks {
             let began = Instant::now();
             let seen = own.as_stored(&slot).await;
             let answer = seen.as_ref().map(Arc::clone).map_err(again);
-            *last = Some(Look { began, seen });
+            *last = Some(TokenLookup { began, seen });
             answer
         }))
         .await
@@ -217,7 +217,7 @@ impl Looks {
 }
 
 /// One lookup in the store.
-struct Look {
+struct TokenLookup {
     /// Delays the next lookup, even after a failure.
     began: Instant,
     /// The tokens, or why they could not be read.

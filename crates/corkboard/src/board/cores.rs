@@ -43,7 +43,7 @@ pub struct UnreadablePattern {
     pub reason: String,
 }
 
-pub(super) struct Prepared {
+pub(super) struct PreparedBoard {
     pub(super) board: NewBoard,
     pub(super) tasks: Vec<NewTask>,
     pub(super) passed_over: Vec<UnreadablePattern>,
@@ -99,7 +99,7 @@ impl Board {
     }
 
     /// Prepares a new board: what its cores know about its goal, and its first tasks.
-    pub(super) async fn prepare(&self, mut board: NewBoard, pattern: Option<&TaskPattern>) -> Result<Prepared> {
+    pub(super) async fn prepare(&self, mut board: NewBoard, pattern: Option<&TaskPattern>) -> Result<PreparedBoard> {
         let cores = self.cores_named(&board.cores)?;
         let about = about(&board.name, &board.goal);
         let (mut tasks, mut passed_over) = (Vec::new(), Vec::new());
@@ -114,7 +114,7 @@ impl Board {
         if board.drawn.is_empty() {
             board.drawn = drawn(&cores, &about, board.pattern.as_ref()).await?;
         }
-        Ok(Prepared { board, tasks, passed_over })
+        Ok(PreparedBoard { board, tasks, passed_over })
     }
 
     /// Adds to an edit of the cores what they know about the board's new name and goal.

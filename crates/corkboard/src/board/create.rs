@@ -6,7 +6,7 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewB
 use corkboard_core::{Actor, BoardId, Head, SpaceId, SpaceKind};
 
 use super::claim_task::Future;
-use super::cores::Prepared;
+use super::cores::PreparedBoard;
 use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern, UnreadablePattern};
 use crate::{Conditions, Corkboard, Error, Refusal, Result};
@@ -140,7 +140,7 @@ impl CreateBoard {
         let (command, passed_over) = if may_be_there && made.is_there().await? {
             (asked, Vec::new())
         } else {
-            let Prepared { board, tasks, passed_over } = made.prepare(board, pattern.as_ref()).await?;
+            let PreparedBoard { board, tasks, passed_over } = made.prepare(board, pattern.as_ref()).await?;
             let command = match tasks.is_empty() {
                 true => BoardCommand::Create(board),
                 false => BoardCommand::CreateWithTasks { board, tasks },

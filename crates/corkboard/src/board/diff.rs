@@ -12,7 +12,7 @@ use corkboard_core::{AgentId, BoardId, CoreId};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::history::Movers;
+use super::history::LastMovers;
 use super::learnings::learning_changes;
 
 /// The changes of a board from one revision to a later one. Its text form has one sentence per change.
@@ -125,7 +125,7 @@ pub enum BoardChange {
 type At<'a> = (u64, &'a BoardState);
 
 impl BoardDiff {
-    pub(super) fn new(board: BoardId, (from, before): At<'_>, (to, after): At<'_>, movers: &Movers) -> Self {
+    pub(super) fn new(board: BoardId, (from, before): At<'_>, (to, after): At<'_>, movers: &LastMovers) -> Self {
         let mut changes = Vec::new();
         changes.extend(after.info().into_iter().flat_map(|info| board_changes(before.info(), info)));
         let orchestrator = |state: &BoardState| state.orchestrator().map(|lease| lease.holder.clone());
@@ -195,7 +195,7 @@ fn added(task: &Task) -> BoardChange {
     BoardChange::TaskAdded { id: task.id, task: Box::new(task.clone()) }
 }
 
-fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
+fn task_changes(was: &Task, is: &Task, movers: &LastMovers) -> Vec<BoardChange> {
     let (mut changes, task) = (Vec::new(), is.id);
     let fields = changed(&[
         ("title", was.title != is.title),

@@ -103,7 +103,7 @@ pub struct TaskGraph {
     /// All tasks, in order.
     pub nodes: Vec<TaskId>,
     /// The edges of each task: the tasks that it depends on, then the tasks that it blocks.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<TaskEdge>,
     /// The tasks that can be claimed, by priority, then oldest first.
     pub ready: Vec<TaskId>,
     /// The blocked tasks, oldest first.
@@ -116,8 +116,8 @@ pub struct TaskGraph {
 
 /// A relation between two tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Edge {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TaskEdges))]
+pub struct TaskEdge {
     /// The first task.
     pub from: TaskId,
     /// The second task.
@@ -201,7 +201,7 @@ impl BoardView {
     pub fn task_graph(&self) -> TaskGraph {
         let state = self.state();
         let edges = state.tasks().flat_map(|task| {
-            let edge = |kind| move |to| Edge { from: task.id, to, kind };
+            let edge = |kind| move |to| TaskEdge { from: task.id, to, kind };
             let depends_on = task.depends_on.iter().copied().map(edge(EdgeType::DependsOn));
             depends_on.chain(state.blocks(task.id).map(edge(EdgeType::Blocks)))
         });

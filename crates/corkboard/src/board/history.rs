@@ -19,7 +19,7 @@ struct Moment {
 }
 
 /// Who last moved each task.
-pub(super) type Movers = BTreeMap<TaskId, Arc<str>>;
+pub(super) type LastMovers = BTreeMap<TaskId, Arc<str>>;
 
 impl Board {
     /// Returns the board at a revision. Fails with [`StoreError::Compacted`], which names the oldest stored revision,
@@ -39,11 +39,11 @@ impl Board {
     }
 
     /// The board at two revisions, and who moved its tasks in between.
-    async fn retrace(&self, from: u64, to: u64) -> Result<(Moment, Moment, Movers)> {
+    async fn retrace(&self, from: u64, to: u64) -> Result<(Moment, Moment, LastMovers)> {
         // A board that does not exist has no revisions.
         let current = self.engine.current(&self.slot).await?;
         current.state.readable()?;
-        let (mut before, mut after, mut movers) = (None, None, Movers::new());
+        let (mut before, mut after, mut movers) = (None, None, LastMovers::new());
         let look = |step: HistoryStep<'_, BoardState>| {
             let moment = || Some(Moment { rev: step.rev, at: step.commit.at, state: step.after.clone() });
             if step.rev == from {
@@ -77,7 +77,7 @@ impl Board {
     }
 }
 
-fn note_movers(step: &HistoryStep<'_, BoardState>, movers: &mut Movers) {
+fn note_movers(step: &HistoryStep<'_, BoardState>, movers: &mut LastMovers) {
     let by: Arc<str> = step.commit.actor.principal.as_str().into();
     for task in step.commit.events.iter().filter_map(|event| event.task()) {
         let status = |state: &BoardState| state.task(task).map(|task| task.status);

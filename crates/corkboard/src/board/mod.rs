@@ -46,7 +46,7 @@ pub use claim_task::{ClaimTask, WorkOn};
 pub use cores::{TaskPattern, UnreadablePattern};
 pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
-pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
+pub use document::{AgentContribution, BoardDocument, EdgeType, TaskDocument, TaskEdge, TaskGraph};
 pub use fork::Fork;
 pub use graph::GraphFormat;
 pub use learnings::{
@@ -56,7 +56,7 @@ pub use learnings::{
 pub use log_ref::{LogPage, LogRef, NoLogRef};
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
-pub use progress::BoardProgress;
+pub use progress::{BoardProgress, BoardProgressCounts};
 pub(crate) use sentence::written;
 pub use view::BoardView;
 

@@ -9,7 +9,10 @@ use serde::Serialize;
 use super::BoardView;
 use crate::Result;
 
-/// A board's progress.
+/// The maximum number of IDs in each list of a board's progress.
+const LISTED: usize = 100;
+
+/// A board's progress. Each list has at most 100 IDs; `counts` has their whole lengths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardProgress {
@@ -39,6 +42,26 @@ pub struct BoardProgress {
     pub failed: Vec<TaskId>,
     /// The open choices.
     pub open_choices: Vec<ChoiceId>,
+    /// How many items each list would have without the maximum of 100.
+    pub counts: BoardProgressCounts,
+}
+
+/// The whole lengths of the lists of a board's progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BoardProgressCounts {
+    /// Number of tasks that can be claimed.
+    pub ready: u64,
+    /// Number of tasks in progress.
+    pub in_progress: u64,
+    /// Number of blocked tasks.
+    pub blocked: u64,
+    /// Number of tasks that wait for review.
+    pub needs_review: u64,
+    /// Number of failed tasks.
+    pub failed: u64,
+    /// Number of open choices.
+    pub open_choices: u64,
 }
 
 impl BoardView {
@@ -54,12 +77,20 @@ impl BoardView {
             paused: info.paused.is_some(),
             tasks: state.task_count() as u64,
             by_status: counted.into_iter().filter(|(_, count)| *count > 0).collect(),
-            ready: state.ready().collect(),
-            in_progress: state.in_progress().collect(),
-            blocked: state.blocked().collect(),
-            needs_review: state.needs_review().collect(),
-            failed: state.with_status(TaskStatus::Failed).collect(),
-            open_choices: state.open_choices().collect(),
+            ready: state.ready().take(LISTED).collect(),
+            in_progress: state.in_progress().take(LISTED).collect(),
+            blocked: state.blocked().take(LISTED).collect(),
+            needs_review: state.needs_review().take(LISTED).collect(),
+            failed: state.with_status(TaskStatus::Failed).take(LISTED).collect(),
+            open_choices: state.open_choices().take(LISTED).collect(),
+            counts: BoardProgressCounts {
+                ready: state.ready().len() as u64,
+                in_progress: state.in_progress().len() as u64,
+                blocked: state.blocked().len() as u64,
+                needs_review: state.needs_review().len() as u64,
+                failed: state.count(TaskStatus::Failed),
+                open_choices: state.open_choices().len() as u64,
+            },
         })
     }
 }

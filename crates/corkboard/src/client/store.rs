@@ -15,7 +15,7 @@ use crate::store::{
     Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot,
     Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
-use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpaceDocument, StateDocument, Trimmed};
+use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpaceDocument, StateDocument, TrimmedLog};
 
 /// How long a server may hold a long-polling request.
 const WAIT: Duration = Duration::from_secs(20);
@@ -185,7 +185,7 @@ impl Store for ServerStore {
         Box::pin(async move {
             let Trim { up_to, older_than } = trim;
             let body = serde_json::json!({ "up_to": up_to, "older_than": older_than }).to_string().into_bytes();
-            let trimmed: Trimmed =
+            let trimmed: TrimmedLog =
                 self.inner.http.post(&path_of(space, "/trim"), None, body, Resend::Yes).await.map_err(of_reading)?;
             Ok(trimmed.oldest)
         })

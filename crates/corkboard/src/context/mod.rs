@@ -314,7 +314,7 @@ impl AgentMemory {
 
 /// Whether the composed window counts as read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum ReadKind {
     Read,
     Preview,
 }
@@ -338,7 +338,7 @@ impl ContextWindow {
     /// The actor of this memory counts as the reader of the board: a claim on the task is renewed, and nudges whose
     /// whole text is in the window are recorded as delivered.
     pub async fn compose(&self, request: ContextRequest) -> Result<Composition> {
-        let (composition, reading) = self.look(request, Look::Read).await?;
+        let (composition, reading) = self.look(request, ReadKind::Read).await?;
         if let Some(BoardReading { board, told, .. }) = reading {
             board.shown(&told, &composition.text).await?;
         }
@@ -347,10 +347,10 @@ impl ContextWindow {
 
     /// Composes the same window without counting it as read, and writes nothing.
     pub async fn preview(&self, request: ContextRequest) -> Result<Composition> {
-        Ok(self.look(request, Look::Preview).await?.0)
+        Ok(self.look(request, ReadKind::Preview).await?.0)
     }
 
-    async fn look(&self, request: ContextRequest, look: Look) -> Result<(Composition, Option<BoardReading>)> {
+    async fn look(&self, request: ContextRequest, look: ReadKind) -> Result<(Composition, Option<BoardReading>)> {
         let options = self.memory.options();
         match request.strategy {
             Strategy::Trim => {}
@@ -395,10 +395,10 @@ impl ContextWindow {
         Ok((Composition { text, tokens, budget, rev, board_rev, sections, summary }, reading))
     }
 
-    async fn read_board(&self, request: &ContextRequest, look: Look) -> Result<Option<BoardReading>> {
+    async fn read_board(&self, request: &ContextRequest, look: ReadKind) -> Result<Option<BoardReading>> {
         let board = request.board.as_deref().map(|id| self.memory.board(id)).transpose()?;
         let (board, view) = match (board, request.task) {
-            (Some(board), Some(task)) if look == Look::Read => (board.clone(), board.view_for(task).await?),
+            (Some(board), Some(task)) if look == ReadKind::Read => (board.clone(), board.view_for(task).await?),
             (Some(board), _) => (board.clone(), board.view().await?),
             // A task needs a board.
             (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),

@@ -8,7 +8,7 @@ use corkboard_core::{Revisioned, Space};
 
 use super::ask::{Answer, Proposal, lost_answer};
 use super::decide::{DecidedBatch, IdentifiedCommit};
-use super::{CaughtUp, Collect, Engine, LandedCommit, Publish, Slot};
+use super::{CaughtUp, CommitCollection, Engine, LandedCommit, Publish, Slot};
 use crate::backoff::Backoff;
 use crate::store::{Append, Appended, StoreError};
 use crate::{Error, Result};
@@ -79,7 +79,7 @@ impl<S: Space> Engine<S> {
                     drop(answer(batch, decided.answers));
                     return Ok(());
                 }
-                state = self.overtaken(slot, batch, &state, Collect::Nothing).await?;
+                state = self.overtaken(slot, batch, &state, CommitCollection::Nothing).await?;
                 continue;
             }
             let append = decided.append(&slot.id, state.head)?;
@@ -102,7 +102,7 @@ impl<S: Space> Engine<S> {
             let waited = started.elapsed();
             let message = match appended {
                 Ok(_) if !sent_before => {
-                    state = self.overtaken(slot, batch, &state, Collect::Nothing).await?;
+                    state = self.overtaken(slot, batch, &state, CommitCollection::Nothing).await?;
                     if waited > self.options.busy_timeout {
                         return Err(StoreError::Busy { waited }.into());
                     }
@@ -170,11 +170,11 @@ impl<S: Space> Engine<S> {
         slot: &Slot<S>,
         batch: &mut Vec<Box<Proposal<S>>>,
         state: &Arc<Revisioned<S>>,
-        collect: Collect,
+        collect: CommitCollection,
     ) -> Result<Arc<Revisioned<S>>> {
         let _one_at_a_time = slot.loading.lock().await;
         let caught_up = self.catch_up(slot, state, collect).await?;
-        if collect == Collect::Commits {
+        if collect == CommitCollection::Commits {
             self.settle(slot, batch, &caught_up)?;
         }
         Ok(caught_up.state)
@@ -192,7 +192,7 @@ impl<S: Space> Engine<S> {
     ) -> Result<Arc<Revisioned<S>>> {
         let mut backoff = BACKOFF;
         loop {
-            match self.overtaken(slot, batch, state, Collect::Commits).await {
+            match self.overtaken(slot, batch, state, CommitCollection::Commits).await {
                 Ok(state) => return Ok(state),
                 Err(error) if error.is_retryable() && started.elapsed() < self.options.busy_timeout => {
                     backoff.sleep().await;

@@ -24,18 +24,18 @@ pub(crate) struct Budget {
     pub(super) resident_bytes: Arc<AtomicI64>,
     /// Use counter that determines which space was least recently used.
     pub(super) uses: AtomicU64,
-    engines: Mutex<Vec<Weak<dyn Evicts>>>,
+    engines: Mutex<Vec<Weak<dyn Evictable>>>,
 }
 
-pub(super) trait Evicts: Send + Sync {
+pub(super) trait Evictable: Send + Sync {
     /// Returns when each loaded space was last used, and a function that evicts it.
-    fn evictable(self: Arc<Self>) -> Vec<(u64, Evict)>;
+    fn evictable(self: Arc<Self>) -> Vec<(u64, Eviction)>;
 
     /// Drops the slots that are not in use.
     fn forget_unused(&self);
 }
 
-type Evict = Box<dyn FnOnce() + Send>;
+type Eviction = Box<dyn FnOnce() + Send>;
 
 impl Budget {
     pub(crate) fn new(bytes: u64) -> Arc<Self> {
@@ -102,13 +102,13 @@ impl<S: Space> Engine<S> {
     }
 }
 
-impl<S: Space> Evicts for Engine<S> {
-    fn evictable(self: Arc<Self>) -> Vec<(u64, Evict)> {
+impl<S: Space> Evictable for Engine<S> {
+    fn evictable(self: Arc<Self>) -> Vec<(u64, Eviction)> {
         let slots = self.slots.lock();
         let loaded = slots.values().filter(|slot| slot.state.load().is_some() || slot.index.is_there());
         let evictable = loaded.map(|slot| {
             let (engine, evicted) = (self.clone(), slot.clone());
-            let evict: Evict = Box::new(move || engine.evict(&evicted));
+            let evict: Eviction = Box::new(move || engine.evict(&evicted));
             (slot.used_at.load(Ordering::Relaxed), evict)
         });
         evictable.collect()

@@ -77,7 +77,7 @@ impl<S: Space> Follow<S> {
             if self.live && newest.saturating_sub(self.cursor.rev) > self.engine.options.max_watch_lag {
                 return Err(Error::Lagged { resume_from: self.cursor.rev });
             }
-            if self.read_page().await? == Read::Away {
+            if self.read_page().await? == ReadAttempt::Away {
                 // This attempt consumed the wake-up, but its revision may already be in the store. Until a read
                 // succeeds, send no bookmark.
                 tokio::select! {
@@ -112,35 +112,35 @@ impl<S: Space> Follow<S> {
         &self.slot
     }
 
-    async fn read_page(&mut self) -> Result<Read> {
+    async fn read_page(&mut self) -> Result<ReadAttempt> {
         let page = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
             Err(error) if error.is_retryable() => {
                 tracing::debug!(space = %self.slot.id, %error, "store unavailable or busy; the watcher retries");
-                return Ok(Read::Away);
+                return Ok(ReadAttempt::Away);
             }
             other => other?,
         };
         self.page = page.records.into();
         self.backoff.reset();
-        Ok(Read::Page)
+        Ok(ReadAttempt::Page)
     }
 }
 
 /// Result of an attempt to read the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Read {
+enum ReadAttempt {
     /// The read succeeded; the page may be empty.
     Page,
     /// The store is unavailable or busy.
     Away,
 }
 
-pub(crate) trait Following: Send {
+pub(crate) trait LogFollower: Send {
     fn next(&mut self) -> BoxFuture<'_, Result<Followed>>;
     fn rev(&self) -> u64;
 }
 
-impl<S: Space> Following for Follow<S> {
+impl<S: Space> LogFollower for Follow<S> {
     fn next(&mut self) -> BoxFuture<'_, Result<Followed>> {
         Box::pin(Follow::next(self))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corkboard_core::{Head, Space};
 
-use super::{Collect, Engine, PAGE, Slot, joined};
+use super::{CommitCollection, Engine, PAGE, Slot, joined};
 use crate::store::{Appended, Cursor, Record, Rewrite, Snapshot, StoreError};
 use crate::{Error, Result};
 
@@ -48,7 +48,7 @@ impl<S: Space> Engine<S> {
         let _one_at_a_time = slot.loading.lock().await;
         loop {
             let state = match slot.peek() {
-                Some(held) => self.catch_up(slot, &held, Collect::Nothing).await?.state,
+                Some(held) => self.catch_up(slot, &held, CommitCollection::Nothing).await?.state,
                 None => self.load(slot).await?,
             };
             // First collect what was added since the survey; it must be known before redacting the first revision.

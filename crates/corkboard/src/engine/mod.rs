@@ -37,7 +37,7 @@ pub(crate) use ask::{Answer, PendingAnswer, RequestSource};
 pub(crate) use commit::again;
 pub(crate) use evict::Budget;
 pub use follow::Followed;
-pub(crate) use follow::Following;
+pub(crate) use follow::LogFollower;
 pub(crate) use history::HistoryStep;
 pub(crate) use observer::{Listener, Observer};
 pub(crate) use remote::{Deletion, RemoteEngine};
@@ -183,7 +183,7 @@ impl<S: Space> Engine<S> {
     async fn refresh(&self, slot: &Slot<S>, _one_at_a_time: MutexGuard<'_, ()>) -> Result<Arc<Revisioned<S>>> {
         match slot.state.load_full() {
             Some(held) if self.ownership == Ownership::Sole => Ok(held),
-            Some(held) => Ok(self.catch_up(slot, &held, Collect::Nothing).await?.state),
+            Some(held) => Ok(self.catch_up(slot, &held, CommitCollection::Nothing).await?.state),
             None => {
                 let state = self.load(slot).await?;
                 self.observer.loaded(&slot.id);
@@ -222,7 +222,7 @@ impl<S: Space> Engine<S> {
             // The snapshot is already current (as a server sends it), or the space is empty: nothing to replay.
             let replayed = match state.head == loaded.head {
                 true => Ok(Replayed { state: Arc::new(state), events: 0, bytes: 0, commits: Vec::new(), asked_at }),
-                false => self.replay(slot, &state, Collect::Nothing).await,
+                false => self.replay(slot, &state, CommitCollection::Nothing).await,
             };
             match replayed {
                 Ok(replayed) => {
@@ -245,7 +245,12 @@ impl<S: Space> Engine<S> {
     }
 
     /// Applies the revisions that the state in memory lacks.
-    async fn catch_up(&self, slot: &Slot<S>, held: &Arc<Revisioned<S>>, collect: Collect) -> Result<CaughtUp<S>> {
+    async fn catch_up(
+        &self,
+        slot: &Slot<S>,
+        held: &Arc<Revisioned<S>>,
+        collect: CommitCollection,
+    ) -> Result<CaughtUp<S>> {
         match self.replay(slot, held, collect).await {
             Ok(replayed) => {
                 slot.log.add(replayed.events, replayed.bytes);
@@ -262,7 +267,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    async fn replay(&self, slot: &Slot<S>, from: &Revisioned<S>, collect: Collect) -> Result<Replayed<S>> {
+    async fn replay(&self, slot: &Slot<S>, from: &Revisioned<S>, collect: CommitCollection) -> Result<Replayed<S>> {
         let asked_at = self.clock();
         let mut state = from.clone();
         let (mut events, mut bytes, mut commits) = (0, 0, Vec::new());
@@ -278,7 +283,7 @@ impl<S: Space> Engine<S> {
                     .map_err(|error| Error::format(&slot.id, error))?;
                 events += commit.events.len() as u64;
                 bytes += record.body.len() as u64;
-                if collect == Collect::Commits {
+                if collect == CommitCollection::Commits {
                     commits.push((record.commit, record.rev, commit));
                 }
             }
@@ -475,7 +480,7 @@ enum Publish {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Collect {
+enum CommitCollection {
     Nothing,
     Commits,
 }

@@ -61,7 +61,7 @@ pub struct CoreStats {
 /// The result of [`Core::withdraw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Withdrawn {
+pub struct WithdrawnCoreEntries {
     /// Number of removed entries.
     pub removed: u64,
     /// Number of entries that stay because they have other origins too.
@@ -179,8 +179,8 @@ impl Core {
     ///
     /// An entry with other origins stays, with its importance and tags, but without this origin. If an author only
     /// edited another's entry, the entry is forgotten and can be restored.
-    pub async fn withdraw(&self, of: Withdrawal) -> Result<Withdrawn> {
-        expect_reply!(self.ask(CoreCommand::Withdraw { of }).await?, CoreReply::Withdrawn { removed, kept, forgotten } => Withdrawn { removed, kept, forgotten })
+    pub async fn withdraw(&self, of: Withdrawal) -> Result<WithdrawnCoreEntries> {
+        expect_reply!(self.ask(CoreCommand::Withdraw { of }).await?, CoreReply::Withdrawn { removed, kept, forgotten } => WithdrawnCoreEntries { removed, kept, forgotten })
     }
 
     /// Removes all entries, including forgotten ones. Returns their number. Only an image can bring them back.

@@ -28,7 +28,7 @@ impl Default for ClearOptions {
 
 /// Whether a request took effect now, or is a repeat (by idempotency key) of one that did.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Happened {
+enum Repetition {
     Now,
     Before,
 }
@@ -67,7 +67,7 @@ impl AgentMemory {
         }
         let name = conditions.idempotency_key.clone();
         let (answer, happened) = self.ask_if(AgentCommand::Restore { image }, conditions).await?;
-        if happened == Happened::Now {
+        if happened == Repetition::Now {
             self.parts().0.dispose_beside_log().await?;
         }
         if let Some((core, image)) = long_term {
@@ -106,19 +106,19 @@ impl AgentMemory {
         let (answer, happened) = self.ask_if(AgentCommand::ClearAll, conditions).await?;
         let AgentReply::Cleared { entries } = answer.reply else { return Err(unexpected(answer.reply)) };
         let ephemeral = match happened {
-            Happened::Now => self.parts().0.dispose_beside_log().await?,
-            Happened::Before => 0,
+            Repetition::Now => self.parts().0.dispose_beside_log().await?,
+            Repetition::Before => 0,
         };
         Ok((answer.rev, entries + ephemeral))
     }
 
-    async fn ask_if(&self, command: AgentCommand, conditions: Conditions) -> Result<(Answer<AgentReply>, Happened)> {
+    async fn ask_if(&self, command: AgentCommand, conditions: Conditions) -> Result<(Answer<AgentReply>, Repetition)> {
         let (runtime, actor) = self.parts();
         let request = conditions.request(command, &self.options().limits)?;
         // With an idempotency key, a revision newer than the last one seen means that the request took effect now.
         let seen = if request.idempotency.is_some() { Some(self.rev().await?) } else { None };
         let answer = runtime.ask(&actor, RequestSource::Request(request)).await?;
-        let happened = if seen.is_some_and(|seen| answer.rev <= seen) { Happened::Before } else { Happened::Now };
+        let happened = if seen.is_some_and(|seen| answer.rev <= seen) { Repetition::Before } else { Repetition::Now };
         Ok((answer, happened))
     }
 }

@@ -20,7 +20,7 @@ use super::conversation::ConversationSpace;
 use super::lookup::{FoundEntry, Reach};
 use super::scope::Durability;
 use super::view::AgentView;
-use super::write::{AddNote, Append, Remove, Set, Write, unexpected};
+use super::write::{AddNote, AppendText, Remove, Set, Write, unexpected};
 use crate::access::AuthenticatedActor;
 use crate::engine::{Answer, RequestSource};
 use crate::{Conditions, Error, Result};
@@ -251,8 +251,8 @@ impl MemoryHandle {
     }
 
     /// Appends text to a text entry, or creates the entry. Appends never conflict.
-    pub fn append<'a>(&'a self, key: &'a str, text: &'a str) -> Append<'a> {
-        Append { handle: self, key, text, separator: Separator::None, conditions: Conditions::default() }
+    pub fn append<'a>(&'a self, key: &'a str, text: &'a str) -> AppendText<'a> {
+        AppendText { handle: self, key, text, separator: Separator::None, conditions: Conditions::default() }
     }
 
     /// Removes an entry of this scope. Returns whether it existed. Reads then fall back to the parent's value, if any.

@@ -49,7 +49,7 @@ pub struct AgentNotebook {
 /// Result of an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Applied {
+pub struct AppliedNotebookUpdate {
     /// Revision of this update; if nothing changed, the memory's current revision.
     pub rev: u64,
     /// Whether the notebook changed.
@@ -302,7 +302,7 @@ impl Apply<'_> {
         self
     }
 
-    async fn run(self) -> Result<Applied> {
+    async fn run(self) -> Result<AppliedNotebookUpdate> {
         let Self { notebook: handle, text, unknown_ids, mut conditions } = self;
         let limits = &handle.memory.options().limits;
         Limits::check(LimitName::CommandBytes, text.len() as u64, limits.command_bytes)?;
@@ -343,7 +343,7 @@ impl Apply<'_> {
 impl AgentNotebook {
     /// Logs which items were added and archived. Their text is left out, because logs are shared more widely than
     /// memories; the history has it.
-    fn log(&self, block: &Block, applied: &Applied) {
+    fn log(&self, block: &Block, applied: &AppliedNotebookUpdate) {
         if !applied.changed || !tracing::enabled!(tracing::Level::DEBUG) {
             return;
         }
@@ -357,7 +357,13 @@ impl AgentNotebook {
         tracing::debug!(%agent_id, %notebook, "Notebook {notebook} updated for agent {agent_id}: {}", news.join(", "));
     }
 
-    fn report(&self, parsed: &Parsed, before: &Notebook, rev: u64, last: (NotebookLearningId, SnippetId)) -> Applied {
+    fn report(
+        &self,
+        parsed: &Parsed,
+        before: &Notebook,
+        rev: u64,
+        last: (NotebookLearningId, SnippetId),
+    ) -> AppliedNotebookUpdate {
         let Block { learnings, snippets, .. } = &parsed.block;
         let limits = &self.memory.options().limits;
         // Repeats the decision that the core accepted, so this succeeds as well.
@@ -366,7 +372,7 @@ impl AgentNotebook {
         let mut after = before.clone();
         after.preview(&update);
         let first = |last: u64, count: usize| last.saturating_sub(count as u64) + 1;
-        Applied {
+        AppliedNotebookUpdate {
             rev,
             changed: !update.is_empty(),
             learnings: (first(last.0.0, learnings.len())..=last.0.0).map(NotebookLearningId).collect(),
@@ -379,8 +385,8 @@ impl AgentNotebook {
 }
 
 impl<'a> IntoFuture for Apply<'a> {
-    type Output = Result<Applied>;
-    type IntoFuture = Future<'a, Applied>;
+    type Output = Result<AppliedNotebookUpdate>;
+    type IntoFuture = Future<'a, AppliedNotebookUpdate>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())

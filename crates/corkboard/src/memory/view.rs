@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use corkboard_core::agent::{Activity, AgentState, DayActivity};
 use corkboard_core::notebook::Notebook;
-use corkboard_core::{Entry, Key, Limits, Note, NotebookName, Revisioned, ScopeId};
+use corkboard_core::{Entry, Key, Limits, Note, NoteId, NotebookName, Revisioned, ScopeId};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -77,6 +77,13 @@ impl AgentView {
     /// The notes of a scope, in the order in which they were added.
     pub fn notes_in(&self, scope: ScopeId) -> impl Iterator<Item = &Note> {
         self.current.state.scope(scope).into_iter().flat_map(|scope| scope.notes.values())
+    }
+
+    /// The notes of a scope after an ID, in the order in which they were added.
+    pub fn notes_after(&self, scope: ScopeId, id: NoteId) -> impl Iterator<Item = &Note> {
+        let range = (Bound::Excluded(id), Bound::Unbounded);
+        let scope = self.current.state.scope(scope);
+        scope.into_iter().flat_map(move |scope| scope.notes.range(range).map(|(_, note)| note))
     }
 
     /// The scopes other than the root, sorted by ID.

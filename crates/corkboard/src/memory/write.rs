@@ -13,7 +13,7 @@ use crate::{Conditions, Error, Result};
 /// Result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Written {
+pub struct WrittenEntry {
     /// The entry's new version, which is the revision of this write.
     pub version: u64,
     /// Whether the key existed before.
@@ -50,8 +50,8 @@ impl<'a> Set<'a> {
 }
 
 impl<'a> IntoFuture for Set<'a> {
-    type Output = Result<Written>;
-    type IntoFuture = Future<'a, Written>;
+    type Output = Result<WrittenEntry>;
+    type IntoFuture = Future<'a, WrittenEntry>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
@@ -73,7 +73,7 @@ impl<'a> IntoFuture for Set<'a> {
 
 /// A write that appends text to a text entry. Created by [`MemoryHandle::append`].
 #[must_use = "nothing is written until this is awaited"]
-pub struct Append<'a> {
+pub struct AppendText<'a> {
     pub(super) handle: &'a MemoryHandle,
     pub(super) key: &'a str,
     pub(super) text: &'a str,
@@ -81,9 +81,9 @@ pub struct Append<'a> {
     pub(super) conditions: Conditions,
 }
 
-condition_methods!(impl['a] Append<'a>: if_version, if_rev, idempotency_key, conditions);
+condition_methods!(impl['a] AppendText<'a>: if_version, if_rev, idempotency_key, conditions);
 
-impl<'a> Append<'a> {
+impl<'a> AppendText<'a> {
     /// Puts the text on a new line, unless the entry is empty.
     pub fn on_new_line(mut self) -> Self {
         self.separator = Separator::Line;
@@ -91,9 +91,9 @@ impl<'a> Append<'a> {
     }
 }
 
-impl<'a> IntoFuture for Append<'a> {
-    type Output = Result<Written>;
-    type IntoFuture = Future<'a, Written>;
+impl<'a> IntoFuture for AppendText<'a> {
+    type Output = Result<WrittenEntry>;
+    type IntoFuture = Future<'a, WrittenEntry>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
@@ -223,9 +223,9 @@ impl<'a, T: Send + 'a> IntoFuture for Write<'a, T> {
     }
 }
 
-pub(super) fn written(reply: AgentReply, rev: u64) -> Result<Written> {
+pub(super) fn written(reply: AgentReply, rev: u64) -> Result<WrittenEntry> {
     match reply {
-        AgentReply::Written { updated } => Ok(Written { version: rev, is_update: updated }),
+        AgentReply::Written { updated } => Ok(WrittenEntry { version: rev, is_update: updated }),
         other => Err(unexpected(other)),
     }
 }

@@ -6,7 +6,7 @@ use corkboard_core::{EntryMetadata, Key, Refusal, Request};
 use jiff::Timestamp;
 
 use super::handle::{MemoryHandle, content_of, kept_metadata, parse};
-use super::write::{Future, Written, written};
+use super::write::{Future, WrittenEntry, written};
 use crate::conditions::condition_methods;
 use crate::engine::RequestSource;
 use crate::{Conditions, Error, Result};
@@ -41,7 +41,7 @@ impl WriteText {
         Self { appends: true, ..self }
     }
 
-    async fn run(self) -> Result<Written> {
+    async fn run(self) -> Result<WrittenEntry> {
         let Self { handle, key, text, appends, is_outside, conditions } = self;
         let _timed = handle.time_set();
         if conditions.idempotency_key.is_some() {
@@ -80,8 +80,8 @@ impl WriteText {
 }
 
 impl IntoFuture for WriteText {
-    type Output = Result<Written>;
-    type IntoFuture = Future<'static, Written>;
+    type Output = Result<WrittenEntry>;
+    type IntoFuture = Future<'static, WrittenEntry>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())

@@ -98,7 +98,7 @@ pub(super) fn data(notebook: &Notebook, sources: PromptSources<'_>, room: u64) -
         .iter()
         .map(|one| (one.id.into(), label(one.id.into(), &one.label), format!("\n{}", one.text)))
         .collect();
-    let mut taken = Taken { most: room / 8, ..Taken::default() };
+    let mut taken = FittingItems { most: room / 8, ..FittingItems::default() };
     taken.fill(learnings.iter().map(|(id, label, text)| (*id, label.as_str(), *text)), room / 2);
     taken.fill(snippets.iter().map(|(id, label, text)| (*id, label.as_str(), text.as_str())), room);
     taken.fill(learnings.iter().map(|(id, label, text)| (*id, label.as_str(), *text)), room);
@@ -180,14 +180,14 @@ fn ending(text: &str, most: u64, left_out: &mut Vec<String>) -> String {
 
 /// Items that got room.
 #[derive(Default)]
-struct Taken {
+struct FittingItems {
     /// Maximum tokens of one item.
     most: u64,
     used: u64,
     items: BTreeMap<NotebookItemId, Rendered>,
 }
 
-impl Taken {
+impl FittingItems {
     /// Takes items, the newest first, while all taken ones together have at most `room` tokens.
     fn fill<'a>(&mut self, items: impl DoubleEndedIterator<Item = (NotebookItemId, &'a str, &'a str)>, room: u64) {
         for (id, label, text) in items.rev() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 use super::{PassphraseCost, SnapshotError};
 use crate::{Error, Result};
 
@@ -13,6 +15,17 @@ const DEFLATE: u8 = 1;
 const PLAIN: u8 = 0;
 const KEY: u8 = 1;
 const PASSPHRASE: u8 = 2;
+
+/// Format of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SnapshotForm))]
+#[serde(rename_all = "snake_case")]
+pub enum SnapshotFormat {
+    /// One JSON document.
+    Json,
+    /// Compressed, and encrypted if the request contains a secret.
+    Bytes,
+}
 
 /// The form of a snapshot's bytes, as far as it is known without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

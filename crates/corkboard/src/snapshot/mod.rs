@@ -29,7 +29,7 @@ use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 use self::container::{Container, ContainerHeader};
 use crate::{Error, Result};
 
-pub use self::container::{SNAPSHOT_VERSION, Sealing, SnapshotForm};
+pub use self::container::{SNAPSHOT_VERSION, Sealing, SnapshotForm, SnapshotFormat};
 pub use self::error::SnapshotError;
 pub use self::seal::{Passphrase, PassphraseCost, Seal, SnapshotKey};
 

@@ -11,12 +11,12 @@ use tokio::sync::{broadcast, watch};
 #[derive(Debug, Default)]
 pub struct ChangeNotifier {
     spaces: Mutex<HashMap<SpaceId, watch::Sender<u64>>>,
-    all: Mutex<Option<All>>,
+    all: Mutex<Option<GlobalSubscribers>>,
 }
 
 /// Subscribers to all spaces.
 #[derive(Debug)]
-struct All {
+struct GlobalSubscribers {
     moved: broadcast::Sender<(SpaceId, u64)>,
     /// Newest revision reported per space, so that a store that polls all spaces reports nothing twice.
     told: HashMap<SpaceId, u64>,
@@ -40,7 +40,10 @@ impl ChangeNotifier {
     /// Subscribes to all spaces.
     pub fn subscribe_all(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         let mut all = self.all.lock();
-        let all = all.get_or_insert_with(|| All { moved: broadcast::Sender::new(Self::ROOM), told: HashMap::new() });
+        let all = all.get_or_insert_with(|| GlobalSubscribers {
+            moved: broadcast::Sender::new(Self::ROOM),
+            told: HashMap::new(),
+        });
         all.moved.subscribe()
     }
 

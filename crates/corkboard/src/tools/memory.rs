@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::definition::{TypedTool, tool};
-use super::scratchpad::{Place, not_found, text_of};
+use super::scratchpad::{OtherMemory, not_found, text_of};
 use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label, tokens};
-use crate::{Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, Written};
+use crate::{Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, WrittenEntry};
 
 tool!(
     /// `search_memory`: finds entries and notes by their words.
@@ -172,7 +172,7 @@ impl TypedTool for ReadMemoryTool {
     async fn run(&self, input: ReadMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let ReadMemoryInput { key, offset } = input;
         let Some(entry) = context.memory(&self.corkboard)?.working().get_entry(&key).await? else {
-            let text = not_found(&key, Place::Conversation, context, &self.corkboard).await?;
+            let text = not_found(&key, OtherMemory::Conversation, context, &self.corkboard).await?;
             return Ok(ToolOutput::new(text, json!({"key": key, "content": null})));
         };
         let text = text_of(&entry);
@@ -220,7 +220,7 @@ impl TypedTool for DeleteMemoryTool {
         let deleted = context.memory(&self.corkboard)?.working().remove(&key).await?;
         let text = match deleted {
             true => format!("Deleted {key}."),
-            false => not_found(&key, Place::Conversation, context, &self.corkboard).await?,
+            false => not_found(&key, OtherMemory::Conversation, context, &self.corkboard).await?,
         };
         Ok(ToolOutput::new(text, json!({"key": key, "deleted": deleted})))
     }
@@ -258,7 +258,7 @@ async fn write(
     content: String,
     mode: WriteMode,
     outside: Option<bool>,
-) -> Result<Written> {
+) -> Result<WrittenEntry> {
     let is_outside = outside.unwrap_or_default();
     match mode {
         WriteMode::Replace => memory.write_text(key, content).outside(is_outside).await,

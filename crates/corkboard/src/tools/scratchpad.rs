@@ -75,7 +75,7 @@ impl TypedTool for MemoryReadTool {
                 ToolOutput::new(label::marked(&text, entry.trust()), data)
             }
             None => {
-                let text = not_found(&key, Place::Memory, context, &self.corkboard).await?;
+                let text = not_found(&key, OtherMemory::Memory, context, &self.corkboard).await?;
                 ToolOutput::new(text, json!({"key": key, "value": null}))
             }
         })
@@ -118,7 +118,7 @@ impl TypedTool for MemoryWriteTool {
                 let existed = scratchpad.remove(&key).await?;
                 let text = match existed {
                     true => format!("Deleted {key}."),
-                    false => not_found(&key, Place::Memory, context, &self.corkboard).await?,
+                    false => not_found(&key, OtherMemory::Memory, context, &self.corkboard).await?,
                 };
                 Ok(ToolOutput::new(text, json!({"key": key, "deleted": existed})))
             }
@@ -159,7 +159,7 @@ fn all(contents: &EntriesAndNotes) -> String {
 
 /// The other place where a key may be.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum OtherMemory {
     /// The agent's memory.
     Memory,
     /// The scratchpad of the call's conversation.
@@ -169,21 +169,21 @@ pub(super) enum Place {
 /// The answer for a missing key. If the key is in the other place, it says how to read it there.
 pub(super) async fn not_found(
     key: &str,
-    elsewhere: Place,
+    elsewhere: OtherMemory,
     context: &ToolContext,
     corkboard: &Corkboard,
 ) -> Result<String, ToolError> {
     let is_there = match (elsewhere, &context.conversation) {
-        (Place::Memory, _) => context.memory(corkboard)?.working().contains(key).await?,
-        (Place::Conversation, Some(id)) => context.memory(corkboard)?.conversation(id)?.contains(key).await?,
-        (Place::Conversation, None) => false,
+        (OtherMemory::Memory, _) => context.memory(corkboard)?.working().contains(key).await?,
+        (OtherMemory::Conversation, Some(id)) => context.memory(corkboard)?.conversation(id)?.contains(key).await?,
+        (OtherMemory::Conversation, None) => false,
     };
     Ok(match (is_there, elsewhere) {
         (false, _) => format!("not found: {key}"),
-        (true, Place::Memory) => {
+        (true, OtherMemory::Memory) => {
             format!("not found: {key} in this conversation's scratchpad. It is in permanent memory: use read_memory.")
         }
-        (true, Place::Conversation) => {
+        (true, OtherMemory::Conversation) => {
             format!("not found: {key} in permanent memory. It is in this conversation's scratchpad: use memory_read.")
         }
     })

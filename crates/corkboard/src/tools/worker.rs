@@ -55,7 +55,7 @@ pub(super) struct ClaimTaskInput {
 pub(super) struct UpdateTaskInput {
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
-    status: Update,
+    status: ReportedStatus,
     /// For blocked and failed.
     reason: Option<String>,
 }
@@ -63,20 +63,20 @@ pub(super) struct UpdateTaskInput {
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Update {
+enum ReportedStatus {
     InProgress,
     Blocked,
     Pending,
     Failed,
 }
 
-impl From<Update> for TaskStatus {
-    fn from(update: Update) -> Self {
+impl From<ReportedStatus> for TaskStatus {
+    fn from(update: ReportedStatus) -> Self {
         match update {
-            Update::InProgress => Self::InProgress,
-            Update::Blocked => Self::Blocked,
-            Update::Pending => Self::Pending,
-            Update::Failed => Self::Failed,
+            ReportedStatus::InProgress => Self::InProgress,
+            ReportedStatus::Blocked => Self::Blocked,
+            ReportedStatus::Pending => Self::Pending,
+            ReportedStatus::Failed => Self::Failed,
         }
     }
 }
@@ -174,7 +174,8 @@ impl TypedTool for UpdateTaskTool {
 
     async fn run(&self, input: UpdateTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let UpdateTaskInput { task, status, reason } = input;
-        if matches!(status, Update::Blocked | Update::Failed) && reason.as_deref().unwrap_or_default().trim().is_empty()
+        if matches!(status, ReportedStatus::Blocked | ReportedStatus::Failed)
+            && reason.as_deref().unwrap_or_default().trim().is_empty()
         {
             return Err(Self::invalid(format!("{} needs a reason", json!(status))));
         }
@@ -182,8 +183,8 @@ impl TypedTool for UpdateTaskTool {
         let task = context.task(&heard(&board).await?, task)?;
         let now = board.update_task_status(task, status.into(), reason, None).await?;
         let text = match (status, now) {
-            (Update::Pending, _) => format!("{task} is released: stop working on it."),
-            (Update::Failed, TaskStatus::Pending) => format!("{task} failed and will be retried."),
+            (ReportedStatus::Pending, _) => format!("{task} is released: stop working on it."),
+            (ReportedStatus::Failed, TaskStatus::Pending) => format!("{task} failed and will be retried."),
             _ => format!("{task} is {now}."),
         };
         Ok(ToolOutput::new(text, json!({"task": task, "status": now})))

@@ -8,7 +8,7 @@ use super::format::{
 };
 use super::log::{Listing, LogReader, count, find, oldest};
 use super::migrate::{cut_off, is_covered};
-use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, Tokens, TransferError};
+use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, TokenCopying, TransferError};
 use crate::clock::{Clock, SystemClock};
 use crate::store::{Cursor, ListedSpace, Record, Snapshot, Store, StoreError};
 
@@ -44,7 +44,7 @@ pub async fn export(
     progress: OnProgress<'_>,
 ) -> Result<Exported, TransferError> {
     let (one, total) = match spaces {
-        Spaces::All => (None, count(store, Tokens::Include).await.map_err(TransferError::Source)?),
+        Spaces::All => (None, count(store, TokenCopying::Include).await.map_err(TransferError::Source)?),
         Spaces::One(space) => {
             let found = find(store, space).await.map_err(TransferError::Source)?;
             (Some(found.ok_or_else(|| TransferError::NoSuchSpace { space: space.clone() })?), 1)
@@ -61,7 +61,7 @@ pub async fn export(
     match one {
         Some(listed) => exporter.space(listed).await?,
         None => {
-            let mut listing = Listing::new(store, Tokens::Include);
+            let mut listing = Listing::new(store, TokenCopying::Include);
             while let Some(listed) = listing.next().await.map_err(TransferError::Source)? {
                 exporter.space(listed).await?;
             }

@@ -7,7 +7,7 @@ use super::format::{AnyHeader, ExportLine, FORMAT, SpaceLine, TotalLine, VERSION
 use super::lines::{FoundLine, LineReader};
 use super::space_lines::{Misfit, SpaceLines, shown};
 use super::write_space::{ImportOutcome, write_space};
-use super::{Meter, OnProgress, Stage, Tokens, TransferError, token_count};
+use super::{Meter, OnProgress, Stage, TokenCopying, TransferError, token_count};
 use crate::store::Store;
 
 /// Maximum number of damaged places before the import stops.
@@ -28,13 +28,13 @@ pub struct ImportOptions {
     /// Whether to write.
     pub mode: ImportMode,
     /// Whether to copy access tokens.
-    pub tokens: Tokens,
+    pub tokens: TokenCopying,
 }
 
 impl From<ImportMode> for ImportOptions {
     /// Without access tokens.
     fn from(mode: ImportMode) -> Self {
-        Self { mode, tokens: Tokens::default() }
+        Self { mode, tokens: TokenCopying::default() }
     }
 }
 

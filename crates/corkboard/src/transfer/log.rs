@@ -4,7 +4,7 @@ use std::vec;
 
 use corkboard_core::{Head, SpaceId, SpaceKind};
 
-use super::Tokens;
+use super::TokenCopying;
 use crate::store::{Cursor, ListedSpace, Record, Store, StoreError};
 
 const LISTED: usize = 256;
@@ -16,14 +16,14 @@ pub(super) const PAGE: usize = 512;
 /// Lists all spaces of a store, with or without its tokens: kind by kind, in the order of their IDs.
 pub(super) struct Listing<'a> {
     store: &'a dyn Store,
-    tokens: Tokens,
+    tokens: TokenCopying,
     kinds: &'static [SpaceKind],
     last: Option<SpaceId>,
     page: vec::IntoIter<ListedSpace>,
 }
 
 impl<'a> Listing<'a> {
-    pub(super) fn new(store: &'a dyn Store, tokens: Tokens) -> Self {
+    pub(super) fn new(store: &'a dyn Store, tokens: TokenCopying) -> Self {
         Self { store, tokens, kinds: SpaceKind::ALL, last: None, page: Vec::new().into_iter() }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Listing<'a> {
     }
 }
 
-pub(super) async fn count(store: &dyn Store, tokens: Tokens) -> Result<u64, StoreError> {
+pub(super) async fn count(store: &dyn Store, tokens: TokenCopying) -> Result<u64, StoreError> {
     let (mut listing, mut count) = (Listing::new(store, tokens), 0);
     while listing.next().await?.is_some() {
         count += 1;

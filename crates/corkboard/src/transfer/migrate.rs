@@ -6,7 +6,7 @@ use corkboard_core::{Head, SpaceId};
 
 use super::log::{Listing, LogReader, count, find, oldest};
 use super::writer::SpaceWriter;
-use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, Tokens, TransferError, token_count};
+use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, TokenCopying, TransferError, token_count};
 use crate::store::{Appended, Cursor, ListedSpace, Loaded, Snapshot, Store, StoreError};
 
 /// Options of a migration.
@@ -17,13 +17,13 @@ pub struct MigrateOptions {
     /// Maximum number of rounds to catch up with a source that others write to.
     pub rounds: u32,
     /// Whether to copy and compare access tokens.
-    pub tokens: Tokens,
+    pub tokens: TokenCopying,
 }
 
 impl Default for MigrateOptions {
     /// Without access tokens.
     fn default() -> Self {
-        Self { mode: MigrateMode::Copy, rounds: 5, tokens: Tokens::default() }
+        Self { mode: MigrateMode::Copy, rounds: 5, tokens: TokenCopying::default() }
     }
 }
 
@@ -115,8 +115,8 @@ pub async fn migrate(
 ) -> Result<Migrated, TransferError> {
     let total = count(from, options.tokens).await.map_err(TransferError::Source)?;
     let left_out = match options.tokens {
-        Tokens::LeaveOut => find(from, &SpaceId::tokens()).await.map_err(TransferError::Source)?,
-        Tokens::Include => None,
+        TokenCopying::LeaveOut => find(from, &SpaceId::tokens()).await.map_err(TransferError::Source)?,
+        TokenCopying::Include => None,
     };
     let left_out_tokens = left_out.map_or(0, |tokens| token_count(&tokens.summary));
     let stage = if options.mode == MigrateMode::Copy { Stage::Copying } else { Stage::Verifying };
@@ -148,7 +148,7 @@ pub(super) struct Migration<'a> {
     pub(super) meter: Meter<'a>,
     pub(super) spaces: BTreeMap<SpaceId, MigratedSpace>,
     pub(super) problems: BTreeMap<SpaceId, TransferError>,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: TokenCopying,
 }
 
 impl Migration<'_> {

@@ -41,7 +41,7 @@ const ATTEMPTS: u32 = 10;
 /// Whether to copy access tokens. A token from someone else's data gives its holder access to the store, and a token
 /// that was revoked since works again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Tokens {
+pub enum TokenCopying {
     /// Do not copy tokens.
     #[default]
     LeaveOut,
@@ -49,7 +49,7 @@ pub enum Tokens {
     Include,
 }
 
-impl Tokens {
+impl TokenCopying {
     /// Whether to omit spaces of this kind.
     fn leave_out(self, kind: SpaceKind) -> bool {
         self == Self::LeaveOut && kind == SpaceKind::Tokens
@@ -67,7 +67,7 @@ fn token_count(summary: &[u8]) -> u64 {
 
 /// The progress of a transfer. The numbers are those of the current stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct TransferProgress {
     /// The current stage.
     pub stage: Stage,
     /// Spaces done.
@@ -94,23 +94,23 @@ pub enum Stage {
 }
 
 /// A callback for progress. It is called for every page and every space, so it must not block.
-pub type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
+pub type OnProgress<'a> = &'a mut (dyn FnMut(&TransferProgress) + Send);
 
 /// Counts the progress and reports it.
 struct Meter<'a> {
-    progress: Progress,
+    progress: TransferProgress,
     tell: OnProgress<'a>,
 }
 
 impl<'a> Meter<'a> {
     fn new(stage: Stage, total: u64, tell: OnProgress<'a>) -> Self {
-        let meter = Self { progress: Progress { stage, spaces: 0, total, revisions: 0, bytes: 0 }, tell };
+        let meter = Self { progress: TransferProgress { stage, spaces: 0, total, revisions: 0, bytes: 0 }, tell };
         (meter.tell)(&meter.progress);
         meter
     }
 
     fn stage(&mut self, stage: Stage) {
-        self.progress = Progress { stage, spaces: 0, revisions: 0, bytes: 0, ..self.progress };
+        self.progress = TransferProgress { stage, spaces: 0, revisions: 0, bytes: 0, ..self.progress };
         (self.tell)(&self.progress);
     }
 

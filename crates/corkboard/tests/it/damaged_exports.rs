@@ -4,14 +4,14 @@
 use corkboard::store::{Append, Appended, MemoryStore, Record, Snapshot, Store, Trim};
 use corkboard::transfer::format::LINE_BYTES;
 use corkboard::transfer::{
-    ImportMode, ImportOutcome, Imported, Progress, Spaces, TransferError, check, export, import,
+    ImportMode, ImportOutcome, Imported, Spaces, TransferError, TransferProgress, check, export, import,
 };
 use corkboard::{CommitId, ErrorKind, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use tokio::io::AsyncReadExt;
 use uuid::Uuid;
 
-fn nobody(_: &Progress) {}
+fn nobody(_: &TransferProgress) {}
 
 /// A store with three spaces: one with JSON and a due date, one with other bytes, and one with a trimmed log and its
 /// snapshot.

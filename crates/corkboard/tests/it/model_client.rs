@@ -9,8 +9,8 @@ use corkboard::model::{
 use serde_json::json;
 
 use corkboard_testing::model_server::{
-    ModelServer, Reply, chat_events, cut, ended, endless, message_events, says, short, silent, status, stream, stuck,
-    whole,
+    ModelReply, ModelServer, chat_events, cut, ended, endless, message_events, says, short, silent, status, stream,
+    stuck, whole,
 };
 
 const KEY: &str = "sk-very-secret-0123456789";
@@ -36,7 +36,7 @@ async fn ask(config: ModelConfig) -> Result<ModelAnswer, ModelError> {
 }
 
 /// Sends one question. Returns the answer and the number of requests that the server received.
-async fn ask_openai(script: Vec<Reply>) -> (Result<ModelAnswer, ModelError>, usize) {
+async fn ask_openai(script: Vec<ModelReply>) -> (Result<ModelAnswer, ModelError>, usize) {
     let server = ModelServer::start(script).await;
     let answer = ask(config(Provider::OpenAi, &server)).await;
     (answer, server.seen().len())

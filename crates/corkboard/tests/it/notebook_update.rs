@@ -8,7 +8,7 @@ use corkboard::prompt::{Reprompt, UpdateOutcome, UpdateReport, UpdateRequest};
 use corkboard::{AgentNotebook, Corkboard, ErrorKind};
 
 use corkboard_testing::model_server::{
-    ModelServer, Reply, chat_events, cut, message_events, says, silent, status, stream,
+    ModelReply, ModelServer, chat_events, cut, message_events, says, silent, status, stream,
 };
 
 const GOOD: &str = "\
@@ -53,7 +53,7 @@ fn model(server: &ModelServer, provider: Provider) -> Arc<dyn Model> {
     config.build().unwrap()
 }
 
-async fn update(notebook: &AgentNotebook, script: Vec<Reply>) -> (UpdateReport, ModelServer) {
+async fn update(notebook: &AgentNotebook, script: Vec<ModelReply>) -> (UpdateReport, ModelServer) {
     let server = ModelServer::start(script).await;
     let report = notebook.update(&*model(&server, Provider::OpenAi), "Fix the parser").await.unwrap();
     // The report can be serialized and read again.

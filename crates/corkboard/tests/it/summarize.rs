@@ -6,7 +6,7 @@ use corkboard::context::{SectionName, Strategy, Summarizer};
 use corkboard::model::{ModelConfig, Provider};
 use corkboard::{AgentMemory, Composition, ContextRequest, Corkboard, ErrorKind, Options, Tier};
 
-use corkboard_testing::model_server::{ModelServer, Reply, says, status};
+use corkboard_testing::model_server::{ModelReply, ModelServer, says, status};
 
 async fn agent_with_notes(count: usize) -> AgentMemory {
     let agent = Corkboard::open("memory:").await.unwrap().agent("a").unwrap();
@@ -16,7 +16,7 @@ async fn agent_with_notes(count: usize) -> AgentMemory {
     agent
 }
 
-async fn summarizer(script: Vec<Reply>) -> (ModelServer, Summarizer) {
+async fn summarizer(script: Vec<ModelReply>) -> (ModelServer, Summarizer) {
     let server = ModelServer::start(script).await;
     let mut config = ModelConfig::new(Provider::OpenAi, "m").url(server.url());
     config.retries.max = 0;

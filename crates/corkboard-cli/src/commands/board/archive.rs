@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::board_args::{BoardArgument, BoardConditions};
+use crate::board_args::BoardArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{count, json_object, now, one_line, time};
 
@@ -27,7 +28,7 @@ pub(crate) struct Archive {
     retain_days: Option<Duration>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 /// Discard an ended board and its open learnings; `cork gc --yes` purges it
@@ -47,12 +48,12 @@ pub(crate) struct Discard {
     reason: Option<String>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Archive {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         let retain_until = board.archive(self.retain_days).await?;
         let view = board.view().await?;
         let is_waived = view.info()?.waived.is_some();
@@ -85,7 +86,7 @@ fn open(board: &str, learnings: u64) -> String {
 
 impl Discard {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         board.discard(self.reason).await?;
         let board = board.id().as_str();
         session.output.answer(&json_object! { board, status: "archived" }, || {

@@ -9,8 +9,9 @@ use corkboard::boards::{ArtifactType, NewArtifact, TaskId};
 use corkboard::{LimitName, Limits, NoChecksum};
 
 use super::show::{artifacts, newest_artifacts};
-use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::board_args::RevisionArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::core_args::TrustArguments;
 use crate::error::{CliError, say};
 use crate::output::one_line;
@@ -36,7 +37,7 @@ Examples:
 )]
 pub(crate) struct Artifact {
     #[command(subcommand)]
-    command: Option<Sub>,
+    command: Option<ArtifactSubcommand>,
 
     /// Path or URL
     #[arg(required = true)]
@@ -70,7 +71,7 @@ pub(crate) struct Artifact {
     trust: TrustArguments,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 /// Words that are more likely a mistaken subcommand than a file name.
@@ -78,7 +79,7 @@ const VERBS: [&str; 12] =
     ["add", "create", "delete", "edit", "forget", "get", "ls", "record", "remove", "rm", "search", "show"];
 
 #[derive(Subcommand)]
-enum Sub {
+enum ArtifactSubcommand {
     List(List),
 }
 
@@ -106,7 +107,7 @@ fn artifact_type() -> impl TypedValueParser<Value = ArtifactType> {
 impl Artifact {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match (self.command, self.path) {
-            (Some(Sub::List(list)), _) => list.run(session).await,
+            (Some(ArtifactSubcommand::List(list)), _) => list.run(session).await,
             (None, Some(path)) => Self { command: None, path: None, ..self }.record(path, session).await,
             // Not reached: without a command the path is required.
             (None, None) => Err(CliError::invalid("usage", "an artifact needs a path")),

@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::complete::tell_end;
-use crate::board_args::{BoardArgument, BoardConditions};
+use crate::board_args::BoardArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 
 /// Cancel a board and its unfinished tasks
@@ -21,12 +22,12 @@ pub(crate) struct Cancel {
     reason: Option<String>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         let outcome = board.cancel(self.reason).await?;
         tell_end(session, &board, outcome).await
     }

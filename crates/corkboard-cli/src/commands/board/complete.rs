@@ -3,8 +3,9 @@ use clap::builder::TypedValueParser;
 use corkboard::Board;
 use corkboard::boards::{BoardOutcome, TaskStatus, Unfinished};
 
-use crate::board_args::{BoardArgument, BoardConditions};
+use crate::board_args::BoardArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{count, json_object};
 use crate::value_parsers::one_of;
@@ -31,7 +32,7 @@ pub(crate) struct Complete {
     unfinished: Unfinished,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 fn unfinished() -> impl TypedValueParser<Value = Unfinished> {
@@ -64,7 +65,7 @@ pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOut
 
 impl Complete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         let outcome = board.complete(self.reason, self.unfinished).await?;
         tell_end(session, &board, outcome).await?;
         match outcome {

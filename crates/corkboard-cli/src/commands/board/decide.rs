@@ -1,8 +1,8 @@
 use clap::Args;
 use corkboard::boards::{DecisionId, NewDecision, TaskId};
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::output::json_object;
@@ -58,7 +58,7 @@ pub(crate) struct Decide {
     trust: TrustArguments,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Decide {

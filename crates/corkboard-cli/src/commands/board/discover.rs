@@ -2,8 +2,8 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::boards::{DiscoveryType, NewDiscovery, TaskId};
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::core_args::TrustArguments;
 use crate::error::CliError;
 use crate::named_text::DiscoveryContent;
@@ -38,7 +38,7 @@ pub(crate) struct Discover {
     trust: TrustArguments,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 fn discovery_type() -> impl TypedValueParser<Value = DiscoveryType> {

@@ -1,9 +1,10 @@
 use clap::{ArgGroup, Args};
 use corkboard::boards::{BoardEdit, FailurePolicy};
 
-use crate::board_args::{BoardArgument, BoardConditions};
+use crate::board_args::BoardArgument;
 use crate::board_view::references;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::json_object;
 use crate::text_input::text_or_stdin;
@@ -44,12 +45,12 @@ pub(crate) struct Edit {
     if_version: Option<u64>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Edit {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         let named = self.cores.is_some();
         let edit = BoardEdit {
             name: self.name,

@@ -38,7 +38,7 @@ Examples:
   cork board show add-login-1a2b3c4d
   cork --board add-login-1a2b3c4d board decide 'Which hash?' argon2id --rationale 'memory-hard'
   cork board complete add-login-1a2b3c4d")]
-pub(crate) enum BoardCommand {
+pub(crate) enum BoardSubcommand {
     Create(create::Create),
     List(list::List),
     Show(show::Show),
@@ -61,7 +61,7 @@ pub(crate) enum BoardCommand {
     Delete(delete::Delete),
 }
 
-impl BoardCommand {
+impl BoardSubcommand {
     pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
         run_subcommand!(
             self,

@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use crate::board_args::{BoardArgument, BoardConditions};
+use crate::board_args::BoardArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::json_object;
 
@@ -23,7 +24,7 @@ pub(crate) struct Pause {
     reason: Option<String>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 /// Resume a paused board; deadlines move by the length of the pause
@@ -36,12 +37,12 @@ pub(crate) struct Resume {
     board: BoardArgument,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Pause {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         board.pause(self.reason).await?;
         let id = board.id().as_str();
         session.output.answer(&json_object! { board: id, paused: true }, || format!("{id} is paused"))
@@ -50,7 +51,7 @@ impl Pause {
 
 impl Resume {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = self.conditions.on(self.board.open(session)?);
+        let board = self.board.open(session)?.conditions(&self.conditions);
         board.resume().await?;
         let id = board.id().as_str();
         session.output.answer(&json_object! { board: id, paused: false }, || format!("{id} is resumed"))

@@ -5,7 +5,8 @@ use corkboard::{Limits, MemoryKind};
 use jiff::Timestamp;
 
 use crate::command_session::Session;
-use crate::core_args::{CoreArgument, CoreConditions};
+use crate::conditions::RequestConditions;
+use crate::core_args::CoreArgument;
 use crate::error::CliError;
 use crate::named_text::EntryContent;
 use crate::value_parsers::{memory_kind, time_argument, trust};
@@ -61,12 +62,12 @@ pub(crate) struct Add {
     expires_at: Option<Timestamp>,
 
     #[command(flatten)]
-    conditions: CoreConditions,
+    conditions: RequestConditions,
 }
 
 impl Add {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let core = self.conditions.on(self.core.open(session)?);
+        let core = self.core.open(session)?.conditions(&self.conditions);
         let board = self.from_board.map(|board| BoardId::new(&board, &Limits::default()));
         let entry = NewCoreEntry {
             content: self.content.text()?.unwrap_or_default(),

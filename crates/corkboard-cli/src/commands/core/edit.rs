@@ -64,7 +64,7 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let core = self.conditions.on(self.core.open(session)?);
+        let core = self.core.open(session)?.conditions(&self.conditions);
         let tags = if self.no_tags { Some(Vec::new()) } else { self.tags };
         let edit = CoreEdit {
             content: self.content.map(text_or_stdin).transpose()?.map(Into::into),

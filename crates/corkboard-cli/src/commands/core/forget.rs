@@ -32,7 +32,7 @@ pub(crate) struct Forget {
 
 impl Forget {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let core = self.conditions.on(self.core.open(session)?);
+        let core = self.core.open(session)?.conditions(&self.conditions);
         let (id, version) = (self.entry, core.forget(self.entry, self.reason.as_deref()).await?);
         session.output.answer(&json_object! { id, version }, || format!("{id} is forgotten"))
     }

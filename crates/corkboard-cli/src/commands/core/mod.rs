@@ -28,7 +28,7 @@ Examples:
   cork core show house-rules E-1
   cork core forget house-rules E-1 --reason 'now on Fridays'
   cork core show agent:alice")]
-pub(crate) enum CoreCommand {
+pub(crate) enum CoreSubcommand {
     List(list::List),
     Show(show::Show),
     Add(add::Add),
@@ -39,7 +39,7 @@ pub(crate) enum CoreCommand {
     Delete(delete::Delete),
 }
 
-impl CoreCommand {
+impl CoreSubcommand {
     pub(crate) fn run(self, session: &Session) -> CommandFuture<'_> {
         run_subcommand!(self, session, [List, Show, Add, Search, Edit, Forget, Restore, Delete])
     }

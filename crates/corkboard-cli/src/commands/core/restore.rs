@@ -25,7 +25,7 @@ pub(crate) struct Restore {
 
 impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let core = self.conditions.on(self.core.open(session)?);
+        let core = self.core.open(session)?.conditions(&self.conditions);
         let (id, version) = (self.entry, core.restore(self.entry).await?);
         session.output.answer(&json_object! { id, version }, || format!("{id} is restored"))
     }

@@ -15,13 +15,13 @@ const SHOWN_NAME: usize = 24;
 
 /// Which learnings are listed.
 #[derive(Args)]
-pub(super) struct Shown {
+pub(super) struct LearningFilter {
     /// Include promoted, refused and rolled-back learnings (JSON always has them)
     #[arg(long)]
     all: bool,
 }
 
-impl Shown {
+impl LearningFilter {
     pub(super) fn tell(&self, session: &Session, learnings: &[LearningCandidate]) -> Result<(), CliError> {
         session.output.list(&Page::whole(learnings.iter().collect()), || self.text(learnings))
     }

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::candidates::Shown;
+use super::candidates::LearningFilter;
 use crate::command_session::Session;
 use crate::error::CliError;
 
@@ -16,7 +16,7 @@ Examples:
   cork learn extract --json | jq -r '.items[] | select(.score >= 0.6) | .id'")]
 pub(crate) struct Extract {
     #[command(flatten)]
-    shown: Shown,
+    shown: LearningFilter,
 }
 
 impl Extract {

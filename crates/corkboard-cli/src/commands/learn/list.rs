@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::candidates::Shown;
+use super::candidates::LearningFilter;
 use crate::command_session::Session;
 use crate::error::CliError;
 
@@ -15,7 +15,7 @@ Examples:
   cork learn list --json | jq -r '.items[] | select(.trust == \"outside\") | .id'")]
 pub(crate) struct List {
     #[command(flatten)]
-    shown: Shown,
+    shown: LearningFilter,
 }
 
 impl List {

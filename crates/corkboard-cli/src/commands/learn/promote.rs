@@ -3,8 +3,8 @@ use corkboard::MemoryKind;
 use corkboard::boards::{LearningChanges, LearningId};
 use corkboard::cores::Trust;
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::one_line;
 use crate::text_input::text_or_stdin;
@@ -50,7 +50,7 @@ pub(crate) struct Promote {
     trust: Option<Trust>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Promote {

@@ -1,8 +1,8 @@
 use clap::Args;
 use corkboard::boards::LearningId;
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::named_text::Reason;
 use crate::output::json_object;
@@ -23,7 +23,7 @@ pub(crate) struct Refuse {
     reason: Reason,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Refuse {

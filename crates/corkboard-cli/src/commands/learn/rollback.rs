@@ -6,8 +6,8 @@ use corkboard::cores::CoreEntryId;
 use corkboard::{Board, CoreId, CoresRolledBack, Error, Refusal, RollBackProgress, RollBackStage};
 use serde::Serialize;
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
 use crate::output::{count, one_line};
@@ -50,7 +50,7 @@ pub(crate) struct Rollback {
     yes: bool,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 #[derive(Serialize)]

@@ -46,7 +46,7 @@ impl Append {
         if self.line {
             append = append.on_new_line();
         }
-        let written = append.conditions(self.conditions).await?;
+        let written = append.conditions(&self.conditions).await?;
         tell(session, &self.key, written)
     }
 }

@@ -100,7 +100,7 @@ impl Add {
         if let Some(trust) = self.trust.said() {
             add = add.trust(trust);
         }
-        let id = add.conditions(self.conditions).await?;
+        let id = add.conditions(&self.conditions).await?;
         session.output.answer(&Answer { id }, || format!("note {id}"))
     }
 }

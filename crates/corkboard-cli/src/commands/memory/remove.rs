@@ -35,7 +35,7 @@ impl Remove {
             removed: bool,
         }
         let memory = self.scope.find(session).await?;
-        if !memory.remove(&self.key).conditions(self.conditions).await? {
+        if !memory.remove(&self.key).conditions(&self.conditions).await? {
             return Err(no_entry(session, &memory, &self.key));
         }
         session.output.answer(&Answer { key: &self.key, removed: true }, || format!("removed {}", self.key))

@@ -1,7 +1,7 @@
 //! `cork memory set`.
 
 use clap::Args;
-use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, Written};
+use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, WrittenEntry};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -117,7 +117,7 @@ impl Set {
         let text = text_or_stdin(self.value)?;
         let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
         let set = memory.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
-        let written = set.conditions(self.conditions).await?;
+        let written = set.conditions(&self.conditions).await?;
         let warning = if self.string { None } else { invalid_json(&text) };
         if let Some(warning) = &warning {
             session.output.warn(&format!("warning: {warning}"));
@@ -127,16 +127,16 @@ impl Set {
 }
 
 /// Prints the version that a write created.
-pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), CliError> {
+pub(super) fn tell(session: &Session, key: &str, written: WrittenEntry) -> Result<(), CliError> {
     tell_with(session, key, written, None)
 }
 
-fn tell_with(session: &Session, key: &str, written: Written, warning: Option<String>) -> Result<(), CliError> {
+fn tell_with(session: &Session, key: &str, written: WrittenEntry, warning: Option<String>) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Answer<'a> {
         key: &'a str,
         #[serde(flatten)]
-        written: Written,
+        written: WrittenEntry,
         #[serde(skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
     }

@@ -1,8 +1,9 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use corkboard::{Seal, SnapshotBytes};
+use clap::Args;
+use clap::builder::TypedValueParser;
+use corkboard::{Seal, SnapshotBytes, SnapshotFormat};
 
 use super::secret::{Secret, ask_twice};
 use super::{Answer, sealed_with};
@@ -11,6 +12,7 @@ use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::output::{count, one_line};
 use crate::text_input::is_dash;
+use crate::value_parsers::one_of;
 
 /// Save an agent's whole memory, including scopes, to a file
 ///
@@ -30,8 +32,8 @@ pub(crate) struct Save {
     file: PathBuf,
 
     /// File format [default: json, or bytes if encrypted]
-    #[arg(long)]
-    format: Option<Format>,
+    #[arg(long, value_parser = format())]
+    format: Option<SnapshotFormat>,
 
     #[command(flatten)]
     secret: Secret,
@@ -48,12 +50,11 @@ pub(crate) struct Save {
 /// Key file in the warning's example command.
 const KEY_FILE: &str = "snapshot.key";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Readable text
-    Json,
-    /// Compact, with a checksum; can be encrypted
-    Bytes,
+fn format() -> impl TypedValueParser<Value = SnapshotFormat> {
+    one_of([
+        ("json", SnapshotFormat::Json, "Readable text"),
+        ("bytes", SnapshotFormat::Bytes, "Compact, with a checksum; can be encrypted"),
+    ])
 }
 
 impl Save {
@@ -66,26 +67,26 @@ impl Save {
         }
         let seal = if self.passphrase { ask_twice()? } else { self.secret.seal()? };
         let format = match (self.format, &seal) {
-            (Some(Format::Json), Seal::Key(_) | Seal::Passphrase(_)) => {
+            (Some(SnapshotFormat::Json), Seal::Key(_) | Seal::Passphrase(_)) => {
                 return Err(CliError::invalid("sealed_json", "a JSON snapshot cannot be encrypted")
                     .hint("use --format bytes, or leave out the passphrase or key"));
             }
-            (None, Seal::Plain) => Format::Json,
-            (None, Seal::Key(_) | Seal::Passphrase(_)) => Format::Bytes,
+            (None, Seal::Plain) => SnapshotFormat::Json,
+            (None, Seal::Key(_) | Seal::Passphrase(_)) => SnapshotFormat::Bytes,
             (Some(format), _) => format,
         };
-        if format == Format::Bytes && to_stdout && std::io::stdout().is_terminal() {
+        if format == SnapshotFormat::Bytes && to_stdout && std::io::stdout().is_terminal() {
             return Err(CliError::invalid("terminal", "refusing to write a binary snapshot to the terminal")
                 .hint("name a file, or redirect stdout"));
         }
         let snapshot = session.agent.snapshot().await?;
         let bytes = match format {
-            Format::Json => {
+            SnapshotFormat::Json => {
                 let mut json = serde_json::to_vec(&snapshot).map_err(|error| CliError::Output(error.into()))?;
                 json.push(b'\n');
                 json
             }
-            Format::Bytes => snapshot.to_bytes(&seal)?,
+            SnapshotFormat::Bytes => snapshot.to_bytes(&seal)?,
         };
         let holds_long_term = snapshot.long_term.as_ref().is_some_and(|core| !core.entries.is_empty());
         let is_exposed = holds_long_term && matches!(seal, Seal::Plain);

@@ -4,8 +4,8 @@ use clap::Args;
 use corkboard::boards::{FailurePolicy, NewTask, TaskId, TriggerRule};
 
 use super::batch;
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::json_object;
 use crate::text_input::text_or_stdin;
@@ -77,7 +77,7 @@ pub(crate) struct Add {
     from: Option<PathBuf>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Add {

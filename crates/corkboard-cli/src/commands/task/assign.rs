@@ -1,8 +1,8 @@
 use clap::Args;
 use corkboard::boards::TaskId;
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{json_object, one_line};
 
@@ -27,7 +27,7 @@ pub(crate) struct Assign {
     review: bool,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Assign {

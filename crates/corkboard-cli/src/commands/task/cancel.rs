@@ -1,9 +1,9 @@
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
-use crate::board_args::BoardConditions;
 use crate::board_view::ids;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::named_text::Reason;
 use crate::output::json_object;
@@ -24,7 +24,7 @@ pub(crate) struct Cancel {
     reason: Reason,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Cancel {

@@ -4,8 +4,9 @@ use clap::Args;
 use corkboard::boards::{ReviewStatus, Task, TaskId};
 use corkboard::{Board, Error, ErrorKind, Refusal};
 
-use crate::board_args::{BoardConditions, LeaseArgument};
+use crate::board_args::LeaseArgument;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::{one_line, time};
 use crate::value_parsers::seconds;
@@ -39,7 +40,7 @@ pub(crate) struct Claim {
     lease: LeaseArgument,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Claim {

@@ -1,8 +1,8 @@
 use clap::Args;
 use corkboard::boards::TaskId;
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::json_object;
 
@@ -28,7 +28,7 @@ pub(crate) struct Depend {
     remove: bool,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Depend {

@@ -1,8 +1,8 @@
 use clap::{ArgGroup, Args};
 use corkboard::boards::{FailurePolicy, TaskEdit, TaskId, TriggerRule};
 
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::json_object;
 use crate::text_input::text_or_stdin;
@@ -60,7 +60,7 @@ pub(crate) struct Edit {
     if_version: Option<u64>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Edit {

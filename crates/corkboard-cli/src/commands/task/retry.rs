@@ -1,9 +1,9 @@
 use clap::Args;
 use corkboard::boards::TaskId;
 
-use crate::board_args::BoardConditions;
 use crate::board_view::ids;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::output::json_object;
 
@@ -18,7 +18,7 @@ pub(crate) struct Retry {
     task: Option<TaskId>,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 impl Retry {

@@ -5,8 +5,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corkboard::boards::{ReviewStatus, TaskId};
 
 use super::tell_status;
-use crate::board_args::BoardConditions;
 use crate::command_session::Session;
+use crate::conditions::RequestConditions;
 use crate::error::CliError;
 use crate::named_text::Comment;
 
@@ -29,7 +29,7 @@ pub(crate) struct Review {
     comment: Comment,
 
     #[command(flatten)]
-    conditions: BoardConditions,
+    conditions: RequestConditions,
 }
 
 fn verdict() -> impl TypedValueParser<Value = ReviewStatus> {

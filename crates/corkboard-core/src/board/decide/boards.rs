@@ -6,12 +6,12 @@ use alloc::string::ToString;
 use super::super::{
     BoardEdit, BoardEvent, BoardOutcome, BoardReply, BoardStatus, CancelCause, Lease, NewBoard, TaskStatus, Unfinished,
 };
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::Refusal;
 use crate::id::check_visible;
 
 impl BoardDecider<'_> {
-    pub(super) fn create(&mut self, board: &NewBoard) -> Reply {
+    pub(super) fn create(&mut self, board: &NewBoard) -> ReplyResult {
         if self.state.info().is_some() {
             return Err(Refusal::BoardExists);
         }
@@ -25,7 +25,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn edit(&mut self, edit: &BoardEdit, if_version: Option<u64>) -> Reply {
+    pub(super) fn edit(&mut self, edit: &BoardEdit, if_version: Option<u64>) -> ReplyResult {
         let info = self.info()?;
         if let Some(expected) = if_version
             && expected != info.version
@@ -50,7 +50,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn complete(&mut self, reason: Option<&str>, unfinished: Unfinished) -> Reply {
+    pub(super) fn complete(&mut self, reason: Option<&str>, unfinished: Unfinished) -> ReplyResult {
         let open = self.state.unfinished();
         if unfinished == Unfinished::Refuse && open > 0 {
             return Err(Refusal::Unfinished { unfinished: open });
@@ -58,11 +58,11 @@ impl BoardDecider<'_> {
         self.end(BoardStatus::Completed, reason)
     }
 
-    pub(super) fn cancel(&mut self, reason: Option<&str>) -> Reply {
+    pub(super) fn cancel(&mut self, reason: Option<&str>) -> ReplyResult {
         self.end(BoardStatus::Cancelled, reason)
     }
 
-    fn end(&mut self, status: BoardStatus, reason: Option<&str>) -> Reply {
+    fn end(&mut self, status: BoardStatus, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
         self.cancel_unfinished(CancelCause::BoardEnded, None);
         let outcome = self.outcome();
@@ -88,7 +88,7 @@ impl BoardDecider<'_> {
     }
 
     /// A holder that acquires the role again gets a new epoch; the old one is fenced.
-    pub(super) fn acquire_orchestrator(&mut self, lease_ms: u64) -> Reply {
+    pub(super) fn acquire_orchestrator(&mut self, lease_ms: u64) -> ReplyResult {
         self.check_lease(lease_ms)?;
         let agent = self.caller()?;
         if let Some(lease) = self.state.orchestrator()
@@ -102,7 +102,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Held { epoch, deadline })
     }
 
-    pub(super) fn renew_orchestrator(&mut self, epoch: u64) -> Reply {
+    pub(super) fn renew_orchestrator(&mut self, epoch: u64) -> ReplyResult {
         let lease = self.expect_orchestrator(epoch)?;
         let (deadline, renewed) = (lease.deadline, lease.renewed(self.clock()));
         if let Some(deadline) = renewed {
@@ -111,7 +111,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Held { epoch, deadline: renewed.unwrap_or(deadline) })
     }
 
-    pub(super) fn release_orchestrator(&mut self, epoch: u64) -> Reply {
+    pub(super) fn release_orchestrator(&mut self, epoch: u64) -> ReplyResult {
         self.expect_orchestrator(epoch)?;
         self.push(BoardEvent::OrchestratorReleased);
         Ok(BoardReply::Done)

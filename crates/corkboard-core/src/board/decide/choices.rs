@@ -11,7 +11,7 @@ use super::super::{
     BoardEvent, BoardReply, Branch, CancelCause, Cancellation, ChoiceId, NewBranch, NewChoice, Task, TaskId, TaskRef,
     TaskStatus, TriggerRule,
 };
-use super::{BoardDecider, Reply, not_on_board};
+use super::{BoardDecider, ReplyResult, not_on_board};
 use crate::Refusal;
 
 impl BoardDecider<'_> {
@@ -60,7 +60,7 @@ impl BoardDecider<'_> {
         Ok(id)
     }
 
-    pub(super) fn choose(&mut self, id: ChoiceId, option: &str, rationale: Option<&str>) -> Reply {
+    pub(super) fn choose(&mut self, id: ChoiceId, option: &str, rationale: Option<&str>) -> ReplyResult {
         self.check_comment(rationale)?;
         let choice = self.state.choice(id).ok_or_else(|| not_on_board("choice", id))?.clone();
         if let Some(chosen) = choice.chosen {

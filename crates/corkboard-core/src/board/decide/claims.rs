@@ -3,11 +3,11 @@
 use alloc::string::ToString;
 
 use super::super::{BoardAction, BoardEvent, BoardReply, Claimed, Lease, Task, TaskId, TaskStatus};
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::{AgentId, Refusal};
 
 impl BoardDecider<'_> {
-    pub(super) fn claim(&mut self, task: Option<TaskId>, epoch: Option<u64>, lease_ms: u64) -> Reply {
+    pub(super) fn claim(&mut self, task: Option<TaskId>, epoch: Option<u64>, lease_ms: u64) -> ReplyResult {
         self.check_lease(lease_ms)?;
         let caller = self.caller()?;
         if let Some(task) = self.own_to_resume(task, epoch, &caller)? {
@@ -104,7 +104,7 @@ impl BoardDecider<'_> {
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
 
-    pub(super) fn heartbeat(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
+    pub(super) fn heartbeat(&mut self, id: TaskId, epoch: Option<u64>) -> ReplyResult {
         self.check_holder(id, epoch)?;
         self.renew(id);
         match &self.task(id)?.claim {
@@ -114,7 +114,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
+    pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> ReplyResult {
         // Actors that run the board may take the task from its holder.
         let takes = epoch.is_none() && BoardAction::TakeTask.is_allowed_to(self.context.actor.role);
         if !takes {

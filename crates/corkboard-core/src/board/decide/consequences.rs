@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use super::super::views::BranchStanding;
 use super::super::{
-    BoardEvent, BoardReply, CancelCause, Cancellation, FailurePolicy, Fate, Lease, Task, TaskId, TaskStatus,
+    BoardEvent, BoardReply, CancelCause, Cancellation, FailurePolicy, Lease, Task, TaskId, TaskOutcome, TaskStatus,
     TriggerVerdict,
 };
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 
 /// The maximum retry delay.
 const LONGEST_BACKOFF_S: u64 = 24 * 60 * 60;
@@ -77,7 +77,7 @@ impl BoardDecider<'_> {
             return None;
         }
         let mut upstream = task.depends_on.iter().filter_map(|on| self.state.task(*on));
-        let upstream = upstream.find(|task| Fate::of(task) == Fate::Failed)?;
+        let upstream = upstream.find(|task| TaskOutcome::of(task) == TaskOutcome::Failed)?;
         let first = self.state.task(upstream.upstream_cause().unwrap_or(upstream.id))?;
         let is_cancelled = first.status == TaskStatus::Cancelled;
         let cause = if is_cancelled { CancelCause::UpstreamCancelled } else { CancelCause::UpstreamFailed };
@@ -94,7 +94,7 @@ impl BoardDecider<'_> {
     }
 
     /// Makes failed tasks pending again, with the tasks that were cancelled because of them.
-    pub(super) fn reopen(&mut self, failed: &BTreeSet<TaskId>) -> Reply {
+    pub(super) fn reopen(&mut self, failed: &BTreeSet<TaskId>) -> ReplyResult {
         for task in failed {
             self.push(BoardEvent::TaskRetried { task: *task, not_before: None, by_hand: true });
         }

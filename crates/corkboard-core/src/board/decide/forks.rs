@@ -14,7 +14,7 @@ use super::super::{
     Task, TaskId, TaskStatus,
 };
 use super::graph::upstream_first;
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::authority::admitted;
 use crate::id::check_principal;
 use crate::{AgentId, BoardId, Refusal};
@@ -23,7 +23,7 @@ use crate::{AgentId, BoardId, Refusal};
 const MOST_EPOCHS: u64 = 1 << 53;
 
 impl BoardDecider<'_> {
-    pub(super) fn fork(&mut self, from: &ForkedFrom, name: Option<&str>, image: &BoardImage) -> Reply {
+    pub(super) fn fork(&mut self, from: &ForkedFrom, name: Option<&str>, image: &BoardImage) -> ReplyResult {
         if self.state.info().is_some() {
             return Err(Refusal::BoardExists);
         }

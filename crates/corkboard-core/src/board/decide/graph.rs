@@ -18,12 +18,12 @@ pub(super) fn path_between(state: &BoardState, from: TaskId, to: TaskId) -> Opti
     if state.forward_edges == 0 && from < to {
         return None;
     }
-    let (mut down, mut up) = (Side::new(from), Side::new(to));
+    let (mut down, mut up) = (SearchFrontier::new(from), SearchFrontier::new(to));
     let meeting = search(state, &mut down, &mut up)?;
     Some(joined(&down, &up, meeting))
 }
 
-fn search(state: &BoardState, down: &mut Side, up: &mut Side) -> Option<TaskId> {
+fn search(state: &BoardState, down: &mut SearchFrontier, up: &mut SearchFrontier) -> Option<TaskId> {
     loop {
         // If one side has no open tasks left, the other end cannot be reached.
         let (lower, upper) = (*down.open.last()?, *up.open.last()?);
@@ -38,14 +38,14 @@ fn search(state: &BoardState, down: &mut Side, up: &mut Side) -> Option<TaskId> 
 }
 
 /// One end of the search: the tasks reached, and from where.
-struct Side {
+struct SearchFrontier {
     reached: BTreeMap<TaskId, TaskId>,
     open: Vec<TaskId>,
     /// How many edges were examined.
     cost: usize,
 }
 
-impl Side {
+impl SearchFrontier {
     fn new(start: TaskId) -> Self {
         Self { reached: BTreeMap::from([(start, start)]), open: alloc::vec![start], cost: 0 }
     }
@@ -78,7 +78,7 @@ impl Side {
     }
 }
 
-fn joined(down: &Side, up: &Side, meeting: TaskId) -> Vec<TaskId> {
+fn joined(down: &SearchFrontier, up: &SearchFrontier, meeting: TaskId) -> Vec<TaskId> {
     let mut way = down.way(meeting);
     way.reverse();
     way.extend(up.way(meeting).into_iter().skip(1));
@@ -147,7 +147,7 @@ mod tests {
 
     /// How many edges are examined, and whether there is a path.
     fn cost(state: &BoardState, from: u64, to: u64) -> (usize, bool) {
-        let (mut down, mut up) = (Side::new(TaskId(from)), Side::new(TaskId(to)));
+        let (mut down, mut up) = (SearchFrontier::new(TaskId(from)), SearchFrontier::new(TaskId(to)));
         let meeting = search(state, &mut down, &mut up);
         (down.cost + up.cost, meeting.is_some())
     }

@@ -10,7 +10,7 @@ use super::super::{
     BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningState,
     Promotion, WhichLearnings,
 };
-use super::{BoardDecider, Reply, not_on_board};
+use super::{BoardDecider, ReplyResult, not_on_board};
 use crate::board::check_tagged;
 use crate::id::{check_tag, check_visible};
 use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
@@ -51,7 +51,7 @@ impl BoardDecider<'_> {
         self.state.info().is_some_and(|info| info.status == BoardStatus::Active)
     }
 
-    pub(super) fn extract_learnings(&mut self) -> Reply {
+    pub(super) fn extract_learnings(&mut self) -> ReplyResult {
         if !self.is_active() && self.info()?.learnings_extracted.is_none() {
             let candidates = self.state.learning_candidates().len() as u64;
             self.push(BoardEvent::LearningsExtracted { candidates });
@@ -64,7 +64,7 @@ impl BoardDecider<'_> {
         learning: &LearningId,
         core: Option<&str>,
         changes: &LearningChanges,
-    ) -> Reply {
+    ) -> ReplyResult {
         let core = core.map(|core| CoreId::new(core, self.limits())).transpose()?;
         // Repeating a request succeeds. A request with changes or for another core is not a repeat.
         let is_there = |there: &CoreId| changes.is_empty() && core.as_ref().is_none_or(|core| core == there);
@@ -152,7 +152,12 @@ impl BoardDecider<'_> {
         Ok(Trust::granted_up_to(most, asked, actor)?.unwrap_or(has).min(most))
     }
 
-    pub(super) fn finish_promotion(&mut self, learning: &LearningId, begun_rev: u64, entry: CoreEntryId) -> Reply {
+    pub(super) fn finish_promotion(
+        &mut self,
+        learning: &LearningId,
+        begun_rev: u64,
+        entry: CoreEntryId,
+    ) -> ReplyResult {
         match self.state.learning_state(learning) {
             // Another process has abandoned it, and removes the entry.
             LearningState::Begun(promotion) if promotion.begun_rev == begun_rev && promotion.refused.is_some() => {
@@ -172,7 +177,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn abandon_promotion(&mut self, learning: &LearningId, begun_rev: u64, reason: &str) -> Reply {
+    pub(super) fn abandon_promotion(&mut self, learning: &LearningId, begun_rev: u64, reason: &str) -> ReplyResult {
         self.check_length(reason)?;
         if let LearningState::Begun(promotion) = self.state.learning_state(learning)
             && promotion.begun_rev == begun_rev
@@ -183,7 +188,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn finish_abandonment(&mut self, learning: &LearningId, begun_rev: u64) -> Reply {
+    pub(super) fn finish_abandonment(&mut self, learning: &LearningId, begun_rev: u64) -> ReplyResult {
         if let LearningState::Begun(Promotion { begun_rev: begun, refused: Some(reason), .. }) =
             self.state.learning_state(learning)
             && begun == begun_rev
@@ -193,7 +198,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn refuse_learning(&mut self, learning: &LearningId, reason: Option<&str>) -> Reply {
+    pub(super) fn refuse_learning(&mut self, learning: &LearningId, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
         match self.state.learning_state(learning) {
             LearningState::Refused { .. } => return Ok(BoardReply::Done),
@@ -208,7 +213,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn roll_back_learnings(&mut self, which: &WhichLearnings, reason: Option<&str>) -> Reply {
+    pub(super) fn roll_back_learnings(&mut self, which: &WhichLearnings, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
         let all = || self.state.learning_verdicts().map(|verdict| verdict.id.clone()).collect();
         let named: BTreeSet<LearningId> = match which {
@@ -240,7 +245,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::RollBack(learnings))
     }
 
-    pub(super) fn finish_roll_back(&mut self, begun_rev: u64) -> Reply {
+    pub(super) fn finish_roll_back(&mut self, begun_rev: u64) -> ReplyResult {
         let open = self.state.open_learnings();
         let begun = open.iter().filter(|verdict| match &verdict.state {
             LearningState::RollingBack(roll_back) => roll_back.begun_rev == begun_rev,

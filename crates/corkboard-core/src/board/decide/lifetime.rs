@@ -1,7 +1,7 @@
 //! Archives, discards and purges boards.
 
 use super::super::{BoardEvent, BoardReply, BoardStatus, Lease, RetainFor};
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::Refusal;
 
 impl BoardDecider<'_> {
@@ -20,7 +20,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn archive(&mut self, retain: RetainFor) -> Reply {
+    pub(super) fn archive(&mut self, retain: RetainFor) -> ReplyResult {
         self.check_ended()?;
         let info = self.info()?;
         let retain_until = match (retain, info.retain_until) {
@@ -34,7 +34,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Retained { until: retain_until })
     }
 
-    pub(super) fn discard(&mut self, reason: Option<&str>) -> Reply {
+    pub(super) fn discard(&mut self, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
         self.check_ended()?;
         let (info, now) = (self.info()?, self.context.now);
@@ -49,7 +49,7 @@ impl BoardDecider<'_> {
     }
 
     /// Purging again succeeds, so that a caller can finish deleting the space.
-    pub(super) fn purge(&mut self) -> Reply {
+    pub(super) fn purge(&mut self) -> ReplyResult {
         let lifetime = self.state.lifetime(None).ok_or(Refusal::NoBoard)?;
         let by = lifetime.kept_by(self.context.now);
         if !by.is_empty() {

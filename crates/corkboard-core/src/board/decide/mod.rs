@@ -25,7 +25,7 @@ use super::{BoardAction, BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardS
 use crate::space::{CommandEffects, PerformError, Space};
 use crate::{Actor, AgentId, Context, FormatError, LimitName, LimitWarning, Limits, Refusal, Role};
 
-type Reply = Result<BoardReply, Refusal>;
+type ReplyResult = Result<BoardReply, Refusal>;
 
 pub(super) fn decide(
     state: &BoardState,
@@ -98,7 +98,7 @@ impl BoardDecider<'_> {
         Ok(CommandEffects { events: core::mem::take(&mut self.events), reply, warnings })
     }
 
-    fn decide(&mut self, command: &BoardCommand) -> Reply {
+    fn decide(&mut self, command: &BoardCommand) -> ReplyResult {
         if let Some(action) = command.action() {
             self.check_role(action)?;
         }

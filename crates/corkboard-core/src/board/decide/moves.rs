@@ -8,7 +8,7 @@ use super::super::{
     BoardAction, BoardEvent, BoardReply, Cancellation, ReviewStatus, Task, TaskId, TaskResult, TaskStatus,
 };
 use super::claims::refused_move;
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::id::check_visible;
 use crate::knowledge::Trust;
 use crate::{ActorKind, AgentId, Refusal};
@@ -24,7 +24,7 @@ impl BoardDecider<'_> {
         reason: Option<&str>,
         epoch: Option<u64>,
         lease_ms: u64,
-    ) -> Reply {
+    ) -> ReplyResult {
         use TaskStatus::*;
         // A caller with an epoch once held the task. If that is over, say so before anything else.
         if epoch.is_some() {
@@ -84,11 +84,11 @@ impl BoardDecider<'_> {
         self.moved(id)
     }
 
-    pub(super) fn moved(&self, id: TaskId) -> Reply {
+    pub(super) fn moved(&self, id: TaskId) -> ReplyResult {
         Ok(BoardReply::Moved { status: self.task(id)?.status })
     }
 
-    pub(super) fn assign(&mut self, id: TaskId, to: &AgentId) -> Reply {
+    pub(super) fn assign(&mut self, id: TaskId, to: &AgentId) -> ReplyResult {
         AgentId::check(to.as_str(), self.limits())?;
         check_visible("agent ID", to.as_str())?;
         let task = self.task(id)?;
@@ -102,7 +102,7 @@ impl BoardDecider<'_> {
         self.moved(id)
     }
 
-    pub(super) fn complete_task(&mut self, id: TaskId, result: Option<&TaskResult>, epoch: Option<u64>) -> Reply {
+    pub(super) fn complete_task(&mut self, id: TaskId, result: Option<&TaskResult>, epoch: Option<u64>) -> ReplyResult {
         // Report a lost claim as such, not as a move that is no longer possible.
         self.check_holder(id, epoch)?;
         let task = self.task(id)?;
@@ -135,7 +135,7 @@ impl BoardDecider<'_> {
         self.moved(id)
     }
 
-    pub(super) fn assign_review(&mut self, id: TaskId, to: &AgentId) -> Reply {
+    pub(super) fn assign_review(&mut self, id: TaskId, to: &AgentId) -> ReplyResult {
         AgentId::check(to.as_str(), self.limits())?;
         check_visible("agent ID", to.as_str())?;
         let task = self.task(id)?;
@@ -155,7 +155,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comment: Option<&str>) -> Reply {
+    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comment: Option<&str>) -> ReplyResult {
         self.check_comment(comment)?;
         let task = self.task(id)?;
         if task.status != TaskStatus::Review {
@@ -206,7 +206,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn fail_task(&mut self, id: TaskId, reason: &str, epoch: Option<u64>) -> Reply {
+    pub(super) fn fail_task(&mut self, id: TaskId, reason: &str, epoch: Option<u64>) -> ReplyResult {
         self.check_holder(id, epoch)?;
         let task = self.task(id)?;
         if !matches!(task.status, TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked) {
@@ -219,7 +219,7 @@ impl BoardDecider<'_> {
     }
 
     /// Cancels a task. The reply names it and all tasks that can no longer start because of it.
-    pub(super) fn cancel_task(&mut self, id: TaskId, reason: Option<&str>) -> Reply {
+    pub(super) fn cancel_task(&mut self, id: TaskId, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
         let task = self.task(id)?;
         if task.status.is_finished() {
@@ -233,7 +233,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Tasks(core::iter::once(id).chain(dependents).collect()))
     }
 
-    pub(super) fn retry(&mut self, id: TaskId) -> Reply {
+    pub(super) fn retry(&mut self, id: TaskId) -> ReplyResult {
         let task = self.task(id)?;
         // A task that was cancelled because of another is reopened with that one.
         let cause = task.upstream_cause();
@@ -247,7 +247,7 @@ impl BoardDecider<'_> {
         self.reopen(&BTreeSet::from([failed]))
     }
 
-    pub(super) fn retry_failed(&mut self) -> Reply {
+    pub(super) fn retry_failed(&mut self) -> ReplyResult {
         let failed = self.state.with_status(TaskStatus::Failed).collect();
         self.reopen(&failed)
     }

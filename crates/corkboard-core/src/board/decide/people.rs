@@ -10,7 +10,7 @@ use super::super::id::next_id;
 use super::super::{
     ApprovalVerdict, BoardAction, BoardEvent, BoardReply, DecisionId, NewNudge, Nudge, NudgeId, NudgeTarget, TaskId,
 };
-use super::{BoardDecider, Reply, not_on_board};
+use super::{BoardDecider, ReplyResult, not_on_board};
 use crate::id::check_visible;
 use crate::{ActorKind, AgentId, Refusal};
 
@@ -32,7 +32,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn pause(&mut self, reason: Option<&str>) -> Reply {
+    pub(super) fn pause(&mut self, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
         if self.info()?.paused.is_none() {
             self.push(BoardEvent::Paused { reason: reason.map(Into::into) });
@@ -40,14 +40,14 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn resume(&mut self) -> Reply {
+    pub(super) fn resume(&mut self) -> ReplyResult {
         if self.info()?.paused.is_some() {
             self.push(BoardEvent::Resumed);
         }
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn inject_nudge(&mut self, nudge: &NewNudge) -> Reply {
+    pub(super) fn inject_nudge(&mut self, nudge: &NewNudge) -> ReplyResult {
         if let NudgeTarget::Agent(agent) = &nudge.to {
             AgentId::check(agent.as_str(), self.limits())?;
             check_visible("agent ID", agent.as_str())?;
@@ -62,7 +62,7 @@ impl BoardDecider<'_> {
     }
 
     /// Records each delivery once per reader.
-    pub(super) fn deliver_nudges(&mut self, nudges: &[NudgeId]) -> Reply {
+    pub(super) fn deliver_nudges(&mut self, nudges: &[NudgeId]) -> ReplyResult {
         self.check_count(nudges.len())?;
         for id in nudges {
             self.check_target(*id)?;
@@ -76,7 +76,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Nudges(delivered))
     }
 
-    pub(super) fn acknowledge_nudges(&mut self, nudges: &[NudgeId]) -> Reply {
+    pub(super) fn acknowledge_nudges(&mut self, nudges: &[NudgeId]) -> ReplyResult {
         self.check_count(nudges.len())?;
         for id in nudges {
             self.check_target(*id)?;
@@ -125,7 +125,7 @@ impl BoardDecider<'_> {
         Err(Refusal::NotForYou { nudge: id, to: nudge.to.to_string() })
     }
 
-    pub(super) fn judge(&mut self, id: DecisionId, verdict: ApprovalVerdict, comment: Option<&str>) -> Reply {
+    pub(super) fn judge(&mut self, id: DecisionId, verdict: ApprovalVerdict, comment: Option<&str>) -> ReplyResult {
         self.check_comment(comment)?;
         let decision = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
         if decision.superseded_by.is_some() {

@@ -5,7 +5,7 @@ use alloc::string::ToString;
 
 use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery, normal_path};
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::Refusal;
 use crate::knowledge::Trust;
 
@@ -17,7 +17,7 @@ impl BoardDecider<'_> {
         Ok(Some(trust).filter(|trust| *trust != Trust::Agent))
     }
 
-    pub(super) fn record_decision(&mut self, decision: &NewDecision) -> Reply {
+    pub(super) fn record_decision(&mut self, decision: &NewDecision) -> ReplyResult {
         self.check_text("question", &decision.question)?;
         self.check_text("choice", &decision.choice)?;
         self.check_list("alternative", &decision.alternatives)?;
@@ -38,7 +38,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Decision(id))
     }
 
-    pub(super) fn record_discovery(&mut self, discovery: &NewDiscovery) -> Reply {
+    pub(super) fn record_discovery(&mut self, discovery: &NewDiscovery) -> ReplyResult {
         self.check_text("content", &discovery.content)?;
         self.check_tasks(&discovery.affects_tasks)?;
         discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
@@ -50,7 +50,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Discovery(id))
     }
 
-    pub(super) fn record_artifact(&mut self, artifact: &NewArtifact) -> Reply {
+    pub(super) fn record_artifact(&mut self, artifact: &NewArtifact) -> ReplyResult {
         self.check_line("path", &artifact.path)?;
         self.check_length(&artifact.description)?;
         artifact.task.map_or(Ok(()), |task| self.check_tasks(&[task]))?;

@@ -8,12 +8,12 @@ use alloc::vec::Vec;
 use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewChoice, NewTask, TaskEdit, TaskId, TaskRef, TaskStatus};
 use super::graph::{path_between, upstream_first};
-use super::{BoardDecider, Reply};
+use super::{BoardDecider, ReplyResult};
 use crate::id::check_visible;
 use crate::{ActorKind, LimitName, Limits, Refusal};
 
 impl BoardDecider<'_> {
-    pub(super) fn add_tasks(&mut self, tasks: &[NewTask], choices: &[NewChoice]) -> Reply {
+    pub(super) fn add_tasks(&mut self, tasks: &[NewTask], choices: &[NewChoice]) -> ReplyResult {
         // First, before any work on a batch that is too large.
         let count = (self.state.nodes.len() + tasks.len()) as u64;
         Limits::check(LimitName::TasksPerBoard, count, self.limits().tasks_per_board)?;
@@ -70,7 +70,7 @@ impl BoardDecider<'_> {
         }
     }
 
-    pub(super) fn add_dependency(&mut self, id: TaskId, on: TaskId) -> Reply {
+    pub(super) fn add_dependency(&mut self, id: TaskId, on: TaskId) -> ReplyResult {
         let task = self.task(id)?;
         self.task(on)?;
         if task.depends_on.contains(&on) {
@@ -89,7 +89,7 @@ impl BoardDecider<'_> {
     }
 
     /// Replies with the task if it had the dependency, else with no task.
-    pub(super) fn remove_dependency(&mut self, id: TaskId, on: TaskId) -> Reply {
+    pub(super) fn remove_dependency(&mut self, id: TaskId, on: TaskId) -> ReplyResult {
         let task = self.task(id)?;
         self.task(on)?;
         if !task.depends_on.contains(&on) {
@@ -106,7 +106,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Tasks(alloc::vec![id]))
     }
 
-    pub(super) fn edit_task(&mut self, id: TaskId, edit: &TaskEdit, if_version: Option<u64>) -> Reply {
+    pub(super) fn edit_task(&mut self, id: TaskId, edit: &TaskEdit, if_version: Option<u64>) -> ReplyResult {
         let task = self.task(id)?;
         if let Some(expected) = if_version
             && expected != task.version

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corkboard_core::Space;
 use corkboard_core::board::{
-    BoardState, BoardStatus, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus,
-    Tally, Task, TaskId, TaskList, TaskPosition, TaskStatus, TriggerRule, TriggerVerdict,
+    BoardState, BoardStatus, DecisionId, FailurePolicy, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus, Tally,
+    Task, TaskId, TaskList, TaskOutcome, TaskPosition, TaskStatus, TriggerRule, TriggerVerdict,
 };
 
 /// Larger boards would take too long.
@@ -141,7 +141,7 @@ fn check_graph(state: &BoardState, tasks: &[&Task]) {
         assert_eq!(state.blocks(task.id).collect::<Vec<_>>(), expected, "blocks of {}", task.id);
         assert_eq!(state.blocks_count(task.id), expected.len());
         let mut tally = Tally::default();
-        fates(state, task).into_iter().for_each(|fate| tally.add(fate));
+        outcomes(state, task).into_iter().for_each(|outcome| tally.add(outcome));
         assert_eq!(state.tally(task.id), tally, "tally of {}", task.id);
     }
     // Repeatedly add tasks whose dependencies are all known. In a cycle, some are never added.
@@ -253,8 +253,8 @@ fn check_task(state: &BoardState, task: &Task) {
     }
 }
 
-pub(crate) fn fates(state: &BoardState, task: &Task) -> Vec<Fate> {
-    task.depends_on.iter().map(|on| Fate::of(state.task(*on).unwrap())).collect()
+pub(crate) fn outcomes(state: &BoardState, task: &Task) -> Vec<TaskOutcome> {
+    task.depends_on.iter().map(|on| TaskOutcome::of(state.task(*on).unwrap())).collect()
 }
 
 /// Whether a task may begin now.
@@ -269,14 +269,14 @@ pub(crate) fn may_begin(state: &BoardState, task: &Task) -> bool {
 }
 
 fn verdict(state: &BoardState, task: &Task) -> TriggerVerdict {
-    by_brute_force(task.trigger_rule, &fates(state, task))
+    by_brute_force(task.trigger_rule, &outcomes(state, task))
 }
 
 /// A rule's verdict, by trying every ending of the open tasks.
-pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> TriggerVerdict {
-    let ends = endings(fates);
+pub(crate) fn by_brute_force(rule: TriggerRule, outcomes: &[TaskOutcome]) -> TriggerVerdict {
+    let ends = endings(outcomes);
     let needs_all = !matches!(rule, TriggerRule::OneSuccess | TriggerRule::OneFailed);
-    let is_open = fates.contains(&Fate::Open);
+    let is_open = outcomes.contains(&TaskOutcome::Open);
     if !ends.iter().any(|end| satisfies(rule, end)) {
         TriggerVerdict::Impossible
     } else if ends.iter().all(|end| satisfies(rule, end)) && !(needs_all && is_open) {
@@ -287,24 +287,29 @@ pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> TriggerVerdic
 }
 
 /// Every list in which the open tasks have ended. At most three of many are tried; more would show nothing new.
-fn endings(fates: &[Fate]) -> Vec<Vec<Fate>> {
+fn endings(outcomes: &[TaskOutcome]) -> Vec<Vec<TaskOutcome>> {
     let mut open = 0;
     let mut ends = vec![Vec::new()];
-    for fate in fates {
-        let mut choices = vec![*fate];
-        if *fate == Fate::Open {
+    for outcome in outcomes {
+        let mut choices = vec![*outcome];
+        if *outcome == TaskOutcome::Open {
             open += 1;
-            choices = if open <= 3 { vec![Fate::Succeeded, Fate::Failed, Fate::Skipped] } else { continue };
+            choices = if open <= 3 {
+                vec![TaskOutcome::Succeeded, TaskOutcome::Failed, TaskOutcome::Skipped]
+            } else {
+                continue;
+            };
         }
-        ends = ends.iter().flat_map(|end| choices.iter().map(|fate| [&end[..], &[*fate]].concat())).collect();
+        ends = ends.iter().flat_map(|end| choices.iter().map(|outcome| [&end[..], &[*outcome]].concat())).collect();
     }
     ends
 }
 
 /// Whether a rule accepts how everything ended.
-fn satisfies(rule: TriggerRule, ends: &[Fate]) -> bool {
-    let count = |fate: Fate| ends.iter().filter(|end| **end == fate).count();
-    let (succeeded, failed, skipped) = (count(Fate::Succeeded), count(Fate::Failed), count(Fate::Skipped));
+fn satisfies(rule: TriggerRule, ends: &[TaskOutcome]) -> bool {
+    let count = |outcome: TaskOutcome| ends.iter().filter(|end| **end == outcome).count();
+    let (succeeded, failed, skipped) =
+        (count(TaskOutcome::Succeeded), count(TaskOutcome::Failed), count(TaskOutcome::Skipped));
     let is_all_skipped = skipped == ends.len();
     ends.is_empty()
         || match rule {

@@ -34,9 +34,7 @@ async fn list_choices(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Choice>>> {
-    let view = read.view().await?;
-    let page = records.page::<Choice>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Read a choice.
@@ -51,16 +49,14 @@ async fn list_choices(
     )
 )]
 async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().choice(read.path.choice), ("choice", read.path.choice));
-    record(&view, found, |choice| choice.version, &seen, id)
+    read.get::<Choice>(read.path.choice, &seen).await
 }
 
 /// Add a choice between branches. Each branch starts with tasks of the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewChoice, example = json!({"question": "Where do sessions live?", "options": [
         {"name": "cookie", "tasks": ["T-2"]}, {"name": "token", "tasks": ["T-3"]}]})),
     responses((status = 201, body = WithRev<IdBody<ChoiceId>>), Problems)
@@ -77,7 +73,7 @@ async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResu
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices/{choice}/choose",
-    params(ChoicePath, Writes),
+    params(ChoicePath, WriteParameters),
     request_body = ChooseBody,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]

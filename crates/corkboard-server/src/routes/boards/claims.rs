@@ -117,7 +117,7 @@ pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, HttpError> {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/claim",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<ClaimBody>,
     responses((status = 200, body = WithRev<ClaimedBody>), Problems)
 )]
@@ -151,7 +151,7 @@ async fn claim_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/heartbeat",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = Option<EpochBody>,
     responses((status = 200, body = WithRev<HeldBody>), Problems)
 )]
@@ -170,7 +170,7 @@ async fn heartbeat_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/release",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = Option<EpochBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -189,7 +189,7 @@ async fn release_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/status",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = StatusBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
@@ -208,7 +208,7 @@ async fn set_task_status(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/complete",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = ResultBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
@@ -227,7 +227,7 @@ async fn complete_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/fail",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = FailBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]

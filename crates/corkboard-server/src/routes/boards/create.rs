@@ -83,7 +83,7 @@ struct DeleteQuery {
 #[utoipa::path(
     post,
     path = "/v1/boards",
-    params(Named),
+    params(IdempotencyParameter),
     request_body = BoardBody,
     responses((status = 201, body = WithRev<CreatedBody>), Problems)
 )]
@@ -119,7 +119,7 @@ async fn create_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/fork",
-    params(BoardPath, Named),
+    params(BoardPath, IdempotencyParameter),
     request_body = Option<ForkBody>,
     responses((status = 201, body = WithRev<IdBody<BoardId>>), Problems)
 )]

@@ -100,7 +100,7 @@ async fn list_learnings(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/extract",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     responses((status = 200, body = WithRev<ItemsBody<LearningCandidate>>), Problems)
 )]
 async fn extract_learnings(write: BoardWrite) -> RevResult<ItemsBody<LearningCandidate>> {
@@ -116,7 +116,7 @@ async fn extract_learnings(write: BoardWrite) -> RevResult<ItemsBody<LearningCan
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/{learning}/promote",
-    params(LearningPath, Writes),
+    params(LearningPath, WriteParameters),
     request_body = Option<PromoteBody>,
     responses((status = 200, body = WithRev<PromotedLearning>), Problems)
 )]
@@ -139,7 +139,7 @@ async fn promote_learning(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/{learning}/refuse",
-    params(LearningPath, Writes),
+    params(LearningPath, WriteParameters),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -159,7 +159,7 @@ async fn refuse_learning(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/rollback",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = RollBackBody,
     responses((status = 200, body = WithRev<RolledBackBody>), Problems)
 )]

@@ -67,7 +67,7 @@ struct ArchivedBody {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/complete",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<CompleteBody>,
     responses((status = 200, body = WithRev<EndedBody>), Problems)
 )]
@@ -84,7 +84,7 @@ async fn complete_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/cancel",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<EndedBody>), Problems)
 )]
@@ -103,7 +103,7 @@ async fn cancel_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/archive",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<ArchiveBody>,
     responses((status = 200, body = WithRev<ArchivedBody>), Problems)
 )]
@@ -120,7 +120,7 @@ async fn archive_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/discard",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -140,7 +140,7 @@ async fn discard_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/purge",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn purge_board(write: BoardWrite) -> RevResult<DoneBody> {
@@ -153,7 +153,7 @@ async fn purge_board(write: BoardWrite) -> RevResult<DoneBody> {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/pause",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -170,7 +170,7 @@ async fn pause_board(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/resume",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn resume_board(write: BoardWrite) -> RevResult<DoneBody> {
@@ -185,7 +185,7 @@ async fn resume_board(write: BoardWrite) -> RevResult<DoneBody> {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/retry_failed",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
 async fn retry_failed_tasks(write: BoardWrite) -> RevResult<TaskIdsBody> {

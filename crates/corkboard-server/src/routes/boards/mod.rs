@@ -161,6 +161,21 @@ impl<P: OnBoard> BoardRead<P> {
             None => board.view().await?,
         })
     }
+
+    /// Responds with a page of the board's records of one kind.
+    async fn list<R: ListedRecord>(&self, records: &RecordsQuery, page: &PageQuery) -> RevResult<ItemsBody<Arc<R>>> {
+        let view = self.view().await?;
+        let page = records.page::<R>(&view, page)?;
+        Ok(RevResponse::new(page.into(), view.rev()))
+    }
+
+    /// Responds with a record of the board, or with 304 if the caller already has this version.
+    async fn get<R: VersionedRecord>(&self, id: R::Id, seen: &Seen) -> Result<Response, HttpError> {
+        let view = self.view().await?;
+        let not_found = || Refusal::NotOnBoard { what: R::KIND.into(), id: id.to_string() };
+        let record = R::all(view.state()).get(&id).ok_or_else(not_found)?;
+        Ok(RevResponse::new(record, view.rev()).version(record.version()).unless(seen).into_response())
+    }
 }
 
 impl<P: OnBoard> FromRequestParts<Server> for BoardRead<P> {
@@ -215,19 +230,6 @@ fn created<T>(board: &Board, body: T) -> RevResult<T> {
     Ok(RevResponse::new(body, rev).created().version(rev))
 }
 
-/// Responds with a record of a board, or with 304 if the caller already has this version.
-fn record<T: Serialize>(
-    view: &BoardView,
-    found: Option<&T>,
-    version: impl FnOnce(&T) -> u64,
-    seen: &Seen,
-    (kind, id): (&'static str, impl fmt::Display),
-) -> Result<Response, HttpError> {
-    let not_found = || Refusal::NotOnBoard { what: kind.into(), id: id.to_string() };
-    let record = found.ok_or_else(not_found)?;
-    Ok(RevResponse::new(record, view.rev()).version(version(record)).unless(seen).into_response())
-}
-
 /// Which records of a board are listed, and in which order.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -277,6 +279,33 @@ macro_rules! listed_records {
 }
 
 listed_records!(Decision, Discovery, Artifact, Choice, Approval, Nudge);
+
+/// A record that can be read by itself.
+trait VersionedRecord: ListedRecord + Serialize {
+    /// What the record is, in errors.
+    const KIND: &str;
+    fn version(&self) -> u64;
+}
+
+macro_rules! versioned_records {
+    ($($record:ty: $kind:literal),* $(,)?) => {$(
+        impl VersionedRecord for $record {
+            const KIND: &str = $kind;
+
+            fn version(&self) -> u64 {
+                self.version
+            }
+        }
+    )*};
+}
+
+versioned_records!(
+    Decision: "decision",
+    Discovery: "discovery",
+    Artifact: "artifact",
+    Choice: "choice",
+    Nudge: "nudge",
+);
 
 impl RecordsQuery {
     /// One page of a board's records of one kind.
@@ -352,9 +381,9 @@ impl<S: Send + Sync> FromRequestParts<S> for WriteConditions {
 }
 
 /// OpenAPI parameters of [`WriteConditions`].
-struct Writes;
+struct WriteParameters;
 
-impl IntoParams for Writes {
+impl IntoParams for WriteParameters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let parameter = |name: &str, place: ParameterIn, of: Type, words: &str| {
             let schema = ObjectBuilder::new().schema_type(SchemaType::Type(of)).build();
@@ -381,18 +410,18 @@ impl IntoParams for Writes {
 }
 
 /// OpenAPI parameter for a required version.
-struct IfMatch;
+struct IfMatchParameter;
 
-impl IntoParams for IfMatch {
+impl IntoParams for IfMatchParameter {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![if_match()]
     }
 }
 
 /// OpenAPI parameter of a request that only takes an idempotency key.
-struct Named;
+struct IdempotencyParameter;
 
-impl IntoParams for Named {
+impl IntoParams for IdempotencyParameter {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![idempotency_key()]
     }

@@ -25,8 +25,8 @@ struct AcquireBody {
 /// The epoch of a held role.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = RoleEpochBody, example = json!({"epoch": 1}))]
-struct EpochBody {
+#[schema(example = json!({"epoch": 1}))]
+struct RoleEpochBody {
     /// Epoch of the role.
     epoch: u64,
 }
@@ -48,7 +48,7 @@ struct RoleBody {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/acquire",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = Option<AcquireBody>,
     responses((status = 200, body = WithRev<RoleBody>), Problems)
 )]
@@ -67,11 +67,14 @@ async fn acquire_orchestrator_role(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/renew",
-    params(BoardPath, Writes),
-    request_body = EpochBody,
+    params(BoardPath, WriteParameters),
+    request_body = RoleEpochBody,
     responses((status = 200, body = WithRev<RoleBody>), Problems)
 )]
-async fn renew_orchestrator_role(write: BoardWrite, Body(EpochBody { epoch }): Body<EpochBody>) -> RevResult<RoleBody> {
+async fn renew_orchestrator_role(
+    write: BoardWrite,
+    Body(RoleEpochBody { epoch }): Body<RoleEpochBody>,
+) -> RevResult<RoleBody> {
     let board = write.board()?;
     let deadline = board.renew_orchestrator(epoch).await?;
     respond(&board, RoleBody { epoch, deadline })
@@ -81,13 +84,13 @@ async fn renew_orchestrator_role(write: BoardWrite, Body(EpochBody { epoch }): B
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/orchestrator/release",
-    params(BoardPath, Writes),
-    request_body = EpochBody,
+    params(BoardPath, WriteParameters),
+    request_body = RoleEpochBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
 async fn release_orchestrator_role(
     write: BoardWrite,
-    Body(EpochBody { epoch }): Body<EpochBody>,
+    Body(RoleEpochBody { epoch }): Body<RoleEpochBody>,
 ) -> RevResult<DoneBody> {
     let board = write.board()?;
     board.release_orchestrator(epoch).await?;

@@ -124,16 +124,14 @@ async fn receive_nudges(
     )
 )]
 async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().nudge(read.path.nudge), ("nudge", read.path.nudge));
-    record(&view, found, |nudge| nudge.version, &seen, id)
+    read.get::<Nudge>(read.path.nudge, &seen).await
 }
 
 /// Send a nudge to an agent, to the orchestrator or to everyone working on the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body = NudgeBody,
     responses((status = 201, body = WithRev<IdBody<NudgeId>>), Problems)
 )]
@@ -153,7 +151,7 @@ async fn add_nudge(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/nudges/{nudge}/ack",
-    params(NudgePath, Writes),
+    params(NudgePath, WriteParameters),
     responses((status = 200, body = WithRev<AcknowledgedBody>), Problems)
 )]
 async fn acknowledge_nudge(write: BoardWrite<NudgePath>) -> RevResult<AcknowledgedBody> {
@@ -174,16 +172,14 @@ async fn list_approvals(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Approval>>> {
-    let view = read.view().await?;
-    let page = records.page::<Approval>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Approve a decision. Tasks that wait for it may start.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/approve",
-    params(DecisionPath, Writes),
+    params(DecisionPath, WriteParameters),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<IdBody<ApprovalId>>), Problems)
 )]
@@ -200,7 +196,7 @@ async fn approve_decision(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/reject",
-    params(DecisionPath, Writes),
+    params(DecisionPath, WriteParameters),
     request_body = Option<CommentBody>,
     responses((status = 200, body = WithRev<IdBody<ApprovalId>>), Problems)
 )]

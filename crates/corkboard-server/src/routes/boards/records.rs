@@ -52,9 +52,7 @@ async fn list_decisions(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Decision>>> {
-    let view = read.view().await?;
-    let page = records.page::<Decision>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Read a decision.
@@ -69,9 +67,7 @@ async fn list_decisions(
     )
 )]
 async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().decision(read.path.decision), ("decision", read.path.decision));
-    record(&view, found, |decision| decision.version, &seen, id)
+    read.get::<Decision>(read.path.decision, &seen).await
 }
 
 /// Record a decision.
@@ -81,7 +77,7 @@ async fn get_decision(read: BoardRead<DecisionPath>, seen: Seen) -> Result<Respo
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "argon2id",
         "alternatives": ["bcrypt"], "rationale": "memory-hard", "affects_tasks": ["T-1"]})),
     responses((status = 201, body = WithRev<IdBody<DecisionId>>), Problems)
@@ -99,7 +95,7 @@ async fn record_decision(write: BoardWrite, Body(decision): Body<NewDecision>) -
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/supersede",
-    params(DecisionPath, Writes),
+    params(DecisionPath, WriteParameters),
     request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "scrypt",
         "rationale": "no new dependency"})),
     responses((status = 201, body = WithRev<IdBody<DecisionId>>), Problems)
@@ -125,9 +121,7 @@ async fn list_discoveries(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Discovery>>> {
-    let view = read.view().await?;
-    let page = records.page::<Discovery>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Read a discovery.
@@ -142,16 +136,14 @@ async fn list_discoveries(
     )
 )]
 async fn get_discovery(read: BoardRead<DiscoveryPath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().discovery(read.path.discovery), ("discovery", read.path.discovery));
-    record(&view, found, |discovery| discovery.version, &seen, id)
+    read.get::<Discovery>(read.path.discovery, &seen).await
 }
 
 /// Record a discovery.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/discoveries",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewDiscovery, example = json!({"content": "users has no column for tokens",
         "type": "constraint", "affects_tasks": ["T-1"], "promote_to_core": "house-rules"})),
     responses((status = 201, body = WithRev<IdBody<DiscoveryId>>), Problems)
@@ -174,9 +166,7 @@ async fn list_artifacts(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Artifact>>> {
-    let view = read.view().await?;
-    let page = records.page::<Artifact>(&view, &page)?;
-    Ok(RevResponse::new(page.into(), view.rev()))
+    read.list(&records, &page).await
 }
 
 /// Read an artifact: one version of the file at its path.
@@ -191,9 +181,7 @@ async fn list_artifacts(
     )
 )]
 async fn get_artifact(read: BoardRead<ArtifactPath>, seen: Seen) -> Result<Response, HttpError> {
-    let view = read.view().await?;
-    let (found, id) = (view.state().artifact(read.path.artifact), ("artifact", read.path.artifact));
-    record(&view, found, |artifact| artifact.version, &seen, id)
+    read.get::<Artifact>(read.path.artifact, &seen).await
 }
 
 /// Record an artifact.
@@ -204,7 +192,7 @@ async fn get_artifact(read: BoardRead<ArtifactPath>, seen: Seen) -> Result<Respo
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/artifacts",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = NewArtifact, example = json!({"type": "code", "path": "schema.sql",
         "description": "all tables", "task": "T-1", "content": "create table users (id integer);"})),
     responses((status = 201, body = WithRev<ArtifactRecordedBody>), Problems)

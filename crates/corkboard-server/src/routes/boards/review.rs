@@ -33,7 +33,7 @@ struct ReviewBody {
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -47,7 +47,7 @@ async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { agent }): Bo
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign_review",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -67,7 +67,7 @@ async fn assign_review(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/review",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = ReviewBody,
     responses((status = 200, body = WithRev<MovedBody>), Problems)
 )]
@@ -86,7 +86,7 @@ async fn review_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/cancel",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = Option<ReasonBody>,
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
@@ -105,7 +105,7 @@ async fn cancel_task(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/retry",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
 async fn retry_task(write: BoardWrite<TaskPath>) -> RevResult<TaskIdsBody> {

@@ -107,7 +107,7 @@ async fn get_board(read: BoardRead) -> Result<Response, HttpError> {
 #[utoipa::path(
     patch,
     path = "/v1/boards/{board}",
-    params(BoardPath, IfMatch, Writes),
+    params(BoardPath, IfMatchParameter, WriteParameters),
     request_body = BoardEditBody,
     responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]

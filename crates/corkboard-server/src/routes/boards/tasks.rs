@@ -221,7 +221,7 @@ async fn list_tasks(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks",
-    params(BoardPath, Writes),
+    params(BoardPath, WriteParameters),
     request_body(content = AddTasksBody, example = json!({"tasks": [
         {"key": "schema", "title": "Design the schema"},
         {"key": "cookie", "title": "Sessions in a cookie", "depends_on": ["schema"]},
@@ -262,7 +262,7 @@ async fn get_task(read: BoardRead<TaskPath>) -> Result<Response, HttpError> {
 #[utoipa::path(
     patch,
     path = "/v1/boards/{board}/tasks/{task}",
-    params(TaskPath, IfMatch, Writes),
+    params(TaskPath, IfMatchParameter, WriteParameters),
     request_body(content = TaskEdit, example = json!({"priority": 20, "estimate_minutes": 45})),
     responses((status = 200, body = WithRev<VersionBody>), Problems)
 )]
@@ -319,7 +319,7 @@ async fn receive_task_context(
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",
-    params(TaskPath, Writes),
+    params(TaskPath, WriteParameters),
     request_body = DependencyBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
@@ -335,7 +335,7 @@ async fn add_dependencies(write: BoardWrite<TaskPath>, Body(body): Body<Dependen
 #[utoipa::path(
     delete,
     path = "/v1/boards/{board}/tasks/{task}/dependencies",
-    params(TaskPath, DependencyQuery, Writes),
+    params(TaskPath, DependencyQuery, WriteParameters),
     responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
 async fn remove_dependency(

@@ -1,6 +1,6 @@
 //! Entries and notes of an agent's memory.
 
-use corkboard::{EntryDocument, Note, NoteId, Written};
+use corkboard::{EntryDocument, Note, NoteId, WrittenEntry};
 
 use super::batch::{BatchBody, EntryBatch};
 use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};

@@ -40,7 +40,7 @@ pub(in crate::routes) struct NoteBody {
 
 /// Result of a batch.
 #[derive(Serialize, ToSchema)]
-#[schema(as = PlaceChangedBody)]
+#[schema(as = EntriesChangedBody)]
 pub(in crate::routes) struct ChangedBody {
     /// Version of the entries that the batch wrote.
     pub(super) version: u64,

@@ -106,8 +106,8 @@ macro_rules! memory_routes {
                 "metadata": {"importance": 0.8, "tags": ["user"], "kind": "fact"}
             })),
             responses(
-                (status = 200, description = "It was replaced", body = WithRev<Written>),
-                (status = 201, description = "It was created", body = WithRev<Written>),
+                (status = 200, description = "It was replaced", body = WithRev<WrittenEntry>),
+                (status = 201, description = "It was created", body = WithRev<WrittenEntry>),
                 Problems
             )
         )]
@@ -116,7 +116,7 @@ macro_rules! memory_routes {
             Path($path): Path<EntryPath>,
             conditions: ItemConditions,
             Body(body): Body<EntryBody>,
-        ) -> RevResult<Written> {
+        ) -> RevResult<WrittenEntry> {
             let memory = $open;
             write::put_entry(&memory, &$path.key, body, conditions).await
         }
@@ -149,8 +149,8 @@ macro_rules! memory_routes {
             params(EntryPath, ItemConditions),
             request_body(content = AppendBody, example = json!({"text": "Tried A: too slow", "separator": "line"})),
             responses(
-                (status = 200, description = "It was appended", body = WithRev<Written>),
-                (status = 201, description = "It was created", body = WithRev<Written>),
+                (status = 200, description = "It was appended", body = WithRev<WrittenEntry>),
+                (status = 201, description = "It was created", body = WithRev<WrittenEntry>),
                 Problems
             )
         )]
@@ -159,7 +159,7 @@ macro_rules! memory_routes {
             Path($path): Path<EntryPath>,
             conditions: ItemConditions,
             Body(body): Body<AppendBody>,
-        ) -> RevResult<Written> {
+        ) -> RevResult<WrittenEntry> {
             let memory = $open;
             write::append_to_entry(&memory, &$path.key, body, conditions).await
         }

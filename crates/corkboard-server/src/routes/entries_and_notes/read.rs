@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use corkboard::{Entry, EntryDocument, FoundEntry, Key, MemoryHandle, MemoryKind, Note};
+use corkboard::{Entry, EntryDocument, FoundEntry, Key, MemoryHandle, MemoryKind, Note, NoteId};
 use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -95,7 +95,7 @@ pub(super) async fn entries(
 pub(super) async fn notes(memory: &MemoryHandle, query: NotesQuery) -> RevResult<ItemsBody<Note>> {
     let after = query.cursor.map(|cursor| cursor.number()).transpose()?.unwrap_or(0);
     let view = memory.view().await?;
-    let notes = view.notes_in(memory.scope_id()).filter(|note| note.id.0 > after).cloned();
+    let notes = view.notes_after(memory.scope_id(), NoteId(after)).cloned();
     let page = page(notes, query.limit, |note: &Note| Cursor::after(&note.id.to_string()));
     Ok(RevResponse::new(page.into(), view.rev()))
 }

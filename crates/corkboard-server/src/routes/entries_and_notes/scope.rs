@@ -1,6 +1,6 @@
 //! Entries and notes of an agent's scopes.
 
-use corkboard::{EntryDocument, Error, FoundEntry, Note, NoteId, Refusal, ScopeId, Written};
+use corkboard::{EntryDocument, Error, FoundEntry, Note, NoteId, Refusal, ScopeId, WrittenEntry};
 
 use super::batch::{BatchBody, EntryBatch};
 use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};

@@ -1,6 +1,6 @@
 //! Writes of entries and notes.
 
-use corkboard::{EntryChange, MemoryHandle, NoteId, Separator, Written};
+use corkboard::{EntryChange, MemoryHandle, NoteId, Separator, WrittenEntry};
 
 use super::body::{AppendBody, ChangedBody, EntryBody, NoteBody};
 use crate::condition::{ItemConditions, SpaceConditions};
@@ -11,7 +11,7 @@ pub(super) async fn put_entry(
     key: &str,
     EntryBody { value, metadata }: EntryBody,
     conditions: ItemConditions,
-) -> RevResult<Written> {
+) -> RevResult<WrittenEntry> {
     let set = memory.set(key, &value).metadata(metadata).type_name("json");
     Ok(written(set.conditions(conditions).await?))
 }
@@ -21,7 +21,7 @@ pub(super) async fn append_to_entry(
     key: &str,
     AppendBody { text, separator }: AppendBody,
     conditions: ItemConditions,
-) -> RevResult<Written> {
+) -> RevResult<WrittenEntry> {
     let append = memory.append(key, &text);
     let append = match separator {
         Separator::None => append,
@@ -76,7 +76,7 @@ pub(in crate::routes) async fn clear(memory: &MemoryHandle, conditions: SpaceCon
 }
 
 /// Responds with 201 if the key is new.
-pub(in crate::routes) fn written(written: Written) -> RevResponse<Written> {
+pub(in crate::routes) fn written(written: WrittenEntry) -> RevResponse<WrittenEntry> {
     let answer = RevResponse::new(written, written.version).version(written.version);
     if written.is_update { answer } else { answer.created() }
 }

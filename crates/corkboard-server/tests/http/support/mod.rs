@@ -8,7 +8,7 @@ use std::time::Duration;
 use corkboard::store::MemoryStore;
 use corkboard::tokens::Grants;
 use corkboard::{ActorKind, Corkboard, Options, Role, TokenRequest};
-use corkboard_server::{Access, Server, Settings};
+use corkboard_server::{Authentication, Server, Settings};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -37,7 +37,7 @@ pub(crate) struct Running {
 
 /// Default settings, with [`ADMIN`] as the admin token.
 pub(crate) fn settings() -> Settings {
-    Settings::new(Access::Tokens { admin: Some(SecretString::from(ADMIN)) })
+    Settings::new(Authentication::Tokens { admin: Some(SecretString::from(ADMIN)) })
 }
 
 /// A request for a worker's token, with grants as JSON: `{"agents":["ada"],"boards":["team-*"],"cores":[]}`.

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::catalogue::Catalogue;
 use super::disk::{self, AppendError, HEAD, LOG, Root, SNAPSHOT, TORN, sync_folder, sync_parents};
 use super::head;
-use super::line::{AppendEnd, LineChecksum, LogHeader, Position, TrimPoint, write_record};
+use super::line::{AppendEnd, LineChecksum, LinePosition, LogHeader, TrimPoint, write_record};
 use super::log::{Records, cannot_read};
 use super::replace::{NewLog, NewSnapshot, replace};
 use super::snapshot;
@@ -294,7 +294,7 @@ fn last_to_go(
     records: &mut Records,
     up_to: u64,
     trim: Trim,
-) -> std::result::Result<Option<(TrimPoint, Position)>, StoreError> {
+) -> std::result::Result<Option<(TrimPoint, LinePosition)>, StoreError> {
     let mut last = None;
     while let Some((record, _)) = records.next()? {
         if record.rev > up_to || trim.older_than.is_some_and(|time| record.at >= time) {

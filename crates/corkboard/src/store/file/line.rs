@@ -49,14 +49,14 @@ impl LineChecksum {
 
 /// A position between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Position {
+pub(super) struct LinePosition {
     pub(super) offset: u64,
     pub(super) lines: u64,
     /// The checksum of the line before.
     pub(super) sum: LineChecksum,
 }
 
-impl Position {
+impl LinePosition {
     pub(super) const START: Self = Self { offset: 0, lines: 0, sum: LineChecksum::NONE };
 }
 
@@ -109,9 +109,9 @@ impl LogHeader {
     }
 
     /// Writes the line. Returns the position of the first record.
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<Position, StoreError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<LinePosition, StoreError> {
         let sum = seal(self, LineChecksum::NONE, out)?;
-        Ok(Position { offset: out.len() as u64, lines: 1, sum: self.sum_after(sum) })
+        Ok(LinePosition { offset: out.len() as u64, lines: 1, sum: self.sum_after(sum) })
     }
 
     /// The checksum that the first record follows: the header's own, or that of the last dropped record.
@@ -234,7 +234,7 @@ impl<'a> LogLine<'a> {
 pub(super) fn write_record(
     record: &Record,
     ending: Option<&AppendEnd>,
-    position: &mut Position,
+    position: &mut LinePosition,
     out: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
     let parts = ReadableBytes::parts(&record.body);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use corkboard_core::{CommitId, Head};
 
-use super::line::{AppendEnd, LineChecksum, LogHeader, LogLine, Position, Unreadable, check_seal};
+use super::line::{AppendEnd, LineChecksum, LinePosition, LogHeader, LogLine, Unreadable, check_seal};
 use crate::store::{Record, StoreError};
 
 /// The maximum length of a line: an escaped part of a body, and everything around it. Corkboard writes no longer lines.
@@ -21,9 +21,9 @@ const BUFFER: usize = 64 * 1024;
 pub(super) struct LogIndex {
     pub(super) header: LogHeader,
     pub(super) head: Head,
-    pub(super) end: Position,
+    pub(super) end: LinePosition,
     /// The positions of some revisions, in order, always including the first.
-    pub(super) marks: Vec<(u64, Position)>,
+    pub(super) marks: Vec<(u64, LinePosition)>,
     /// The head of the snapshot beside the log.
     pub(super) snapshot: Option<Head>,
     /// Repair that the end of the file needs before anything is written. It failed when the log was read.
@@ -42,7 +42,7 @@ pub(super) enum Repair {
 impl LogIndex {
     /// The index of a log that has not been written yet.
     pub(super) fn new(header: LogHeader) -> Self {
-        Self { head: header.born, header, end: Position::START, marks: Vec::new(), snapshot: None, repair: None }
+        Self { head: header.born, header, end: LinePosition::START, marks: Vec::new(), snapshot: None, repair: None }
     }
 
     /// The oldest revision in the log; the one after the head if the log is empty.
@@ -51,14 +51,14 @@ impl LogIndex {
     }
 
     /// Remembers the position of a revision, if it is far enough from the last one remembered.
-    pub(super) fn mark(&mut self, rev: u64, position: Position) {
+    pub(super) fn mark(&mut self, rev: u64, position: LinePosition) {
         if self.marks.last().is_none_or(|(_, last)| position.offset >= last.offset + STRIDE) {
             self.marks.push((rev, position));
         }
     }
 
     /// Returns a position at or before a revision.
-    pub(super) fn before(&self, rev: u64) -> Position {
+    pub(super) fn before(&self, rev: u64) -> LinePosition {
         let after = self.marks.partition_point(|(marked, _)| *marked <= rev);
         self.marks.get(after.saturating_sub(1)).map_or(self.end, |(_, position)| *position)
     }
@@ -75,12 +75,12 @@ enum LineEnd {
 
 struct Lines {
     input: BufReader<std::io::Take<File>>,
-    position: Position,
+    position: LinePosition,
     line: Vec<u8>,
 }
 
 impl Lines {
-    fn new(mut file: File, from: Position, end: u64) -> std::io::Result<Self> {
+    fn new(mut file: File, from: LinePosition, end: u64) -> std::io::Result<Self> {
         file.seek(SeekFrom::Start(from.offset))?;
         let input = BufReader::with_capacity(BUFFER, file.take(end.saturating_sub(from.offset)));
         Ok(Self { input, position: from, line: Vec::new() })
@@ -172,7 +172,7 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
     let index = LogIndex::new(LogHeader::new(space, Head::EMPTY, 0));
     let ending = AppendEnd::default();
     let mut scan = Scan { index, ending, problems: Vec::new(), torn: false, line_break_missing: false };
-    let mut lines = Lines::new(file, Position::START, end)?;
+    let mut lines = Lines::new(file, LinePosition::START, end)?;
     match lines.next()? {
         None => return Ok(scan),
         Some(ended) => match (LogHeader::read(&lines.line), ended) {
@@ -252,12 +252,12 @@ pub(super) struct Records {
 
 impl Records {
     /// Reads an open file up to `end`, which is known to be good. `path` is for messages.
-    pub(super) fn new(file: File, path: &Path, from: Position, end: u64) -> Result<Self, StoreError> {
+    pub(super) fn new(file: File, path: &Path, from: LinePosition, end: u64) -> Result<Self, StoreError> {
         let lines = Lines::new(file, from, end).map_err(|error| cannot_read(path, &error))?;
         Ok(Self { lines, path: path.to_owned(), end })
     }
 
-    pub(super) fn position(&self) -> Position {
+    pub(super) fn position(&self) -> LinePosition {
         self.lines.position
     }
 
@@ -288,7 +288,7 @@ impl Records {
     }
 
     /// Returns the records from a position on as raw bytes.
-    pub(super) fn into_bytes(self, from: Position) -> Result<impl Read, StoreError> {
+    pub(super) fn into_bytes(self, from: LinePosition) -> Result<impl Read, StoreError> {
         let mut file = self.lines.input.into_inner().into_inner();
         file.seek(SeekFrom::Start(from.offset)).map_err(|error| cannot_read(&self.path, &error))?;
         Ok(file.take(self.end.saturating_sub(from.offset)))

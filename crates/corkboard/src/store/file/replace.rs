@@ -23,7 +23,7 @@ use corkboard_core::Head;
 use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder, sync_parents};
 use super::head;
 use super::jobs::Result;
-use super::line::{AppendEnd, LogHeader, Position, write_record};
+use super::line::{AppendEnd, LinePosition, LogHeader, write_record};
 use super::log::{LogIndex, Records, cannot_read, scan};
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
@@ -33,7 +33,7 @@ use crate::store::{Record, Snapshot, StoreError};
 pub(super) struct NewLog {
     file: TemporaryFile,
     space: String,
-    position: Position,
+    position: LinePosition,
     out: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ impl NewLog {
     }
 
     /// Copies the records of another log from a position on, unchanged.
-    pub(super) fn copy(&mut self, records: Records, from: Position) -> Result<()> {
+    pub(super) fn copy(&mut self, records: Records, from: LinePosition) -> Result<()> {
         Ok(self.file.copy(&mut records.into_bytes(from)?)?)
     }
 

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
 use super::head;
-use super::line::{AppendEnd, FORMAT, LogHeader, Position, Unreadable};
+use super::line::{AppendEnd, FORMAT, LinePosition, LogHeader, Unreadable};
 use super::log::{LogIndex, Records, Repair, Scan, cannot_read, damaged, scan};
 use super::snapshot::{self, SnapshotFile};
 use crate::store::{Snapshot, StoreError};
@@ -134,7 +134,7 @@ impl SpaceFiles {
     }
 
     /// Returns the records from a position on. Call it inside [`Self::with`] or [`Self::change`].
-    pub(super) fn records(&self, index: &LogIndex, from: Position) -> Result<Records, StoreError> {
+    pub(super) fn records(&self, index: &LogIndex, from: LinePosition) -> Result<Records, StoreError> {
         let path = self.file(LOG);
         let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
         Records::new(file, &path, from, index.end.offset)

@@ -50,7 +50,7 @@ impl HeadReader {
         };
         match answer {
             None => {
-                let _done = Alone(self);
+                let _done = LoneReader(self);
                 let rows =
                     pool.query_shared(Query::Head, &[&space.as_str()]).await.map_err(PostgresCallError::reading)?;
                 rows.first().map_or(Ok(Head::EMPTY), |row| head_at(row, 0))
@@ -61,9 +61,9 @@ impl HeadReader {
 }
 
 /// Frees the caller's place when dropped.
-struct Alone<'a>(&'a HeadReader);
+struct LoneReader<'a>(&'a HeadReader);
 
-impl Drop for Alone<'_> {
+impl Drop for LoneReader<'_> {
     fn drop(&mut self) {
         self.0.asking.lock().alone -= 1;
     }

@@ -33,11 +33,11 @@ pub(super) struct Listener {
     pool: Arc<Pool>,
     changes: Arc<ChangeNotifier>,
     runtime: tokio::runtime::Handle,
-    watched: Mutex<Watched>,
+    watched: Mutex<WatchedSpaces>,
 }
 
 #[derive(Default)]
-struct Watched {
+struct WatchedSpaces {
     /// The spaces with subscribers, by their numbers in notifications.
     spaces: HashMap<u64, SpaceId>,
     /// All spaces, while there are global subscribers.
@@ -60,7 +60,7 @@ impl AllSpaces {
     }
 }
 
-enum Ended {
+enum ListenEnd {
     NobodyListens,
     Broken,
 }
@@ -88,7 +88,7 @@ impl Listener {
         listener
     }
 
-    fn hear(self: &Arc<Self>, watched: &mut Watched) {
+    fn hear(self: &Arc<Self>, watched: &mut WatchedSpaces) {
         if watched.task.is_none() && !self.pool.is_closed() {
             let task = self.runtime.spawn(hear(Arc::downgrade(self)));
             watched.task = Some(task.abort_handle());
@@ -121,7 +121,7 @@ impl Listener {
     /// polling all spaces.
     fn told(&self, payload: &str) -> bool {
         let mut watched = self.watched.lock();
-        let Watched { spaces, all, .. } = &mut *watched;
+        let WatchedSpaces { spaces, all, .. } = &mut *watched;
         for (number, rev) in decode(payload) {
             let known = all.as_ref().and_then(|all| all.names.get(&number));
             if let Some(space) = spaces.get(&number).or(known) {
@@ -181,7 +181,7 @@ impl Listener {
     }
 
     /// Opens the listening connection, and polls until that has succeeded or failed.
-    async fn connect(&self) -> std::result::Result<Option<(Connection, mpsc::UnboundedReceiver<String>)>, Ended> {
+    async fn connect(&self) -> std::result::Result<Option<(Connection, mpsc::UnboundedReceiver<String>)>, ListenEnd> {
         let (sender, payloads) = mpsc::unbounded_channel();
         let connecting = self.pool.listen(sender);
         tokio::pin!(connecting);
@@ -192,7 +192,7 @@ impl Listener {
                         Ok(connection) => Ok(connection.map(|connection| (connection, payloads))),
                         Err(error) => {
                             tracing::debug!(%error, "cannot listen for notifications of PostgreSQL");
-                            Err(Ended::Broken)
+                            Err(ListenEnd::Broken)
                         }
                     };
                 }
@@ -202,10 +202,10 @@ impl Listener {
     }
 
     /// Polls frequently for `long`, at least once.
-    async fn poll_for_a_while(&self, long: Duration) -> std::result::Result<(), Ended> {
+    async fn poll_for_a_while(&self, long: Duration) -> std::result::Result<(), ListenEnd> {
         let until = Instant::now() + long;
         loop {
-            let listened = self.listened().ok_or(Ended::NobodyListens)?;
+            let listened = self.listened().ok_or(ListenEnd::NobodyListens)?;
             if let Err(error) = self.poll(&listened, None).await {
                 tracing::debug!(%error, "cannot poll for changes");
             }
@@ -217,14 +217,14 @@ impl Listener {
     }
 
     /// Handles notifications until the connection breaks. First polls for changes that were missed before.
-    async fn follow(&self, connection: &Connection, payloads: &mut mpsc::UnboundedReceiver<String>) -> Ended {
+    async fn follow(&self, connection: &Connection, payloads: &mut mpsc::UnboundedReceiver<String>) -> ListenEnd {
         self.look_again();
         loop {
-            let Some(listened) = self.listened() else { return Ended::NobodyListens };
+            let Some(listened) = self.listened() else { return ListenEnd::NobodyListens };
             // Polls on the same connection, which detects that it is dead.
             if let Err(error) = self.poll(&listened, Some(connection)).await {
                 tracing::debug!(%error, "the listening connection to PostgreSQL broke");
-                return Ended::Broken;
+                return ListenEnd::Broken;
             }
             let mut next = Instant::now() + jitter(POLL.0, fastrand::f64());
             loop {
@@ -232,7 +232,7 @@ impl Listener {
                     payload = payloads.recv() => match payload {
                         Some(payload) if self.told(&payload) => next = next.min(Instant::now() + POLL.1),
                         Some(_) => {}
-                        None => return Ended::Broken,
+                        None => return ListenEnd::Broken,
                     },
                     () = sleep_until(next) => break,
                 }
@@ -257,8 +257,8 @@ async fn hear(listener: Weak<Listener>) {
             Err(ended) => ended,
         };
         match ended {
-            Ended::NobodyListens => return,
-            Ended::Broken => {
+            ListenEnd::NobodyListens => return,
+            ListenEnd::Broken => {
                 let waited = listener.poll_for_a_while(jitter(backoff.next_pause(), fastrand::f64())).await;
                 if waited.is_err() {
                     return;

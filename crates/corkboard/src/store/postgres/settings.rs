@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use super::tls::{Tls, Trust};
+use super::tls::{Tls, TlsTrust};
 use crate::error::error_chain;
 use crate::store::StoreError;
 use crate::store::server_url::{ServerUrl, without_password};
@@ -161,27 +161,27 @@ impl Server {
         let is_local = is_local(&config);
         let (mode, trust) = match requested.as_deref().unwrap_or(if is_local { "prefer" } else { "verify-full" }) {
             "disable" => (SslMode::Disable, None),
-            "prefer" => (SslMode::Prefer, Some(Trust::Anyone)),
-            "no-verify" => (SslMode::Require, Some(Trust::Anyone)),
-            "require" if !is_local => (SslMode::Require, Some(Trust::AuthorityAndName)),
+            "prefer" => (SslMode::Prefer, Some(TlsTrust::Anyone)),
+            "no-verify" => (SslMode::Require, Some(TlsTrust::Anyone)),
+            "require" if !is_local => (SslMode::Require, Some(TlsTrust::AuthorityAndName)),
             // As in libpq: with a root certificate, check it.
-            "require" if root.is_some() => (SslMode::Require, Some(Trust::Authority)),
-            "require" => (SslMode::Require, Some(Trust::Anyone)),
-            "verify-ca" => (SslMode::Require, Some(Trust::Authority)),
-            "verify-full" => (SslMode::Require, Some(Trust::AuthorityAndName)),
+            "require" if root.is_some() => (SslMode::Require, Some(TlsTrust::Authority)),
+            "require" => (SslMode::Require, Some(TlsTrust::Anyone)),
+            "verify-ca" => (SslMode::Require, Some(TlsTrust::Authority)),
+            "verify-full" => (SslMode::Require, Some(TlsTrust::AuthorityAndName)),
             _ => return Err("sslmode must be disable, prefer, no-verify, require, verify-ca or verify-full".into()),
         };
         config.ssl_mode(mode);
         let warning = match (trust, mode) {
             _ if is_local => None,
             (None, _) => Some("sslmode=disable: the connection to PostgreSQL is neither encrypted nor verified"),
-            (Some(Trust::Anyone), SslMode::Prefer) => {
+            (Some(TlsTrust::Anyone), SslMode::Prefer) => {
                 Some("sslmode=prefer: the connection to PostgreSQL is not verified, and perhaps not encrypted")
             }
-            (Some(Trust::Anyone), _) => {
+            (Some(TlsTrust::Anyone), _) => {
                 Some("sslmode=no-verify: PostgreSQL's certificate is not verified, so another server could pose as it")
             }
-            (Some(Trust::Authority | Trust::AuthorityAndName), _) => None,
+            (Some(TlsTrust::Authority | TlsTrust::AuthorityAndName), _) => None,
         };
         let tls = trust.map_or(Ok(Tls::Off), |trust| Tls::new(trust, root.as_deref()))?;
         let location = location(&config);

@@ -21,7 +21,7 @@ pub(super) enum Tls {
 
 /// Which servers to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum TlsTrust {
     /// `no-verify` and `prefer`, and `require` on this machine: any server. Protects against eavesdropping, not against
     /// impostors.
     Anyone,
@@ -33,10 +33,10 @@ pub(super) enum Trust {
 
 impl Tls {
     /// `roots` is a file with the authorities; the default is the system's.
-    pub(super) fn new(trust: Trust, roots: Option<&Path>) -> Result<Self, String> {
+    pub(super) fn new(trust: TlsTrust, roots: Option<&Path>) -> Result<Self, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let known = match (trust, roots) {
-            (Trust::Anyone, _) => None,
+            (TlsTrust::Anyone, _) => None,
             (_, Some(file)) => Some(read(file)?),
             (_, None) => Some(rustls_native_certs::load_native_certs().certs),
         };
@@ -72,7 +72,7 @@ fn authorities(
 
 #[derive(Debug)]
 struct Verifier {
-    trust: Trust,
+    trust: TlsTrust,
     known: Vec<CertificateDer<'static>>,
     authorities: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
@@ -90,7 +90,7 @@ impl ServerCertVerifier for Verifier {
         let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
         // A self-signed certificate, as created in PostgreSQL's manual: it is trusted if the user named it as a root.
         if self.known.iter().any(|known| known == certificate) {
-            if self.trust == Trust::AuthorityAndName {
+            if self.trust == TlsTrust::AuthorityAndName {
                 verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
             }
             return Ok(ServerCertVerified::assertion());
@@ -99,7 +99,7 @@ impl ServerCertVerifier for Verifier {
             // Names are checked last: everything else is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) if self.trust == Trust::Authority => Ok(ServerCertVerified::assertion()),
+            )) if self.trust == TlsTrust::Authority => Ok(ServerCertVerified::assertion()),
             verified => verified,
         }
     }

@@ -17,7 +17,7 @@ const LOOKS: usize = 3;
 
 /// What a check found of a space.
 #[derive(Default)]
-struct Seen {
+struct CheckedSpace {
     rev: Option<u64>,
     born: u64,
     snapshot: Option<u64>,
@@ -124,9 +124,9 @@ impl RedisShared {
         Ok(row.filter(|row| row.head.rev > row.born))
     }
 
-    async fn see(&self, space: &SpaceId) -> Result<Seen> {
+    async fn see(&self, space: &SpaceId) -> Result<CheckedSpace> {
         let keys = self.keys.of(space);
-        let mut seen = Seen::default();
+        let mut seen = CheckedSpace::default();
         let mut last: Option<(u64, u64)> = None;
         loop {
             let from = last.map_or("-".to_owned(), |(rev, part)| format!("({rev}-{part}"));

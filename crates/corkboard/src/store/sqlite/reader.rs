@@ -84,11 +84,11 @@ pub(super) struct LogEnd {
 }
 
 /// Spaces with their newest revisions, and the newest record of all at that time.
-type Moved = (Vec<(SpaceId, u64)>, Option<LogEnd>);
+type ChangedHeads = (Vec<(SpaceId, u64)>, Option<LogEnd>);
 
 /// Returns the spaces that changed since then, with their newest revisions. Returns all spaces if the changes cannot be
 /// determined.
-pub(super) fn moved(connection: &mut Connection, since: Option<&LogEnd>) -> Result<Moved> {
+pub(super) fn moved(connection: &mut Connection, since: Option<&LogEnd>) -> Result<ChangedHeads> {
     let transaction = connection.transaction().map_err(error)?;
     let end = |condition: &str, position: i64| {
         let query = format!("SELECT position, commit_id FROM log WHERE {condition} ORDER BY position DESC LIMIT 1");

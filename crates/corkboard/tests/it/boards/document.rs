@@ -134,3 +134,19 @@ async fn a_board_is_one_json_document() {
     let document = serde_json::to_value(forked.document().unwrap()).unwrap();
     assert_eq!(document["forked_from"], json!({ "board": "auth-1", "rev": 8 }));
 }
+
+#[tokio::test]
+async fn a_large_boards_progress_lists_a_hundred_tasks_and_counts_all() {
+    let corkboard = Home::memory().open().await;
+    let board = corkboard.create_board(NewBoard { name: "large".into(), ..NewBoard::default() }).await.unwrap();
+    let ready =
+        (0..120).map(|number| NewTask { key: Some(format!("k{number}")), ..NewTask::new(format!("t{number}")) });
+    let blocked =
+        (0..110).map(|number| NewTask { depends_on: vec!["k0".into()], ..NewTask::new(format!("b{number}")) });
+    board.add_tasks(ready.chain(blocked).collect(), vec![]).await.unwrap();
+    let progress = board.view().await.unwrap().progress().unwrap();
+    assert_eq!((progress.ready.len(), progress.counts.ready), (100, 120));
+    assert_eq!((progress.blocked.len(), progress.counts.blocked), (100, 110));
+    assert_eq!(progress.ready[..], (1..=100).map(TaskId).collect::<Vec<_>>()[..], "the first ones");
+    assert_eq!((progress.tasks, progress.failed.len(), progress.counts.failed), (230, 0, 0));
+}

@@ -3,16 +3,21 @@
 use corkboard::boards::BoardState;
 use corkboard::{Board, RevisionDocument, SpaceId};
 
-use super::{Feed, Said, Until, has_ended, is_over};
+use super::{Feed, LinesOutcome, WatchEnd, has_ended, is_over};
 use crate::error::CliError;
 use crate::event_text::event_text;
 use crate::output::{Output, one_line, time};
 
-pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, CliError> {
+pub(super) async fn run(
+    board: &Board,
+    output: Output,
+    from: Option<u64>,
+    until: WatchEnd,
+) -> Result<LinesOutcome, CliError> {
     let view = board.view().await?;
     let from = from.unwrap_or_else(|| view.rev());
-    if until == Until::Ended && is_over(view.info()?.status) && from == view.rev() {
-        return Ok(if output.is_json() { Said::Everything } else { Said::Nothing });
+    if until == WatchEnd::Ended && is_over(view.info()?.status) && from == view.rev() {
+        return Ok(if output.is_json() { LinesOutcome::Everything } else { LinesOutcome::Nothing });
     }
     // An ended board can have been archived since; print those events too.
     let last = is_over(view.info()?.status).then(|| view.rev());
@@ -32,8 +37,8 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
             }
         }
         let is_last = last.map_or_else(|| has_ended(events), |last| rev >= last);
-        if until == Until::Ended && is_last {
-            return Ok(Said::Everything);
+        if until == WatchEnd::Ended && is_last {
+            return Ok(LinesOutcome::Everything);
         }
     }
 }

@@ -6,7 +6,7 @@ use corkboard::{Board, Error, ErrorKind};
 
 use super::keys::{self, KeyAction};
 use super::screen::{EventLine, Screen};
-use super::{Feed, Until, has_ended, is_over};
+use super::{Feed, WatchEnd, has_ended, is_over};
 use crate::error::CliError;
 use crate::event_text::event_text;
 use crate::output::{one_line, time};
@@ -34,9 +34,9 @@ impl Drop for RawTerminal {
     }
 }
 
-pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Result<(), CliError> {
+pub(super) async fn run(board: &Board, from: Option<u64>, until: WatchEnd) -> Result<(), CliError> {
     let view = board.view().await?;
-    if until == Until::Ended && is_over(view.info()?.status) {
+    if until == WatchEnd::Ended && is_over(view.info()?.status) {
         return Ok(());
     }
     let mut feed = match Feed::open(board, from.unwrap_or_else(|| view.rev().saturating_sub(HISTORY))).await {
@@ -68,7 +68,7 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
                     words: event_text(event),
                 }));
                 is_stale = true;
-                is_ended = until == Until::Ended && has_ended(&commit.events);
+                is_ended = until == WatchEnd::Ended && has_ended(&commit.events);
             }
             action = actions.recv() => match action {
                 Some(KeyAction::Leave) | None => return Ok(()),

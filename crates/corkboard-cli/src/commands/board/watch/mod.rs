@@ -47,7 +47,7 @@ pub(crate) struct Watch {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
+enum WatchEnd {
     Ended,
     Forever,
 }
@@ -55,13 +55,13 @@ enum Until {
 impl Watch {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.board.open(session)?;
-        let until = if self.forever { Until::Forever } else { Until::Ended };
+        let until = if self.forever { WatchEnd::Forever } else { WatchEnd::Ended };
         // Keys are read from stdin; a dumb terminal has no cursor to move.
         let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
         let is_live = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !is_dumb;
         if is_live && !self.plain && !session.output.is_json() {
             live::run(&board, self.from_rev, until).await?;
-        } else if lines::run(&board, session.output, self.from_rev, until).await? == Said::Everything {
+        } else if lines::run(&board, session.output, self.from_rev, until).await? == LinesOutcome::Everything {
             return Ok(());
         }
         // The live view leaves nothing on the terminal, and `lines` prints nothing for an ended board.
@@ -76,7 +76,7 @@ impl Watch {
 
 /// Whether the lines told how the board ended.
 #[derive(PartialEq, Eq)]
-enum Said {
+enum LinesOutcome {
     Everything,
     Nothing,
 }
