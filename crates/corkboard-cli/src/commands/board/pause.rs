@@ -44,7 +44,7 @@ impl Pause {
         let board = self.conditions.on(self.board.open(session)?);
         board.pause(self.reason).await?;
         let id = board.id().as_str();
-        session.output.answer(&json_object! { board: id, paused: true }, || format!("{id} is paused"))
+        session.output.answer(&json_object! { id, paused: true }, || format!("{id} is paused"))
     }
 }
 
@@ -53,6 +53,6 @@ impl Resume {
         let board = self.conditions.on(self.board.open(session)?);
         board.resume().await?;
         let id = board.id().as_str();
-        session.output.answer(&json_object! { board: id, paused: false }, || format!("{id} is resumed"))
+        session.output.answer(&json_object! { id, paused: false }, || format!("{id} is resumed"))
     }
 }
