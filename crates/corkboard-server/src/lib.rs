@@ -27,6 +27,7 @@ mod response_budget;
 mod routes;
 mod routing;
 mod settings;
+mod several;
 mod sign_in;
 mod sign_in_page;
 mod time_limit;

@@ -96,7 +96,8 @@ pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
-    Core, CoreEntries, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, Withdrawn,
+    Core, CoreEntries, CoreEntryDocument, CoreHit, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries,
+    Withdrawn,
 };
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
