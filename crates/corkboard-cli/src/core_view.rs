@@ -2,7 +2,6 @@
 
 use corkboard::cores::{CoreEntry, Provenance, Trust};
 use corkboard::{Core, CoreId};
-use serde::Serialize;
 
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, clip, now, one_line, table, time};
@@ -22,21 +21,6 @@ pub(crate) async fn emptiness(core: &Core) -> Result<Option<String>, CliError> {
 /// A text whose lines are marked if it comes from outside, as in a prompt.
 pub(crate) fn marked(text: &str, trust: Trust) -> String {
     text.split('\n').map(|line| [trust.mark(), line].concat()).collect::<Vec<_>>().join("\n")
-}
-
-/// An entry as JSON, with the author and trust that follow from its origins.
-#[derive(Serialize)]
-pub(crate) struct CoreEntryDocument<'a> {
-    #[serde(flatten)]
-    entry: &'a CoreEntry,
-    author: &'a str,
-    trust: Trust,
-}
-
-impl<'a> From<&'a CoreEntry> for CoreEntryDocument<'a> {
-    fn from(entry: &'a CoreEntry) -> Self {
-        Self { entry, author: entry.author(), trust: entry.trust() }
-    }
 }
 
 pub(crate) fn entry_table<'a>(entries: impl Iterator<Item = &'a CoreEntry>) -> String {

@@ -84,6 +84,48 @@ const OPERATIONS: &[(&str, &[(&str, &str)])] = &[
     ("token create", &[("post", "/v1/tokens")]),
     ("token list", &[("get", "/v1/tokens")]),
     ("tools list", &[("get", "/v1/tools")]),
+    ("tools call", &[("post", "/v1/tools/{name}")]),
+    ("memory note remove", &[("delete", "/v1/agents/{agent}/notes/{note}")]),
+    ("memory clear", &[("post", "/v1/agents/{agent}/clear")]),
+    ("scope list", &[("get", "/v1/agents/{agent}/scopes")]),
+    ("scope show", &[("get", "/v1/agents/{agent}/scopes/{scope}")]),
+    ("scope merge", &[("post", "/v1/agents/{agent}/scopes/{scope}/merge")]),
+    ("scope dispose", &[("delete", "/v1/agents/{agent}/scopes/{scope}")]),
+    ("notebook list", &[("get", "/v1/agents/{agent}/notebooks")]),
+    ("notebook forget", &[("post", "/v1/agents/{agent}/notebook/forget")]),
+    ("handoff show", &[("get", "/v1/agents/{agent}/handoff")]),
+    ("handoff write", &[("put", "/v1/agents/{agent}/handoff")]),
+    ("handoff clear", &[("delete", "/v1/agents/{agent}/entries/{key}")]),
+    ("activity", &[("get", "/v1/agents/{agent}/activity")]),
+    ("board diff", &[("get", "/v1/boards/{board}/diff")]),
+    ("task depend", &[("post", "/v1/boards/{board}/tasks/{task}/dependencies")]),
+    ("task assign", &[("post", "/v1/boards/{board}/tasks/{task}/assign")]),
+    ("nudge list", &[("get", "/v1/boards/{board}/nudges")]),
+    ("nudge check", &[("post", "/v1/boards/{board}/nudges/receive")]),
+    ("learn extract", &[("post", "/v1/boards/{board}/learnings/extract")]),
+    ("learn list", &[("get", "/v1/boards/{board}/learnings")]),
+    ("token revoke", &[("delete", "/v1/tokens/{token}")]),
+    ("token link", &[("post", "/v1/sign-in-links")]),
+    ("stats", &[("get", "/v1/agents/{agent}/stats")]),
+    ("gc", &[("post", "/v1/gc")]),
+    ("compact", &[("post", "/v1/spaces/{kind}/{name}/trim")]),
+];
+
+/// Commands that do their work on this machine: their flags name files, stores and settings, which no route takes.
+const LOCAL: &[&str] = &[
+    "serve",
+    "notebook update",
+    "notebook review",
+    "snapshot save",
+    "snapshot restore",
+    "snapshot inspect",
+    "snapshot store",
+    "export",
+    "import",
+    "migrate",
+    "doctor",
+    "config show",
+    "completions",
 ];
 
 /// Flags without a field of the same name, for all commands (`*`) or one, with the reason.
@@ -111,6 +153,18 @@ const FLAGS_ALONE: &[(&str, &str, &str)] = &[
     ("core edit", "expires-at", "`expiry`"),
     ("core edit", "never-expires", "`expiry`"),
     ("core edit", "no-tags", "an empty list of tags"),
+    ("memory clear", "all", "clears conversations and long-term memory, too"),
+    ("notebook forget", "everything", "omits `item`"),
+    ("notebook forget", "hard", "what the route always does"),
+    ("tools call", "stdin", "how the argument is read"),
+    ("activity", "days", "the route …/activity/days"),
+    ("nudge list", "at", "a parameter of …/nudges/{nudge} only"),
+    ("task depend", "remove", "the method DELETE"),
+    ("task assign", "review", "the route …/assign_review"),
+    ("learn extract", "all", "chooses what is printed"),
+    ("learn list", "all", "chooses what is printed"),
+    ("stats", "all", "the statistics of the store"),
+    ("compact", "space", "a part of the path"),
     ("token create", "for", "`principal`; --principal is who runs the command"),
     ("token create", "with-role", "`role`; --role is that of who runs the command"),
 ];
@@ -148,6 +202,32 @@ fn flags_have_the_names_of_their_fields() {
     assert!(wrong.is_empty(), "flags without a field of the same name:\n{}", wrong.join("\n"));
     let unused: Vec<_> = FLAGS_ALONE.iter().filter(|alone| !used.contains(alone)).collect();
     assert!(unused.is_empty(), "unused exceptions: {unused:?}");
+}
+
+/// A new command gets a row, or the reason why it has none.
+#[test]
+fn every_command_has_its_operation() {
+    let mut command = Cli::command();
+    command.build();
+    let mut leaves = BTreeSet::new();
+    collect_leaves(&command, "", &mut leaves);
+    let known: BTreeSet<String> =
+        OPERATIONS.iter().map(|(name, _)| *name).chain(LOCAL.iter().copied()).map(str::to_owned).collect();
+    let missing: Vec<_> = leaves.difference(&known).collect();
+    assert!(missing.is_empty(), "commands without an operation: {missing:?}");
+}
+
+fn collect_leaves(command: &Command, name: &str, leaves: &mut BTreeSet<String>) {
+    let inner = command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set());
+    let mut has_inner = false;
+    for inner in inner {
+        has_inner = true;
+        let name = format!("{name} {}", inner.get_name());
+        collect_leaves(inner, name.trim(), leaves);
+    }
+    if !has_inner {
+        leaves.insert(name.to_owned());
+    }
 }
 
 /// The flags of a command, without the global ones.

@@ -31,10 +31,7 @@ impl Names {
     fn add_all_in(&mut self, part: &Value, place: &str) {
         match part {
             Value::Object(object) => {
-                // A schema of events with a single property names only the event's type.
-                let is_event = ["AgentEvent", "BoardEvent", "CoreEvent"].iter().any(|event| place.starts_with(event));
-                let properties = object.get("properties").and_then(Value::as_object);
-                if let Some(properties) = properties.filter(|properties| !is_event || properties.len() > 1) {
+                if let Some(properties) = object.get("properties").and_then(Value::as_object) {
                     properties.keys().for_each(|name| self.add(name, place));
                 }
                 if let (Some(Value::String(name)), true) = (object.get("name"), object.contains_key("in")) {
@@ -67,12 +64,81 @@ async fn used() -> Names {
     for (path, part) in description["paths"].as_object().unwrap() {
         names.add_all_in(part, path);
     }
+    for (name, _) in description["components"]["parameters"].as_object().unwrap() {
+        names.add(name, "every route");
+    }
     names.add_flags(&Cli::command(), "");
+    for (path, source) in sources("crates/corkboard-cli/src") {
+        fields_of_answers(&source, "json_object! {", '{', '}').iter().for_each(|name| names.add(name, &path));
+    }
+    for (path, source) in sources("crates/corkboard/src/tools") {
+        for start in ["ToolOutput::new(", "let data = json!("] {
+            fields_of_answers(&source, start, '(', ')').iter().for_each(|name| names.add(name, &path));
+        }
+    }
     let corkboard = Corkboard::open("memory:").await.unwrap();
     for tool in ToolRegistry::with_sets(&corkboard, &ToolSet::ALL).definitions() {
         names.add_all_in(&tool.schema, &format!("tool {}", tool.name));
     }
     names
+}
+
+/// The sources in a folder of the project, without their tests.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let (mut found, mut folders) = (Vec::new(), vec![project.join(folder)]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("vocabulary.rs") {
+                let source = fs::read_to_string(&path).unwrap();
+                let source = source.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+                found.push((path.strip_prefix(project).unwrap().display().to_string(), source));
+            }
+        }
+    }
+    found
+}
+
+/// The names of fields in the answers that sources make: of `json_object! { id, status: … }` and `json!({"id": …})`.
+fn fields_of_answers(source: &str, start: &str, open: char, close: char) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for answer in source.split(start).skip(1) {
+        let mut depth = 1;
+        let end = answer.find(|letter: char| {
+            depth += i32::from(letter == open) - i32::from(letter == close);
+            depth == 0
+        });
+        let answer = answer.get(..end.unwrap_or(0)).unwrap_or_default();
+        let (mut depth, mut part) = (0, String::new());
+        let mut parts = Vec::new();
+        for letter in answer.chars() {
+            depth += i32::from("([{".contains(letter)) - i32::from(")]}".contains(letter));
+            if letter == ',' && depth == 0 {
+                parts.push(std::mem::take(&mut part));
+            } else {
+                part.push(letter);
+            }
+        }
+        parts.push(part);
+        if open == '{' {
+            let names = parts.iter().map(|part| part.split(':').next().unwrap_or_default().trim());
+            found.extend(names.filter(|name| !name.is_empty() && !name.starts_with('$')).map(str::to_owned));
+        } else {
+            found.extend(quoted_names(answer));
+        }
+    }
+    found
+}
+
+/// The names in JSON: quoted words before a colon.
+fn quoted_names(json: &str) -> Vec<String> {
+    let parts: Vec<&str> = json.split('"').collect();
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let named = parts.windows(2).filter(|pair| is_word(pair[0]) && pair[1].starts_with(": "));
+    named.map(|pair| pair[0].to_owned()).collect()
 }
 
 /// Reads a file of the project.

@@ -2,6 +2,7 @@
 //! `openapi.json`.
 
 mod codes;
+mod headers;
 mod schemas;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ fn describe() -> Value {
     let mut description = serde_json::to_value(description).expect("JSON");
     list_codes(&mut description);
     schemas::simplify(&mut description);
+    headers::describe(&mut description);
     give_examples(&mut description);
     description
 }
@@ -142,12 +144,19 @@ fn give_examples(description: &mut Value) {
     let operations = description["paths"].as_object_mut().into_iter().flatten();
     let operations = operations.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
     let answers = operations.flat_map(|(_, operation)| operation["responses"].as_object_mut().into_iter().flatten());
-    for content in answers.filter_map(|(_, answer)| answer.pointer_mut("/content/application~1json")) {
+    let answers =
+        answers.filter_map(|(status, answer)| Some((status, answer.pointer_mut("/content/application~1json")?)));
+    for (status, content) in answers {
         let name = content.pointer("/schema/$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
         if let Some(example) = name.and_then(|name| examples.get(name))
             && content.get("example").is_none()
         {
             content["example"] = example.clone();
+            if status == "201"
+                && let Some(is_update) = content["example"].get_mut("is_update")
+            {
+                *is_update = false.into();
+            }
         }
     }
 }

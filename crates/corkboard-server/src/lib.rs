@@ -28,6 +28,7 @@ mod routes;
 mod routing;
 mod search_query;
 mod settings;
+mod several;
 mod sign_in;
 mod sign_in_page;
 mod time_limit;

@@ -225,12 +225,13 @@ struct DescribedOperation {
     request_body: DescribedBody,
 }
 
-#[derive(Deserialize)]
+/// Empty for a reference to a parameter of all routes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct DescribedParameter {
     name: String,
     #[serde(rename = "in")]
     place: String,
-    #[serde(default)]
     schema: DescribedSchema,
 }
 

@@ -48,6 +48,11 @@ fn advice(path: &str, is_route: &impl Fn(&str) -> bool) -> Option<String> {
     if is_route(&versioned) {
         return Some(format!("start the path with {VERSION}: {versioned}"));
     }
+    let alike = [&segments[..], segments.strip_prefix(&["api"]).unwrap_or_default()];
+    let alike = alike.into_iter().flat_map(|given| paths().filter_map(|route| alike_path(route, given)));
+    if let Some((_, right)) = alike.max_by_key(|(literals, _)| *literals) {
+        return Some(format!("did you mean {right}?"));
+    }
     let encoded = paths().filter_map(|route| encoded(route, &segments)).max_by_key(|(literals, _)| *literals);
     encoded.map(|(_, encoded)| format!("percent-encode the slashes in a name (%2F): {encoded}"))
 }
@@ -57,6 +62,40 @@ fn matches(route: &str, path: &str) -> bool {
     let (route, path) = (route.split('/'), path.split('/'));
     route.clone().count() == path.clone().count()
         && route.zip(path).all(|(of_route, given)| of_route.starts_with('{') && !given.is_empty() || of_route == given)
+}
+
+/// The path of a route that differs only in upper case, in a missing or superfluous plural, or in a missing version;
+/// and the number of literal segments in the route.
+fn alike_path(route: &str, given: &[&str]) -> Option<(usize, String)> {
+    let of_route: Vec<&str> = route.split('/').skip(1).collect();
+    let rest = match of_route.split_first() {
+        Some((version, rest)) if *version == VERSION.trim_start_matches('/') && rest.len() == given.len() => rest,
+        _ => of_route.as_slice(),
+    };
+    let is_parameter = |segment: &str| segment.starts_with('{');
+    let is_alike = |(literal, given): (&&str, &&str)| {
+        let given = given.to_ascii_lowercase();
+        let singular = |word: &str| match word.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => word.strip_suffix('s').unwrap_or(word).to_owned(),
+        };
+        is_parameter(literal) || singular(literal) == singular(&given)
+    };
+    if given.is_empty() || rest.len() != given.len() || !rest.iter().zip(given).all(is_alike) {
+        return None;
+    }
+    let version = of_route.len() - rest.len();
+    let right = |(literal, given): (&&str, &&str)| {
+        if is_parameter(literal) { (*given).to_owned() } else { (*literal).to_owned() }
+    };
+    let literals = of_route.iter().filter(|segment| !is_parameter(segment)).count();
+    let path: Vec<String> = of_route
+        .iter()
+        .take(version)
+        .map(|segment| (*segment).to_owned())
+        .chain(rest.iter().zip(given).map(right))
+        .collect();
+    (literals > version).then(|| (literals, format!("/{}", path.join("/"))))
 }
 
 /// The path that matches a route if one of its names is percent-encoded, and the number of literal segments in the
@@ -98,6 +137,13 @@ mod tests {
                 "/v1/spaces/conversation/ada/c-1/head",
                 Some("percent-encode the slashes in a name (%2F): /v1/spaces/conversation/ada%2Fc-1/head"),
             ),
+            ("/V1/boards", Some("did you mean /v1/boards?")),
+            ("/api/v1/boards", Some("did you mean /v1/boards?")),
+            ("/api/boards", Some("did you mean /v1/boards?")),
+            ("/v1/board/b1", Some("did you mean /v1/boards/b1?")),
+            ("/board/b1/task/T-1/Claim", None),
+            ("/v1/agent/Ada/entry/k", Some("did you mean /v1/agents/Ada/entries/k?")),
+            ("/Boards/b1/task/claim", Some("did you mean /v1/boards/b1/tasks/claim?")),
             ("/v1/nothing/of/the/kind", None),
             ("/v1/agents/ada/nothing", None),
         ] {

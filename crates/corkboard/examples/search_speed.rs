@@ -31,7 +31,10 @@ async fn main() -> Result<()> {
     let text = std::fs::read_to_string(file).expect("the file should be readable");
     let lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let texts: Vec<String> = lines.filter_map(|line| Some(line["text"].as_str()?.to_owned())).collect();
-    println!("{:>8}  {:<24} {:>26} {:>26} {:>10}", "entries", "", "corkboard p50, p99 (µs)", "fts5 p50, p99 (µs)", "ratio");
+    println!(
+        "{:>8}  {:<24} {:>26} {:>26} {:>10}",
+        "entries", "", "corkboard p50, p99 (µs)", "fts5 p50, p99 (µs)", "ratio"
+    );
     for entries in [1_000, 10_000, 100_000] {
         measure(&texts, entries).await?;
     }
@@ -122,7 +125,10 @@ async fn measure(texts: &[String], entries: usize) -> Result<()> {
     let [with, without, then_search] = [with, without, then_search].map(percentiles);
     println!(
         "{entries:>8}  a write {:.0} µs with the index, {:.0} µs without: {:.2}×; the next search {:.0} µs",
-        with[0], without[0], with[0] / without[0], then_search[0]
+        with[0],
+        without[0],
+        with[0] / without[0],
+        then_search[0]
     );
     corkboard.close().await
 }

@@ -291,7 +291,12 @@ impl Corkboard {
         let after = after.map(SpaceId::board);
         let (listed, now) = (self.list(SpaceKind::Board, after.as_ref(), limit).await?, self.time());
         let boards = listed.into_iter().filter_map(|listed| {
-            let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            let mut summary: serde_json::Value = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            if let Some(facts) = summary.as_object_mut().filter(|facts| facts.contains_key("name")) {
+                // The stored summary leaves these out if they say nothing.
+                facts.entry("outcome").or_insert(serde_json::Value::Null);
+                facts.entry("paused").or_insert(false.into());
+            }
             let lifetime = serde_json::from_slice::<Lifetime>(&listed.summary).ok();
             let idle_since = lifetime.and_then(|lifetime| self.idle_since(&lifetime, now));
             Some(BoardSummary { id: listed.space.as_board()?, rev: listed.head.rev, summary, idle_since })

@@ -15,7 +15,11 @@ const PAGE: usize = 1000;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Garbage {
     /// Boards that have ended or are idle, by ID.
+    #[serde(rename = "items")]
     pub boards: Vec<GarbageBoard>,
+    /// Always null: the list has one page.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    next: Option<()>,
     /// Number of other boards, which are in use.
     pub active: u64,
 }

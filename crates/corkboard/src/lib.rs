@@ -96,7 +96,8 @@ pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
-    Core, CoreEntries, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries, WithdrawnCoreEntries,
+    Core, CoreEntries, CoreEntryDocument, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries,
+    WithdrawnCoreEntries,
 };
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,

@@ -27,14 +27,18 @@ const PAGE: usize = 1000;
 Examples:
   cork compact --older-than 30d --dry-run
   cork compact --older-than 30d
-  cork compact --before-rev 5000 --space agent/default")]
+  cork compact --up-to 5000 --space agent/default")]
 pub(crate) struct Compact {
     /// Remove revisions older than this: 30d, 12h, 45m or 90s
-    #[arg(long, value_name = "AGE", value_parser = length_argument, required_unless_present = "before_rev")]
+    #[arg(long, value_name = "AGE", value_parser = length_argument, required_unless_present_any = ["up_to", "before_rev"])]
     older_than: Option<SignedDuration>,
 
-    /// Remove revisions before this one; with --older-than, only those that are also older
+    /// Newest revision to remove; with --older-than, only revisions that are also older
     #[arg(long, value_name = "REV")]
+    up_to: Option<u64>,
+
+    /// Oldest revision to keep: the former name of --up-to
+    #[arg(long, value_name = "REV", hide = true, conflicts_with = "up_to")]
     before_rev: Option<u64>,
 
     /// Space to trim: agent/NAME, board/ID or core/NAME [default: all agents, boards and memory cores]
@@ -58,7 +62,9 @@ struct Answer<'a> {
     dry_run: bool,
     revisions: u64,
     bytes: u64,
-    spaces: &'a [Compacted],
+    items: &'a [Compacted],
+    /// The list has one page.
+    next: Option<String>,
 }
 
 /// What was removed from one space, or would be.
@@ -73,14 +79,15 @@ impl Compact {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let older_than = self.older_than.map(|age| session.corkboard.time().saturating_sub(age)).transpose();
         let older_than = older_than.map_err(|error| CliError::invalid("older_than", error.to_string()))?;
-        let trim = Trim { up_to: self.before_rev.map_or(u64::MAX, |rev| rev.saturating_sub(1)), older_than };
+        let up_to = self.up_to.or(self.before_rev.map(|rev| rev.saturating_sub(1))).unwrap_or(u64::MAX);
+        let trim = Trim { up_to, older_than };
         let mut compacted = Vec::new();
         let then = "some spaces are trimmed already; run the same command to continue";
         let done = unless_interrupted(then, self.compact(session, trim, &mut compacted)).await;
         if done.is_ok() || !compacted.is_empty() {
             let sum = |of: fn(&TrimmedLog) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum::<u64>();
             let (revisions, bytes) = (sum(|trimmed| trimmed.revisions), sum(|trimmed| trimmed.bytes));
-            let answer = Answer { dry_run: self.dry_run, revisions, bytes, spaces: &compacted };
+            let answer = Answer { dry_run: self.dry_run, revisions, bytes, items: &compacted, next: None };
             session.output.answer(&answer, || told(&answer))?;
         }
         done
@@ -119,7 +126,7 @@ impl Compact {
 }
 
 fn told(answer: &Answer<'_>) -> String {
-    let removed = answer.spaces.iter().filter(|space| space.trimmed.revisions > 0);
+    let removed = answer.items.iter().filter(|space| space.trimmed.revisions > 0);
     let rows = removed.clone().map(|space| {
         let TrimmedLog { revisions, oldest, .. } = space.trimmed;
         [

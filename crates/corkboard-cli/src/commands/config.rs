@@ -35,7 +35,9 @@ Examples:
 #[derive(Serialize)]
 struct Document<'a> {
     file: Option<String>,
-    settings: Vec<SettingLine<'a>>,
+    items: Vec<SettingLine<'a>>,
+    /// The list has one page.
+    next: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -84,7 +86,7 @@ impl ConfigCommand {
         }
         settings.retain(|shown| !changed || *shown.origin != Origin::Default);
         let file = config.file.as_ref().map(|path| path.display().to_string());
-        let document = Document { file, settings };
+        let document = Document { file, items: settings, next: None };
         Output::new(global.json).answer(&document, || told(&document))
     }
 }
@@ -92,7 +94,7 @@ impl ConfigCommand {
 const TOKEN: &str = "CORK_TOKEN";
 
 fn told(document: &Document<'_>) -> String {
-    let rows = document.settings.iter().map(|shown| {
+    let rows = document.items.iter().map(|shown| {
         let value = shown.value.as_deref().map_or_else(|| "-".into(), one_line);
         [shown.key.to_owned(), value, one_line(&shown.origin.to_string())]
     });

@@ -135,8 +135,8 @@ pub(super) fn sections(window: &Composition) -> String {
 
 /// For example, "3 did not fit: a, b, c".
 fn reason(left_out: &LeftOut) -> String {
-    let LeftOut { why, count, first } = left_out;
-    let why = match why {
+    let LeftOut { reason, count, first } = left_out;
+    let reason = match reason {
         OmissionReason::Cut => "shortened",
         OmissionReason::NoRoom => "did not fit",
         OmissionReason::AlreadyShown => "already shown",
@@ -144,5 +144,5 @@ fn reason(left_out: &LeftOut) -> String {
         _ => "left out for another reason",
     };
     let more = if *count > first.len() as u64 { ", …" } else { "" };
-    format!("{count} {why}: {}{more}", first.join(", "))
+    format!("{count} {reason}: {}{more}", first.join(", "))
 }

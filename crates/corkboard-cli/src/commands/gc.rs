@@ -21,7 +21,7 @@ use crate::progress::{ProgressLine, unless_interrupted};
 Examples:
   cork gc
   cork gc --yes
-  cork gc --json | jq -r '.boards[] | select(.fate == \"idle\") | .id'")]
+  cork gc --json | jq -r '.items[] | select(.fate == \"idle\") | .id'")]
 pub(crate) struct Gc {
     /// Purge; without this, nothing changes
     #[arg(long, short)]

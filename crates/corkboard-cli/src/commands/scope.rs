@@ -1,6 +1,6 @@
 //! `cork scope`: durable scopes.
 
-use clap::{Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand};
 use corkboard::{Durability, EntryDocument, Note, ScopeId, ScopeInfo, ScopeName};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -72,14 +72,18 @@ pub(crate) struct Show {
 #[command(after_help = "\
 Examples:
   cork scope merge task-1
-  cork scope merge task-1 --keep-existing")]
+  cork scope merge task-1 --overwrite false")]
 pub(crate) struct Merge {
     /// ID or name of the scope
     #[arg(value_name = "ID")]
     scope: String,
 
-    /// Keep the parent's values for keys that it already has
-    #[arg(long)]
+    /// Whether to replace the parent's values for keys that it already has
+    #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set, conflicts_with = "keep_existing")]
+    overwrite: bool,
+
+    /// The former name of --overwrite false
+    #[arg(long, hide = true)]
     keep_existing: bool,
 }
 
@@ -197,7 +201,7 @@ impl Show {
 impl Merge {
     async fn run(self, session: &Session) -> Result<(), CliError> {
         let scope = find_scope(&session.memory(), &self.scope).await?;
-        let overwrite = !self.keep_existing;
+        let overwrite = self.overwrite && !self.keep_existing;
         let entries = scope.merge_to_parent(overwrite).await?;
         session.output.answer(&Counted { id: scope.id(), entries }, || {
             format!("merged {} of scope {}", count(entries, "entry", "entries"), one_line(scope.name().as_str()))

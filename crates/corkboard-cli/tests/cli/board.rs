@@ -226,7 +226,7 @@ fn a_board_ends_once_and_says_how() {
     let ended: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(
         ended,
-        json!({"board": desk.board, "status": "completed", "outcome": "partial",
+        json!({"id": desk.board, "status": "completed", "outcome": "partial",
         "tasks": {"completed": 1, "failed": 0, "cancelled": 1}})
     );
     for command in

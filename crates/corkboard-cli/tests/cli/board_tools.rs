@@ -8,7 +8,7 @@ use crate::support::Sandbox;
 fn a_board(sandbox: &Sandbox) -> String {
     let input = r#"{"name": "Auth", "goal": "Add JWT", "constraints": ["No breaking changes"]}"#;
     let made = sandbox.json(&["--agent", "boss", "tools", "call", "create_board", input]);
-    made["data"]["board"].as_str().unwrap().to_owned()
+    made["data"]["id"].as_str().unwrap().to_owned()
 }
 
 fn call(agent: &str, name: &str, input: Value) -> Value {

@@ -102,7 +102,7 @@ fn every_kind_of_event_is_described() {
     desk.ok(&["board", "edit", "--goal", "better"]);
     desk.ok(&["task", "edit", "T-1", "--priority", "2"]);
     desk.ok(&["task", "add", "Four", "--depends-on", "T-1,T-2"]);
-    desk.ok(&["task", "depend", "T-4", "--on", "T-3"]);
+    desk.ok(&["task", "depend", "T-4", "--depends-on", "T-3"]);
     desk.ok(&["choose", "add", "Which?", "--option", "a=T-2", "--option", "b=T-3"]);
     desk.ok(&["choose", "C-1", "a", "--rationale", "shorter"]);
     desk.ok(&["task", "assign", "T-1", "grace", "--review"]);

@@ -126,7 +126,7 @@ fn memory_scopes_and_notebooks_are_alike_on_a_store_and_through_a_server() {
         cork scope list
         cork scope show task
         cork scope create task-2 --parent nobody
-        cork scope merge task --keep-existing
+        cork scope merge task --overwrite false
         cork scope merge task
         cork memory get user_name
         cork scope dispose task
@@ -204,7 +204,7 @@ fn boards_and_tasks_are_alike_on_a_store_and_through_a_server() {
         export CORK_BOARD=login; cork task add 'Or the other' --depends-on T-1
         export CORK_BOARD=login; cork task add 'No' --depends-on T-9
         export CORK_BOARD=login; printf '{"tasks":[{"key":"a","title":"A"},{"key":"b","title":"B","depends_on":["a"]}]}' > batch.json; cork task add --from batch.json
-        export CORK_BOARD=login; cork task depend T-1 --on T-2
+        export CORK_BOARD=login; cork task depend T-1 --depends-on T-2
         export CORK_BOARD=login; cork task edit T-2 --title 'All routes' --if-version 99
         export CORK_BOARD=login; cork task edit T-2 --title 'All routes' --estimate-minutes 5
         export CORK_BOARD=login; cork choose add 'Which?' --option a=T-2 --option b=T-3

@@ -22,7 +22,7 @@ fn history_is_trimmed_and_the_memory_stays() {
     let before = log(&sandbox);
     assert_eq!((&before["oldest"], &before["revisions"], &before["estimated"]), (&json!(1), &json!(30), &json!(false)));
     let activity = sandbox.json(&["activity"]);
-    let compact = ["compact", "--before-rev", "21", "--space", "agent/default"];
+    let compact = ["compact", "--up-to", "20", "--space", "agent/default"];
     // A dry run reports the same as the real run and changes nothing.
     let plan = sandbox.json(&[&compact[..], &["--dry-run"]].concat());
     assert_eq!((&plan["dry_run"], &plan["revisions"]), (&json!(true), &json!(20)), "{plan}");
@@ -30,8 +30,8 @@ fn history_is_trimmed_and_the_memory_stays() {
     let text = sandbox.ok(&[&compact[..], &["--dry-run"]].concat());
     assert!(text.contains("would remove 20 revisions from 1 space"), "{text}");
     let done = sandbox.json(&compact);
-    assert_eq!((&done["spaces"], &done["dry_run"]), (&plan["spaces"], &json!(false)), "{done}");
-    assert_eq!(done["spaces"][0]["oldest"], 21, "{done}");
+    assert_eq!((&done["items"], &done["dry_run"]), (&plan["items"], &json!(false)), "{done}");
+    assert_eq!(done["items"][0]["oldest"], 21, "{done}");
     let after = log(&sandbox);
     assert_eq!((&after["oldest"], &after["revisions"]), (&json!(21), &json!(10)), "{after}");
     let freed = before["bytes"].as_u64().unwrap() - after["bytes"].as_u64().unwrap();
@@ -41,9 +41,9 @@ fn history_is_trimmed_and_the_memory_stays() {
     assert_eq!(sandbox.json(&["activity"]), activity);
     let error = sandbox.fails(&["memory", "watch", "--from-rev", "5"], 3, "revisions before 21");
     assert_eq!(error["code"], "compacted", "{error}");
-    assert_eq!(sandbox.ok(&["compact", "--before-rev", "21"]), "nothing to trim");
+    assert_eq!(sandbox.ok(&["compact", "--up-to", "20"]), "nothing to trim");
     // The newest revision always stays.
-    assert_eq!(sandbox.json(&["compact", "--before-rev", "1000"])["revisions"], 9);
+    assert_eq!(sandbox.json(&["compact", "--up-to", "999"])["revisions"], 9);
     assert_eq!(log(&sandbox)["oldest"], 30);
     sandbox.ok(&["memory", "set", "key", "31"]);
     assert_eq!(log(&sandbox)["revisions"], 2);
@@ -55,7 +55,7 @@ fn a_disabled_space_does_not_block_the_others() {
     thirty_writes(&sandbox);
     let board = sandbox.ok(&["board", "create", "plan"]);
     sandbox.ok(&["--board", &board, "task", "add", "one"]);
-    let disabled = ["--setting", "features.working_memory=false", "compact", "--before-rev", "2"];
+    let disabled = ["--setting", "features.working_memory=false", "compact", "--up-to", "1"];
     let ran = sandbox.cork(&disabled);
     assert!(ran.code == 6 && ran.stderr.contains("working memory is disabled"), "{ran:?}");
     assert!(ran.stdout.contains("removed 1 revision from 1 space"), "{ran:?}");
@@ -70,12 +70,12 @@ fn history_is_trimmed_by_age() {
     let sandbox = Sandbox::local();
     thirty_writes(&sandbox);
     sandbox.ok(&["--agent", "other", "memory", "set", "key", "value"]);
-    assert_eq!(sandbox.json(&["compact", "--older-than", "30d"])["spaces"], json!([]));
+    assert_eq!(sandbox.json(&["compact", "--older-than", "30d"])["items"], json!([]));
     let done = sandbox.json(&["compact", "--older-than", "0s"]);
-    assert_eq!((&done["revisions"], &done["spaces"][0]["space"]), (&json!(29), &json!("agent/default")), "{done}");
+    assert_eq!((&done["revisions"], &done["items"][0]["space"]), (&json!(29), &json!("agent/default")), "{done}");
     // Both conditions must hold.
     sandbox.ok(&["memory", "set", "key", "31"]);
-    assert_eq!(sandbox.json(&["compact", "--older-than", "30d", "--before-rev", "31"])["revisions"], 0);
+    assert_eq!(sandbox.json(&["compact", "--older-than", "30d", "--up-to", "30"])["revisions"], 0);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_folder_of_logs_is_trimmed_too() {
     for number in 0..5 {
         ok(&["memory", "set", "key", &number.to_string()]);
     }
-    assert!(ok(&["compact", "--before-rev", "4"]).contains("removed 3 revisions from 1 space"));
+    assert!(ok(&["compact", "--up-to", "3"]).contains("removed 3 revisions from 1 space"));
     assert_eq!(ok(&["memory", "get", "key"]), "4");
     assert!(ok(&["stats"]).contains("2 revisions"));
 }
@@ -111,7 +111,7 @@ fn invalid_arguments_are_refused() {
         assert!(ran.stderr.contains(said), "{arguments:?} {ran:?}");
     }
     thirty_writes(&sandbox);
-    let error = sandbox.fails(&["--role", "worker", "compact", "--before-rev", "5"], 6, "trim history");
+    let error = sandbox.fails(&["--role", "worker", "compact", "--up-to", "4"], 6, "trim history");
     assert_eq!(error["code"], "role_denied", "{error}");
     assert_eq!(log(&sandbox)["revisions"], 30);
 }

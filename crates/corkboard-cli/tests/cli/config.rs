@@ -20,7 +20,7 @@ fn write(sandbox: &Sandbox, name: &str, text: &str) {
 
 /// A setting as `cork config show --json` shows it.
 fn shown(document: &Value, key: &str) -> (Value, Value) {
-    let settings = document["settings"].as_array().unwrap();
+    let settings = document["items"].as_array().unwrap();
     let setting = settings.iter().find(|setting| setting["key"] == key).unwrap_or_else(|| panic!("{key}"));
     (setting["value"].clone(), setting["origin"].clone())
 }
@@ -291,7 +291,7 @@ fn row(setting: &Value) -> String {
 fn the_documentation_lists_every_setting_correctly() {
     let sandbox = Sandbox::local();
     let document = sandbox.json(&["config", "show"]);
-    let settings = document["settings"].as_array().unwrap();
+    let settings = document["items"].as_array().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     let text = std::fs::read_to_string(path).unwrap();
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();

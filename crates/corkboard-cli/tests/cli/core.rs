@@ -35,7 +35,10 @@ fn a_core_is_created_by_its_first_entry_and_listed() {
     assert_eq!((&listed[0]["id"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
     assert!(sandbox.ok(&["core", "list"]).contains("rules"));
     let shown = sandbox.json(&["core", "show", "rules", "e-1"]);
-    assert_eq!((&shown["author"], &shown["trust"], &shown["kind"]), (&json!("ada"), &json!("own"), &json!("insight")));
+    assert_eq!(
+        (&shown["created_by"], &shown["trust"], &shown["kind"]),
+        (&json!("ada"), &json!("own"), &json!("insight"))
+    );
     assert_eq!((&shown["importance"], &shown["tags"]), (&json!(0.75), &json!(["release", "ops"])));
     let origin = &shown["provenance"][0];
     assert_eq!(

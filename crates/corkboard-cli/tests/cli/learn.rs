@@ -106,7 +106,10 @@ fn a_learning_is_promoted_into_a_core_once() {
     assert_eq!(again, json!({"learning": "D-1", "core": "rules", "entry": "E-1"}));
     let entry = desk.json(&["core", "show", "rules", "E-1"]);
     let content = "Which hash? argon2id\nBecause: it is hard on memory\nRejected: bcrypt";
-    assert_eq!((&entry["content"], &entry["author"], &entry["trust"]), (&json!(content), &json!("ada"), &json!("own")));
+    assert_eq!(
+        (&entry["content"], &entry["created_by"], &entry["trust"]),
+        (&json!(content), &json!("ada"), &json!("own"))
+    );
     assert_eq!((&entry["kind"], &entry["tags"]), (&json!("preference"), &json!(["security", "login"])));
     let origin = &entry["provenance"][0];
     assert_eq!(
@@ -136,7 +139,7 @@ fn a_learning_is_promoted_into_a_core_once() {
 fn a_refused_learning_stays_refused() {
     let desk = a_desk();
     assert_eq!(desk.ok(&["learn", "refuse", "F-1", "nobody knows who says so"]), "F-1 is refused");
-    assert_eq!(desk.json(&["learn", "refuse", "F-1"]), json!({"learning": "F-1", "state": "refused"}));
+    assert_eq!(desk.json(&["learn", "refuse", "F-1"]), json!({"id": "F-1", "state": "refused"}));
     let error = desk.fails(&["learn", "promote", "F-1"], 4, "tester refused F-1; it can no longer be promoted");
     assert_eq!(error["code"], "learning_refused");
     assert!(error["hint"].as_str().unwrap().contains("cork core add CORE TEXT"), "{error}");

@@ -33,7 +33,7 @@ fn forsaken(sandbox: &Sandbox, id: &str, days: i64) -> Timestamp {
 
 fn fates(sandbox: &Sandbox) -> Vec<(String, String)> {
     let garbage = sandbox.json(&["gc"]);
-    let boards = garbage["boards"].as_array().unwrap();
+    let boards = garbage["items"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     boards.iter().map(|board| (text(&board["id"]), text(&board["fate"]))).collect()
 }
@@ -56,7 +56,7 @@ fn a_board_is_archived_kept_and_purged() {
     assert!(told.ends_with("\n\nnothing to purge: 1 board is kept"), "{told}");
 
     let archived = desk.json(&["board", "archive", "--retain-days", "2.5"]);
-    assert_eq!((&archived["board"], &archived["status"]), (&json!(id), &json!("archived")));
+    assert_eq!((&archived["id"], &archived["status"]), (&json!(id), &json!("archived")));
     let until: Timestamp = archived["retain_until"].as_str().unwrap().parse().unwrap();
     let days = until.duration_since(Timestamp::now()).as_secs_f64() / 86_400.0;
     assert!((2.4..=2.5).contains(&days), "{days}");
@@ -78,7 +78,7 @@ fn a_board_is_archived_kept_and_purged() {
     assert!(desk.ok(&["board", "show"]).contains(", kept until at least 20"));
     assert_eq!(desk.ok(&["board", "archive", "--retain-days", "0"]), format!("{id} is archived"));
     let garbage = desk.sandbox.json(&["gc"]);
-    assert_eq!(garbage["boards"][0]["kept_by"], json!([{"type": "learnings"}]));
+    assert_eq!(garbage["items"][0]["kept_by"], json!([{"type": "learnings"}]));
     assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), "nothing to purge; `cork gc` says why boards are kept");
 
     let told = desk.ok(&["board", "discard", "--reason", "only a try"]);
@@ -109,7 +109,7 @@ fn a_board_is_purged_once_its_learnings_were_extracted() {
     desk.ok(&["board", "complete"]);
     desk.ok(&["learn", "promote", "D-1", "--core", "house-rules"]);
     desk.ok(&["board", "archive", "--retain-days", "0"]);
-    assert_eq!(desk.sandbox.json(&["gc"])["boards"][0]["kept_by"], json!([{"type": "learnings"}]));
+    assert_eq!(desk.sandbox.json(&["gc"])["items"][0]["kept_by"], json!([{"type": "learnings"}]));
     desk.ok(&["learn", "extract"]);
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("extracted  1 learning by tester at "), "{shown}");

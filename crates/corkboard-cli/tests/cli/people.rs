@@ -269,7 +269,7 @@ fn refusals_say_what_to_do() {
         ),
         (&["task", "claim", "T-2", "--lease-s", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
         (
-            &["task", "depend", "T-1", "--on", "T-2"][..],
+            &["task", "depend", "T-1", "--depends-on", "T-2"][..],
             4,
             "can change only before work begins",
             "`cork task release T-1`",
@@ -280,6 +280,6 @@ fn refusals_say_what_to_do() {
         assert!(hint.contains(told), "{arguments:?}: {hint}");
     }
     desk.ok(&["task", "complete", "T-1", "done", "--principal", "ada"]);
-    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
+    let over = hint(&["task", "depend", "T-1", "--depends-on", "T-2"], 4, "can change only before work begins");
     assert!(over.contains("`cork task add"), "{over}");
 }

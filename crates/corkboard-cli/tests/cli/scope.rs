@@ -62,7 +62,7 @@ fn merge_copies_to_the_parent() {
     sandbox.ok(&["scope", "create", "task"]);
     sandbox.ok(&["memory", "set", "a", "new", "--scope", "task"]);
     sandbox.ok(&["memory", "set", "b", "new", "--scope", "task"]);
-    assert_eq!(sandbox.ok(&["scope", "merge", "task", "--keep-existing"]), "merged 1 entry of scope task");
+    assert_eq!(sandbox.ok(&["scope", "merge", "task", "--overwrite", "false"]), "merged 1 entry of scope task");
     assert_eq!(sandbox.ok(&["memory", "get", "a"]), "old");
     assert_eq!(sandbox.ok(&["memory", "get", "b"]), "new");
     assert_eq!(sandbox.json(&["scope", "merge", "task"])["entries"], 2);

@@ -29,7 +29,7 @@ fn a_task_passes_through_its_states() {
     assert!(claim["deadline"].is_string());
     let done =
         ["--principal", "bob", "task", "complete", "T-1", "four tables", "--next-step", "index them", "--epoch", "2"];
-    assert_eq!(desk.json(&done), json!({"task": "T-1", "status": "review"}));
+    assert_eq!(desk.json(&done), json!({"id": "T-1", "status": "review"}));
     assert_eq!(desk.ok(&["task", "list", "--view", "needs_review", "--ids"]), "T-1");
     assert_eq!(desk.ok(&["task", "assign", "T-1", "grace", "--review"]), "the review of T-1 is assigned to grace");
     let rework = ["--principal", "grace", "task", "review", "T-1", "rework", "one is missing"];
@@ -92,10 +92,10 @@ fn a_late_worker_gets_a_clear_refusal() {
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
     let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is not under review: it is pending");
     assert_eq!((&moved["code"], &moved["allowed"]), (&json!("task_move"), &json!(["assigned", "cancelled"])));
-    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
+    let cycle = desk.fails(&["task", "depend", "T-1", "--depends-on", "T-2"], 4, "can change only before work begins");
     assert_eq!(cycle["code"], "already_begun");
     desk.ok(&["task", "release", "T-1"]);
-    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 2, "T-1 -> T-2 -> T-1");
+    let cycle = desk.fails(&["task", "depend", "T-1", "--depends-on", "T-2"], 2, "T-1 -> T-2 -> T-1");
     assert_eq!((&cycle["code"], &cycle["path"]), (&json!("cycle"), &json!(["T-1", "T-2", "T-1"])));
     assert_eq!(desk.fails(&["task", "show", "T-9"], 3, "task T-9 not found")["code"], "not_on_board");
     desk.fails(&["task", "claim", "--lease-s", "0"], 2, "a lease of 0 ms");
@@ -203,7 +203,7 @@ fn a_branch_is_chosen() {
     for title in ["With jose", "By hand", "Its tests"] {
         desk.ok(&["task", "add", title]);
     }
-    desk.ok(&["task", "depend", "T-3", "--on", "T-2"]);
+    desk.ok(&["task", "depend", "T-3", "--depends-on", "T-2"]);
     let added = desk.json(&["choose", "add", "Which library?", "--option", "jose=T-1", "--option", "hand=T-2"]);
     assert_eq!(added, json!({"id": "C-1"}));
     assert_eq!(desk.items(&["task", "list", "--view", "ready"]), json!([]), "no branch should start before the choice");
@@ -211,7 +211,7 @@ fn a_branch_is_chosen() {
     let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\"; its branches are jose, hand");
     assert_eq!((&error["code"], &error["options"]), (&json!("no_branch"), &json!(["jose", "hand"])));
     let chosen = desk.json(&["--principal", "grace", "choose", "C-1", "jose", "--rationale", "maintained"]);
-    assert_eq!(chosen, json!({"choice": "C-1", "chosen": "jose", "cancelled": ["T-2", "T-3"]}));
+    assert_eq!(chosen, json!({"id": "C-1", "chosen": "jose", "cancelled": ["T-2", "T-3"]}));
     assert_eq!(desk.fails(&["choose", "C-1", "hand"], 4, "C-1 was already decided: jose")["code"], "already_chosen");
     assert_eq!(desk.items(&["choose", "list"])[0]["chosen_by"], "grace");
     assert!(desk.ok(&["choose", "list"]).contains("jose (by grace)"));
@@ -312,10 +312,10 @@ fn a_dependency_can_be_removed() {
     desk.ok(&["task", "add", "Schema"]);
     desk.ok(&["task", "add", "Routes", "--depends-on", "T-1"]);
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
-    assert_eq!(desk.ok(&["task", "depend", "T-2", "--on", "T-1", "--remove"]), "T-2 no longer waits for T-1");
+    assert_eq!(desk.ok(&["task", "depend", "T-2", "--depends-on", "T-1", "--remove"]), "T-2 no longer waits for T-1");
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1\nT-2");
-    let again = desk.json(&["task", "depend", "T-2", "--on", "T-1", "--remove"]);
-    assert_eq!(again, json!({"task": "T-2", "on": "T-1", "removed": false}));
+    let again = desk.json(&["task", "depend", "T-2", "--depends-on", "T-1", "--remove"]);
+    assert_eq!(again, json!({"id": "T-2", "depends_on": "T-1", "removed": false}));
     let shown = [desk.json(&["task", "show", "T-1"]), desk.json(&["task", "show", "T-2"])];
     assert_eq!((&shown[0]["blocks"], &shown[1]["depends_on"]), (&json!([]), &json!([])));
     assert!(desk.ok(&["board", "diff", "3"]).contains("T-2 no longer waits for T-1."));
@@ -324,13 +324,13 @@ fn a_dependency_can_be_removed() {
     desk.ok(&["--principal", "ada", "task", "claim", "T-2"]);
     desk.ok(&["--principal", "ada", "task", "fail", "T-2", "no access"]);
     assert_eq!(status(&desk, "T-3"), "cancelled");
-    desk.ok(&["task", "depend", "T-3", "--on", "T-2", "--remove"]);
+    desk.ok(&["task", "depend", "T-3", "--depends-on", "T-2", "--remove"]);
     assert_eq!(status(&desk, "T-3"), "pending");
-    desk.ok(&["task", "depend", "T-3", "--on", "T-1"]);
+    desk.ok(&["task", "depend", "T-3", "--depends-on", "T-1"]);
     desk.ok(&["--principal", "ada", "task", "claim", "T-1"]);
     desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
     desk.ok(&["--principal", "ada", "task", "claim", "T-3"]);
-    let begun = ["task", "depend", "T-3", "--on", "T-1", "--remove"];
+    let begun = ["task", "depend", "T-3", "--depends-on", "T-1", "--remove"];
     assert_eq!(desk.fails(&begun, 4, "its dependencies can change only before work begins")["code"], "already_begun");
 }
 
@@ -350,7 +350,7 @@ fn cancelling_a_task_lists_all_affected_tasks_and_the_reason() {
     desk.ok(&["task", "add", "One"]);
     desk.ok(&["task", "add", "Two", "--depends-on", "T-1"]);
     let cancelled = desk.json(&["task", "cancel", "T-1", "not needed"]);
-    assert_eq!(cancelled, json!({"task": "T-1", "status": "cancelled", "cancelled": ["T-1", "T-2"]}));
+    assert_eq!(cancelled, json!({"id": "T-1", "status": "cancelled", "cancelled": ["T-1", "T-2"]}));
     assert_eq!(
         desk.json(&["task", "show", "T-2"])["cancellation"],
         json!({"cause": "upstream_cancelled", "caused_by": "T-1", "reason": null})

@@ -190,7 +190,7 @@ fn activity_has_a_line_for_every_write_of_a_day() {
         .collect();
     let texts: Vec<&str> = lines.iter().map(|line| &line["text"].as_str().unwrap()["00:00:00 ".len()..]).collect();
     assert_eq!(texts, ["tester set plan", "tester added note 1", "default replaced plan"]);
-    assert_eq!(lines[2]["deed"], "replaced");
+    assert_eq!(lines[2]["action"], "replaced");
     assert!(sandbox.ok(&["activity", "yesterday"]).contains("written") || days.len() == 2);
     assert_eq!(sandbox.cork(&["activity", "someday"]).code, 2);
 }

@@ -44,17 +44,16 @@ pub struct DayActivity {
 }
 
 /// One write.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ActivityLine {
     pub at: Timestamp,
     /// The author of the write.
-    pub who: Arc<str>,
-    #[serde(rename = "deed")]
+    pub by: Arc<str>,
+    #[serde(rename = "action")]
     pub kind: ActivityKind,
     /// The object of the write: a key, a note number, or the name of a scope or notebook.
-    #[serde(default)]
-    pub what: Option<Arc<str>>,
+    pub target: Option<Arc<str>>,
 }
 
 /// The kind of a write.
@@ -114,8 +113,8 @@ impl fmt::Display for ActivityLine {
             ActivityKind::NotebookCleared => "cleared notebook",
             ActivityKind::NotebookItemRemoved => "removed",
         };
-        write!(f, "{} {} {verb}", Offset::UTC.to_datetime(self.at).time().strftime("%H:%M:%S"), self.who)?;
-        self.what.as_deref().map_or(Ok(()), |what| write!(f, " {what}"))
+        write!(f, "{} {} {verb}", Offset::UTC.to_datetime(self.at).time().strftime("%H:%M:%S"), self.by)?;
+        self.target.as_deref().map_or(Ok(()), |target| write!(f, " {target}"))
     }
 }
 
@@ -237,7 +236,30 @@ const SECONDS: i64 = 24 * 60 * 60;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Activity))]
 struct ActivityImage {
     days: BTreeMap<Date, u64>,
-    lines: Vec<ActivityLine>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    lines: Vec<StoredLine>,
+}
+
+/// The stored form of a line, with its first names.
+#[derive(Serialize, Deserialize)]
+struct StoredLine {
+    at: Timestamp,
+    who: Arc<str>,
+    deed: ActivityKind,
+    #[serde(default)]
+    what: Option<Arc<str>>,
+}
+
+impl From<ActivityLine> for StoredLine {
+    fn from(ActivityLine { at, by, kind, target }: ActivityLine) -> Self {
+        Self { at, who: by, deed: kind, what: target }
+    }
+}
+
+impl From<StoredLine> for ActivityLine {
+    fn from(StoredLine { at, who, deed, what }: StoredLine) -> Self {
+        Self { at, by: who, kind: deed, target: what }
+    }
 }
 
 #[cfg(feature = "openapi")]
@@ -245,7 +267,7 @@ crate::schema::same_as!(Activity, ActivityImage;);
 
 impl From<Activity> for ActivityImage {
     fn from(activity: Activity) -> Self {
-        let mut lines: Vec<ActivityLine> = activity.newest_first().cloned().collect();
+        let mut lines: Vec<StoredLine> = activity.newest_first().cloned().map(Into::into).collect();
         lines.reverse();
         Self { days: activity.days().collect(), lines }
     }
@@ -258,7 +280,7 @@ impl From<ActivityImage> for Activity {
         // Restores the split between both lists: `older` was full when it became the older list.
         let older = image.lines.len().saturating_sub(1) / Self::LINES * Self::LINES;
         for (index, line) in image.lines.into_iter().enumerate() {
-            if index < older { activity.older.push(line) } else { activity.newer.push(line) }
+            if index < older { activity.older.push(line.into()) } else { activity.newer.push(line.into()) }
         }
         activity
     }
@@ -284,12 +306,12 @@ impl AgentState {
         if self.activity.is_none() {
             return;
         }
-        let Some((kind, what)) = self.activity_of(event) else { return };
+        let Some((kind, target)) = self.activity_of(event) else { return };
         let Some(activity) = &mut self.activity else { return };
-        let before = activity.newest_first().next().map(|line| &line.who);
-        let who = before.filter(|who| ***who == *stamp.principal).cloned();
-        let who = who.unwrap_or_else(|| stamp.principal.into());
-        activity.add(ActivityLine { at: stamp.at, who, kind, what });
+        let before = activity.newest_first().next().map(|line| &line.by);
+        let by = before.filter(|by| ***by == *stamp.principal).cloned();
+        let by = by.unwrap_or_else(|| stamp.principal.into());
+        activity.add(ActivityLine { at: stamp.at, by, kind, target });
     }
 
     fn activity_of(&self, event: &AgentEvent) -> Option<(ActivityKind, Option<Arc<str>>)> {
@@ -343,13 +365,13 @@ mod tests {
 
     fn line(second: i64, what: &str) -> ActivityLine {
         let at = Timestamp::from_second(second).unwrap();
-        ActivityLine { at, who: "ada".into(), kind: ActivityKind::Set, what: Some(what.into()) }
+        ActivityLine { at, by: "ada".into(), kind: ActivityKind::Set, target: Some(what.into()) }
     }
 
     #[test]
     fn a_line_reads_as_a_sentence() {
         assert_eq!(line(86_400 + 3_661, "plan").to_string(), "01:01:01 ada set plan");
-        let restored = ActivityLine { kind: ActivityKind::Restored, what: None, ..line(0, "") };
+        let restored = ActivityLine { kind: ActivityKind::Restored, target: None, ..line(0, "") };
         assert_eq!(restored.to_string(), "00:00:00 ada restored a snapshot");
     }
 

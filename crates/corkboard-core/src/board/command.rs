@@ -251,7 +251,7 @@ pub struct NewBoard {
     pub goal: String,
     pub constraints: Vec<String>,
     /// The names of the memory cores that it draws on.
-    #[serde(alias = "memory_core_refs", alias = "memoryCores")]
+    #[serde(alias = "memory_cores", alias = "memoryCores", alias = "memory_core_refs")]
     pub cores: Vec<String>,
     /// Failure policy of tasks that set none.
     pub on_failure: FailurePolicy,
@@ -274,7 +274,12 @@ pub struct BoardEdit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Vec<String>>,
     /// The names of the memory cores that it draws on.
-    #[serde(alias = "memory_core_refs", alias = "memoryCores", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        alias = "memory_cores",
+        alias = "memoryCores",
+        alias = "memory_core_refs",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cores: Option<Vec<String>>,
     /// Failure policy of tasks that set none, for tasks added from now on.
     #[serde(skip_serializing_if = "Option::is_none")]

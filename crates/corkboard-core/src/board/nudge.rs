@@ -48,7 +48,7 @@ pub enum NudgePriority {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewNudge {
-    #[serde(default)]
+    #[serde(default, alias = "target")]
     pub to: NudgeTarget,
     pub message: String,
     #[serde(default)]

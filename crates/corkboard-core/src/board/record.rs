@@ -165,7 +165,7 @@ pub struct NewArtifact {
     pub path: String,
     pub description: String,
     /// The task that it was created for.
-    #[serde(alias = "associated_task", alias = "target")]
+    #[serde(alias = "associated_task")]
     pub task: Option<TaskId>,
     /// SHA-256 of its bytes, in hexadecimal digits.
     pub checksum: Option<String>,

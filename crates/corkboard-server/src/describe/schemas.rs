@@ -15,11 +15,14 @@ const WITH_REV: &str = "WithRev_";
 const PAGE: &str = "ItemsBody_";
 /// utoipa's prefix for the ID of a created item.
 const CREATED: &str = "IdBody_";
+/// Objects of answers that leave fields out: the changed fields of an edit, and the details of a problem.
+const LEAN: [&str; 5] = ["BoardEdit", "BoardEventBoardEdited", "CoreEdit", "Problem", "TaskEdit"];
 /// Parts of the description that are data and not schemas.
 const DATA: [&str; 5] = ["example", "examples", "enum", "const", "default"];
 
 /// Names that are clear within their module, but not among all schemas.
-const RENAMED: [(&str, &str); 21] = [
+const RENAMED: &[(&str, &str)] = &[
+    ("Added", "AddedCoreEntry"),
     ("AddedHow", "CoreEntryOutcome"),
     ("AnswerDocument", "CommandAnswer"),
     ("Archival_NotebookLearningId", "LearningToArchive"),
@@ -28,6 +31,9 @@ const RENAMED: [(&str, &str); 21] = [
     ("Archived_Snippet", "ArchivedSnippet"),
     ("DoneBody", "Changed"),
     ("Forget", "ForgetTarget"),
+    ("ForgetTargetEntryContent", "EntryToForget"),
+    ("ForgetTargetNoteContent", "NoteToForget"),
+    ("ForgetTargetNotebookContent", "NotebookToForget"),
     ("Head", "LogPosition"),
     ("HeadDocument", "SpaceHead"),
     ("KeptBy", "RetentionReason"),
@@ -39,8 +45,15 @@ const RENAMED: [(&str, &str); 21] = [
     ("Receipt", "NudgeReceipt"),
     ("RecordDocument", "LogRecord"),
     ("RoleBody", "OrchestratorRole"),
+    ("SealedBody", "SnapshotBytes"),
     ("Setback", "PromotionSetback"),
     ("StateDocument", "SpaceState"),
+    ("TokenForm", "SignInRequest"),
+    ("Vouched", "VouchedMark"),
+    ("WithdrawalAuthorContent", "AuthorToWithdraw"),
+    ("WithdrawalBoardContent", "BoardToWithdraw"),
+    ("WithdrawalItemContent", "ItemToWithdraw"),
+    ("WithdrawalPromotionContent", "PromotionToWithdraw"),
 ];
 
 pub(super) fn simplify(description: &mut Value) {
@@ -60,8 +73,10 @@ pub(super) fn simplify(description: &mut Value) {
     each(description, &mut bytes_as_binary);
     let known = schemas.clone();
     schemas.values_mut().for_each(|schema| each(schema, &mut |fields| flatten(fields, &known)));
+    name_items(&mut schemas);
     name_variants(&mut schemas);
     drop_unused(description, &mut schemas);
+    require_fields_of_answers(description, &mut schemas);
     let names = names(description, &schemas);
     rename(description, &names);
     let mut renamed = Fields::new();
@@ -228,7 +243,56 @@ fn merge(mut one: Fields, other: &Fields) -> Fields {
     one
 }
 
-/// Gives a name to every object schema that is a variant or a property of another.
+/// Makes the items of a page refer to the schema of their type, so that a listed item has the type that a read of it
+/// returns.
+fn name_items(schemas: &mut Fields) {
+    let pages: Vec<String> = schemas.keys().filter(|name| page_item(name).is_some()).cloned().collect();
+    for page in pages {
+        let items = &mut schemas[&page]["properties"]["items"]["items"];
+        if !is_object(items) && items.get("oneOf").is_none() {
+            continue;
+        }
+        let name = page_item(&page).expect("a page").to_owned();
+        let (name, item) = named(items, name);
+        match schemas.get(&name) {
+            Some(known) => assert_eq!(*known, item, "the items of {page} differ from {name}"),
+            None => _ = schemas.insert(name, item),
+        }
+    }
+}
+
+/// The type of a page's items.
+fn page_item(name: &str) -> Option<&str> {
+    name.strip_prefix(WITH_REV).unwrap_or(name).strip_prefix(PAGE)
+}
+
+/// Marks all properties of answers as required: the server always sends them, if only as null. utoipa takes those that
+/// may be missing in stored data for optional. Schemas that requests use, too, stay as they are.
+fn require_fields_of_answers(description: &Value, schemas: &mut Fields) {
+    let operations = description["paths"].as_object().expect("paths").values().filter_map(Value::as_object).flatten();
+    let mut pending: Vec<String> = operations
+        .flat_map(|(_, operation)| ["requestBody", "parameters"].map(|part| references(&operation[part])))
+        .flatten()
+        .collect();
+    let mut sent = BTreeSet::new();
+    while let Some(name) = pending.pop() {
+        pending.extend(references(&schemas[&name]).into_iter().filter(|inner| !sent.contains(inner)));
+        sent.insert(name);
+    }
+    let answers = schemas.iter_mut().filter(|(name, _)| !sent.contains(*name) && !LEAN.contains(&name.as_str()));
+    for (name, schema) in answers {
+        each(schema, &mut |fields| {
+            let Some(properties) = fields.get("properties").and_then(Value::as_object) else { return };
+            // An event of the root scope does not name it.
+            let is_sent = |property: &&String| !(name.starts_with("AgentEvent") && *property == "scope");
+            let required: Vec<Value> = properties.keys().filter(is_sent).cloned().map(Value::String).collect();
+            fields.insert("required".into(), required.into());
+            without_partial_examples(fields);
+        });
+    }
+}
+
+/// Gives a name to every object schema that is a variant, a property or an item of another.
 fn name_variants(schemas: &mut Fields) {
     let mut pending: Vec<String> = schemas.keys().cloned().collect();
     while let Some(name) = pending.pop() {
@@ -245,6 +309,7 @@ fn name_variants(schemas: &mut Fields) {
             }
         }
         for (property, inner) in fields.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+            let inner = if is_object(&inner["items"]) { &mut inner["items"] } else { inner };
             if is_object(inner) {
                 // A variant is named after its only property.
                 let property = Some(pascal(property)).filter(|property| !whole.ends_with(property));
@@ -319,7 +384,7 @@ fn names(description: &Value, schemas: &Fields) -> BTreeMap<String, String> {
     let (requests, responses) = (users(description, "requestBody"), users(description, "responses"));
     let name = |utoipas: &String| {
         let inner = utoipas.strip_prefix(WITH_REV).unwrap_or(utoipas);
-        if let Some(item) = inner.strip_prefix(PAGE) {
+        if let Some(item) = page_item(utoipas) {
             return without_suffix(item).to_owned() + "Page";
         }
         if let Some(id) = inner.strip_prefix(CREATED) {

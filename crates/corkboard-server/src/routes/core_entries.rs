@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
-use corkboard::{CoreEntries, CorePage, ForgottenEntries, MemoryKind, Strict};
+use corkboard::{CoreEntries, CoreEntryDocument, CorePage, ForgottenEntries, MemoryKind, Strict};
 
 use crate::search_query::{HitsBody, SearchQuery};
 use jiff::Timestamp;
@@ -127,14 +127,14 @@ struct ForgetBody {
     get,
     path = "/v1/cores/{core}/entries",
     params(CorePath, ListQuery, PageQuery),
-    responses((status = 200, body = WithRev<ItemsBody<CoreEntry>>), Problems)
+    responses((status = 200, body = WithRev<ItemsBody<CoreEntryDocument>>), Problems)
 )]
 async fn list_core_entries(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<ListQuery>,
     Query(page): Query<PageQuery>,
-) -> RevResult<ItemsBody<Arc<CoreEntry>>> {
+) -> RevResult<ItemsBody<CoreEntryDocument>> {
     let core = caller.core(&path.core)?;
     let ListQuery { tag, kind, trust, forgotten, updated_since, sort } = query;
     let mut entries = core.entries().forgotten(forgotten);
@@ -169,7 +169,7 @@ async fn list_core_entries(
             (page.indexed("id", |_| items.into_iter(), |entry| (0, entry.id))?, rev)
         }
     };
-    Ok(RevResponse::new(page.into(), rev))
+    Ok(RevResponse::new(ItemsBody::from(page).map(CoreEntryDocument::from), rev))
 }
 
 /// All requested entries, in order of ID.
@@ -222,14 +222,14 @@ async fn add_core_entry(
     get,
     path = "/v1/cores/{core}/entries/{id}",
     params(EntryPath),
-    responses((status = 200, body = WithRev<CoreEntry>), Problems)
+    responses((status = 200, body = WithRev<CoreEntryDocument>), Problems)
 )]
-async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<Arc<CoreEntry>> {
+async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<CoreEntryDocument> {
     let core = caller.core(&path.core)?;
     let entry = core.get(path.id).await?;
     let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in this core", path.id)))?;
     let version = entry.version;
-    Ok(RevResponse::new(entry, core.rev().await?).version(version))
+    Ok(RevResponse::new(entry.into(), core.rev().await?).version(version))
 }
 
 /// Update an entry of a core.

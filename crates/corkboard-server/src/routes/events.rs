@@ -28,6 +28,7 @@ struct EventsQuery {
     /// new events.
     from_rev: Option<u64>,
     /// Where to continue: `next` of the previous page.
+    #[param(value_type = Option<String>)]
     cursor: Option<u64>,
     /// Maximum number of revisions on a page. Streams ignore it.
     #[serde(default = "usual")]
@@ -96,7 +97,7 @@ struct LastEventId(
                 "items": [{
                     "space": "agent/ada", "rev": 7, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                     "at": "2026-01-05T09:30:00Z",
-                    "actor": { "principal": "ada", "kind": "agent", "role": "worker" },
+                    "actor": { "principal": "ada", "kind": "agent", "role": "worker", "via": null },
                     "events": [{ "type": "entry_removed", "key": "color" }],
                 }],
                 "next": null,
@@ -215,7 +216,7 @@ async fn stream_events(
             "items": [{
                 "space": "board/add-login-1a2b3c4d", "rev": 6, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                 "at": "2026-01-05T09:30:00Z",
-                "actor": { "principal": "dev", "kind": "agent", "role": "worker" },
+                "actor": { "principal": "dev", "kind": "agent", "role": "worker", "via": null },
                 "events": [{ "type": "task_completed", "task": "T-1", "result": null }],
             }],
             "next": null,

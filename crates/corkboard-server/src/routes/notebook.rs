@@ -173,6 +173,7 @@ struct PromptBody {
     /// What happened since the last update. Only the end of a long transcript is kept.
     transcript: Option<String>,
     /// The maximum number of tokens [default: 8000].
+    #[schema(minimum = 1500)]
     budget: Option<u64>,
 }
 

@@ -150,7 +150,7 @@ async fn create_agent_snapshot(
         (RestoreBody = "application/json", example = json!({
             "sealed": "iUNPUksNChoB…", "passphrase": "correct horse battery staple"
         })),
-        (Vec<u8> = "application/octet-stream")
+        (Vec<u8> = "application/octet-stream", example = "CORKSNAP…")
     )),
     responses((status = 200, description = "It was replaced", body = WithRev<RestoredBody>), Problems)
 )]

@@ -105,6 +105,7 @@ struct LogQuery {
     #[serde(default)]
     from_rev: u64,
     /// Where to continue: `next` of the previous page.
+    #[param(value_type = Option<String>)]
     cursor: Option<u64>,
     /// Commit ID that the last revision before the page must have.
     #[param(value_type = Option<String>)]

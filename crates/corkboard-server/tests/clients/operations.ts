@@ -1,4 +1,4 @@
-// Ten operations through a client that openapi-fetch and openapi-typescript make. `tsc --strict` checks it.
+// Twelve operations through a client that openapi-fetch and openapi-typescript make. `tsc --strict` checks it.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./corkboard.js";
 
@@ -27,9 +27,24 @@ export async function work(): Promise<string[]> {
   const task = { board, task: claim.task };
   await body(client.POST("/v1/boards/{board}/tasks/{task}/complete", { params: { path: task }, body: { summary: "done" } }));
   await body(client.POST("/v1/boards/{board}/tasks/{task}/review", { params: { path: task }, body: { verdict: "approved" } }));
+  type Task = components["schemas"]["TaskDocument"];
+  const tasks: Task[] = [];
+  let next: string | null | undefined;
+  do {
+    const query = { limit: 2, cursor: next ?? undefined };
+    const page = await body(client.GET("/v1/boards/{board}/tasks", { params: { path, query } }));
+    tasks.push(...page.items);
+    next = page.next;
+  } while (next !== null);
+  const first: Task = await body(client.GET("/v1/boards/{board}/tasks/{task}", { params: { path: task } }));
+  const events = await body(client.GET("/v1/boards/{board}/events", { params: { path, query: { limit: 5 } } }));
+  if (typeof events !== "string" && events.next !== null) {
+    const query = { limit: 5, cursor: events.next };
+    await body(client.GET("/v1/boards/{board}/events", { params: { path, query } }));
+  }
   const progress = await body(client.GET("/v1/boards/{board}/status", { params: { path } }));
   const { hits } = await body(client.GET("/v1/agents/{agent}/search", { params: { path: { agent }, query: { q: "version" } } }));
-  return [progress.status, ...hits.map((hit) => hit.snippet)];
+  return [progress.status, first.title, ...tasks.map((each) => each.created_by), ...hits.map((hit) => hit.snippet)];
 }
 
 /** The codes are a closed list: another name does not compile. */

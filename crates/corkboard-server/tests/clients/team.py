@@ -10,7 +10,8 @@ from typing import TypeVar
 from corkboard_client import AuthenticatedClient
 from corkboard_client.api.access import create_token
 from corkboard_client.api.boards import complete_board, create_board, get_board_status
-from corkboard_client.api.tasks import add_tasks, claim_task, complete_task, get_task, review_task
+from corkboard_client.api.events import list_board_events
+from corkboard_client.api.tasks import add_tasks, claim_task, complete_task, get_task, list_tasks, review_task
 from corkboard_client.models import (
     ActorKind,
     ClaimTaskRequest,
@@ -24,10 +25,14 @@ from corkboard_client.models import (
     ProblemCode,
     ReviewStatus,
     ReviewTaskRequest,
+    RevisionDocument,
+    RevisionPage,
     Role,
     TaskBatch,
+    TaskDocument,
     TaskStatus,
 )
+from corkboard_client.types import UNSET
 
 T = TypeVar("T")
 URL, ADMIN_TOKEN = sys.argv[1:]
@@ -63,6 +68,29 @@ def work(worker: AuthenticatedClient, board: str) -> list[str]:
         completed.append(claim.task)
 
 
+def all_tasks(client: AuthenticatedClient, board: str) -> list[TaskDocument]:
+    """All tasks, two on a page."""
+    page = done(list_tasks.sync(board, client=client, limit=2))
+    tasks = page.items
+    while page.next_ is not None:
+        page = done(list_tasks.sync(board, client=client, limit=2, cursor=page.next_))
+        tasks += page.items
+    return tasks
+
+
+def all_revisions(client: AuthenticatedClient, board: str) -> list[RevisionDocument]:
+    """All revisions of a board's log, five on a page."""
+    revisions: list[RevisionDocument] = []
+    cursor: str | None = None
+    while True:
+        page = list_board_events.sync(board, client=client, limit=5, cursor=UNSET if cursor is None else cursor)
+        assert isinstance(page, RevisionPage), page
+        revisions += page.items
+        cursor = page.next_
+        if cursor is None:
+            return revisions
+
+
 def main() -> None:
     admin = client_for(ADMIN_TOKEN)
     orchestrator = agent(admin, "olga", Role.ORCHESTRATOR)
@@ -90,6 +118,13 @@ def main() -> None:
     assert isinstance(late, Problem) and isinstance(late.code, ProblemCode), late
     verdict = ReviewTaskRequest(verdict=ReviewStatus.APPROVED, comment="ship it")
     assert done(review_task.sync(board, ids[2], client=reviewer, body=verdict)).status == TaskStatus.COMPLETED
+
+    tasks = all_tasks(reviewer, board)
+    assert [task.id for task in tasks] == ids, tasks
+    assert {task.status for task in tasks} == {TaskStatus.COMPLETED}, tasks
+    assert tasks[0].created_by == "olga", tasks[0]
+    revisions = all_revisions(reviewer, board)
+    assert [revision.rev for revision in revisions] == list(range(1, len(revisions) + 1)), revisions
 
     done(complete_board.sync(board, client=orchestrator, body=CompleteBoardRequest()))
     progress = done(get_board_status.sync(board, client=orchestrator))

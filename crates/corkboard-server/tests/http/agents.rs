@@ -262,7 +262,7 @@ async fn entries_and_notes_are_found_shown_and_counted() {
     assert!(window["text"].as_str().unwrap().contains("deploy: Deployments go out on Tuesdays"), "{window}");
     assert_eq!(rev(&window), 2);
     assert_eq!(ada.post_nothing("/v1/agents/ada/context?preview=true").await.ok()["text"], window["text"]);
-    ada.post("/v1/agents/ada/context", &json!({"budget": 1})).await.problem(400, "context_budget");
+    ada.post("/v1/agents/ada/context", &json!({"budget": 127})).await.problem(400, "out_of_range");
     ada.post("/v1/agents/ada/context", &json!({"task": "T-1"})).await.problem(400, "blank");
     ada.post("/v1/agents/ada/context", &json!({"board": "nowhere"})).await.problem(404, "no_board");
     ada.post("/v1/agents/ada/context", &json!({"colour": "red"})).await.problem(400, "body_json");
@@ -270,7 +270,7 @@ async fn entries_and_notes_are_found_shown_and_counted() {
     let stats = ada.get("/v1/agents/ada/stats").await.ok();
     assert_eq!((&stats["total_entries_working"], &stats["total_notes"], rev(&stats)), (&json!(1), &json!(1), 2));
     let today = ada.get("/v1/agents/ada/activity").await.ok();
-    assert_eq!((&today["writes"], &today["lines"][1]["deed"]), (&json!(2), &json!("noted")));
+    assert_eq!((&today["writes"], &today["lines"][1]["action"]), (&json!(2), &json!("noted")));
     let days = ada.get("/v1/agents/ada/activity/days").await.ok();
     assert_eq!(days["items"], json!([{"date": today["date"], "writes": 2}]));
     assert_eq!(ada.get("/v1/agents/ada/activity?date=2001-01-01").await.ok()["writes"], 0);

@@ -81,6 +81,7 @@ async fn entries_are_filtered_and_sorted_and_a_cursor_survives_its_entry() {
     assert_eq!(listed("sort=-updated_at").await, ["E-1", "E-3", "E-2"]);
     assert_eq!(listed("sort=-created_at").await, ["E-3", "E-2", "E-1"]);
     let changed = admin.get("/v1/cores/house/entries/E-1").await.ok();
+    assert_eq!((&changed["created_by"], &changed["trust"]), (&json!("admin"), &json!("own")));
     let since = changed["updated_at"].as_str().unwrap();
     assert_eq!(listed(&format!("updated_since={since}")).await, ["E-1"]);
     for order in ["sort=importance&limit=1", "limit=1"] {

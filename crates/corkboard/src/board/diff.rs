@@ -50,21 +50,21 @@ pub enum BoardChange {
         /// The time until which the board is kept at least.
         retain_until: Timestamp,
     },
-    /// The board's learnings were waived.
-    LearningsWaived { by: Arc<str>, reason: Option<Arc<str>> },
+    /// The board was discarded: archived, and its learnings waived.
+    BoardDiscarded { by: Arc<str>, reason: Option<Arc<str>> },
     /// The orchestrator changed. `to` is empty if nobody has the role.
-    Orchestrator { from: Option<AgentId>, to: Option<AgentId> },
+    OrchestratorChanged { from: Option<AgentId>, to: Option<AgentId> },
     /// A task was added.
     TaskAdded { id: TaskId, task: Box<Task> },
     /// A task's fields changed.
     TaskEdited { task: TaskId, fields: Vec<&'static str> },
-    /// Dependencies were added to a task.
-    DependenciesAdded { task: TaskId, depends_on: Vec<TaskId> },
-    /// Dependencies of a task were removed.
-    DependenciesRemoved {
+    /// A task now depends on another.
+    DependencyAdded { task: TaskId, depends_on: TaskId },
+    /// A task no longer depends on another.
+    DependencyRemoved {
+        /// The task that waited.
         task: TaskId,
-        /// The removed dependencies.
-        depends_on: Vec<TaskId>,
+        depends_on: TaskId,
     },
     /// A task's status changed.
     TaskMoved {
@@ -76,20 +76,20 @@ pub enum BoardChange {
         reason: Option<String>,
     },
     /// A task has the same status as before, but a later attempt.
-    TaskBegunAgain {
+    TaskRestarted {
         task: TaskId,
         status: TaskStatus,
         /// The number of the latest attempt.
         attempt: u32,
     },
     /// A task's assignee changed.
-    TaskHeldBy { task: TaskId, from: Option<AgentId>, to: Option<AgentId> },
+    TaskAssigneeChanged { task: TaskId, from: Option<AgentId>, to: Option<AgentId> },
     /// A task was reviewed.
     TaskReviewed { task: TaskId, verdict: ReviewStatus, by: Option<Arc<str>>, comment: Option<Arc<str>> },
     /// A decision was recorded.
     DecisionRecorded { id: DecisionId, decision: Arc<Decision> },
     /// A decision was superseded by another.
-    DecisionSuperseded { decision: DecisionId, by: DecisionId },
+    DecisionSuperseded { decision: DecisionId, superseded_by: DecisionId },
     /// A decision was approved or rejected.
     DecisionJudged { decision: DecisionId, verdict: ApprovalVerdict, by: Arc<str>, comment: Option<Arc<str>> },
     /// A nudge was sent.
@@ -130,7 +130,7 @@ impl BoardDiff {
         changes.extend(after.info().into_iter().flat_map(|info| board_changes(before.info(), info)));
         let orchestrator = |state: &BoardState| state.orchestrator().map(|lease| lease.holder.clone());
         if orchestrator(before) != orchestrator(after) {
-            changes.push(BoardChange::Orchestrator { from: orchestrator(before), to: orchestrator(after) });
+            changes.push(BoardChange::OrchestratorChanged { from: orchestrator(before), to: orchestrator(after) });
         }
         for task in after.tasks() {
             match before.task(task.id) {
@@ -178,7 +178,7 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
         changes.push(BoardChange::BoardArchived { retain_until });
     }
     if let Some(waiver) = info.waived.as_ref().filter(|waiver| before.waived.as_ref() != Some(*waiver)) {
-        changes.push(BoardChange::LearningsWaived { by: waiver.by.clone(), reason: waiver.reason.clone() });
+        changes.push(BoardChange::BoardDiscarded { by: waiver.by.clone(), reason: waiver.reason.clone() });
     }
     if let (Some(extracted), None) = (&info.learnings_extracted, &before.learnings_extracted) {
         let (by, candidates) = (extracted.by.clone(), extracted.candidates);
@@ -216,21 +216,17 @@ fn task_changes(was: &Task, is: &Task, movers: &LastMovers) -> Vec<BoardChange> 
         of.depends_on.iter().filter(|on| !from.depends_on.contains(on)).copied().collect()
     };
     let (added, removed) = (missing(was, is), missing(is, was));
-    if !added.is_empty() {
-        changes.push(BoardChange::DependenciesAdded { task, depends_on: added });
-    }
-    if !removed.is_empty() {
-        changes.push(BoardChange::DependenciesRemoved { task, depends_on: removed });
-    }
+    changes.extend(added.into_iter().map(|depends_on| BoardChange::DependencyAdded { task, depends_on }));
+    changes.extend(removed.into_iter().map(|depends_on| BoardChange::DependencyRemoved { task, depends_on }));
     if was.status != is.status {
         let (from, to, by) = (was.status, is.status, movers.get(&task).cloned());
         changes.push(BoardChange::TaskMoved { task, title: is.title.clone(), from, to, by, reason: reason(is) });
     } else if was.attempt != is.attempt {
-        changes.push(BoardChange::TaskBegunAgain { task, status: is.status, attempt: is.attempt });
+        changes.push(BoardChange::TaskRestarted { task, status: is.status, attempt: is.attempt });
     }
     if was.assigned_to != is.assigned_to {
         let (from, to) = (was.assigned_to.clone(), is.assigned_to.clone());
-        changes.push(BoardChange::TaskHeldBy { task, from, to });
+        changes.push(BoardChange::TaskAssigneeChanged { task, from, to });
     }
     let review = |task: &Task| (task.review_verdict, task.reviewed_by.clone(), task.review_comment.clone());
     if let (true, (Some(verdict), by, comment)) = (review(was) != review(is), review(is)) {
@@ -264,8 +260,8 @@ fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
         if was.is_none() {
             changes.push(BoardChange::DecisionRecorded { id: decision.id, decision: decision.clone() });
         }
-        if let (Some(by), None) = (decision.superseded_by, was.and_then(|was| was.superseded_by)) {
-            changes.push(BoardChange::DecisionSuperseded { decision: decision.id, by });
+        if let (Some(superseded_by), None) = (decision.superseded_by, was.and_then(|was| was.superseded_by)) {
+            changes.push(BoardChange::DecisionSuperseded { decision: decision.id, superseded_by });
         }
     }
     for said in after.approvals().filter(|said| before.approval(said.id).is_none()) {

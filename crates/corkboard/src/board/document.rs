@@ -29,7 +29,7 @@ pub struct BoardDocument<'a> {
     pub created_at: Timestamp,
     /// Who created the board.
     pub created_by: &'a str,
-    /// When the board's own fields (name, goal, status, …) last changed.
+    /// When anything on the board last changed.
     pub updated_at: Timestamp,
     /// The board's status.
     pub status: BoardStatus,
@@ -162,7 +162,7 @@ impl BoardView {
             name: &info.name,
             created_at: info.created_at,
             created_by: &info.created_by,
-            updated_at: info.updated_at,
+            updated_at: self.updated_at(),
             status: info.status,
             outcome: info.outcome,
             ended_at: info.ended_at,

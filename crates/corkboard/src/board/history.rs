@@ -26,7 +26,7 @@ impl Board {
     /// if the revision was trimmed, and with [`StoreError::Future`] if it does not exist yet.
     pub async fn at(&self, rev: u64) -> Result<BoardView> {
         let (_, Moment { at, state, .. }, _) = self.retrace(rev, rev).await?;
-        BoardView::of(self.id.clone(), rev, at, state)
+        BoardView::of(self.id.clone(), rev, (at, at), state)
     }
 
     /// Returns what changed between two revisions. Revision 0 is the time before the first.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use corkboard_core::board::{Artifact, Decision, Discovery, Nudge, ReviewStatus, Task, TaskId, TaskStatus};
+use corkboard_core::board::{Artifact, Decision, Discovery, Nudge, ReviewStatus, Task, TaskStatus};
 use serde::Serialize;
 
 use super::BoardChange;
@@ -21,36 +21,34 @@ impl fmt::Display for BoardChange {
                 write!(f, "{by} paused the board{}.", remark(reason.as_deref()))
             }
             Self::BoardArchived { retain_until } => write!(f, "The board is archived, and kept until {retain_until}."),
-            Self::LearningsWaived { by, reason } => {
-                write!(f, "{by} waived the board's learnings{}.", remark(reason.as_deref()))
+            Self::BoardDiscarded { by, reason } => {
+                write!(f, "{by} discarded the board and waived its learnings{}.", remark(reason.as_deref()))
             }
             Self::BoardResumed => write!(f, "The board was resumed."),
-            Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
-            Self::Orchestrator { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),
-            Self::Orchestrator { .. } => write!(f, "Nobody is the orchestrator."),
+            Self::OrchestratorChanged { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
+            Self::OrchestratorChanged { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),
+            Self::OrchestratorChanged { .. } => write!(f, "Nobody is the orchestrator."),
             Self::TaskAdded { id, task } => {
                 let Task { title, status, created_by, .. } = &**task;
                 write!(f, "{created_by} added {id} {}", quoted(title))?;
                 if *status == TaskStatus::Pending { write!(f, ".") } else { write!(f, ", which is {status}.") }
             }
             Self::TaskEdited { task, fields } => write!(f, "{task}'s {} changed.", listed(fields)),
-            Self::DependenciesAdded { task, depends_on } => {
-                write!(f, "{task} now waits for {}.", listed_tasks(depends_on))
-            }
-            Self::DependenciesRemoved { task, depends_on } => {
-                write!(f, "{task} no longer waits for {}.", listed_tasks(depends_on))
-            }
+            Self::DependencyAdded { task, depends_on } => write!(f, "{task} now waits for {depends_on}."),
+            Self::DependencyRemoved { task, depends_on } => write!(f, "{task} no longer waits for {depends_on}."),
             Self::TaskMoved { task, title, from, to, by, reason } => {
                 let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
                 let reason = remark(reason.as_deref());
                 write!(f, "{task} {} went from {from} to {to}{by}{reason}.", quoted(title))
             }
-            Self::TaskBegunAgain { task, status, attempt } => {
+            Self::TaskRestarted { task, status, attempt } => {
                 write!(f, "{task} is {status} again (latest attempt: {attempt}).")
             }
-            Self::TaskHeldBy { task, to: Some(to), .. } => write!(f, "{task} is assigned to {to}."),
-            Self::TaskHeldBy { task, from: Some(from), .. } => write!(f, "{task} is no longer assigned to {from}."),
-            Self::TaskHeldBy { task, .. } => write!(f, "{task} is unassigned."),
+            Self::TaskAssigneeChanged { task, to: Some(to), .. } => write!(f, "{task} is assigned to {to}."),
+            Self::TaskAssigneeChanged { task, from: Some(from), .. } => {
+                write!(f, "{task} is no longer assigned to {from}.")
+            }
+            Self::TaskAssigneeChanged { task, .. } => write!(f, "{task} is unassigned."),
             Self::TaskReviewed { task, verdict, by, comment } => {
                 let verdict = match verdict {
                     ReviewStatus::Approved => "was approved",
@@ -65,7 +63,9 @@ impl fmt::Display for BoardChange {
                 let Decision { question, choice, created_by, .. } = &**decision;
                 write!(f, "{created_by} decided {id}: {} {}.", shortened(question), quoted(choice))
             }
-            Self::DecisionSuperseded { decision, by } => write!(f, "{decision} was superseded by {by}."),
+            Self::DecisionSuperseded { decision, superseded_by } => {
+                write!(f, "{decision} was superseded by {superseded_by}.")
+            }
             Self::DecisionJudged { decision, verdict, by, comment } => {
                 write!(f, "{by} {verdict} {decision}{}.", remark(comment.as_deref()))
             }
@@ -138,10 +138,6 @@ fn listed(items: &[impl AsRef<str>]) -> String {
             format!("{} and {}", most.join(", "), last.as_ref())
         }
     }
-}
-
-fn listed_tasks(tasks: &[TaskId]) -> String {
-    listed(&tasks.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 /// A value as it is written in JSON.

@@ -12,18 +12,25 @@ pub struct BoardView {
     id: BoardId,
     rev: u64,
     at: Timestamp,
+    updated_at: Timestamp,
     state: BoardState,
 }
 
 impl BoardView {
     pub(super) fn new(id: BoardId, current: &Revisioned<BoardState>, now: Timestamp) -> Result<Self> {
         let rev = current.head.rev;
-        Self::of(id, rev, now, current.state.at(now, rev))
+        Self::of(id, rev, (now, current.last_at), current.state.at(now, rev))
     }
 
-    pub(super) fn of(id: BoardId, rev: u64, at: Timestamp, state: BoardState) -> Result<Self> {
+    /// The board at a revision, the time for which it is shown, and the time of its last change.
+    pub(super) fn of(
+        id: BoardId,
+        rev: u64,
+        (at, updated_at): (Timestamp, Timestamp),
+        state: BoardState,
+    ) -> Result<Self> {
         state.readable()?;
-        Ok(Self { id, rev, at, state })
+        Ok(Self { id, rev, at, updated_at, state })
     }
 
     /// The board's ID.
@@ -39,6 +46,11 @@ impl BoardView {
     /// The time for which the board is shown.
     pub fn at(&self) -> Timestamp {
         self.at
+    }
+
+    /// The time of the last change: to the board itself, its tasks or its records.
+    pub fn updated_at(&self) -> Timestamp {
+        self.updated_at
     }
 
     /// The whole state.

@@ -65,6 +65,7 @@ use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 #[non_exhaustive]
 pub struct ContextRequest {
     /// Maximum tokens of the window; by default [`Options::context_tokens`](crate::Options::context_tokens).
+    #[cfg_attr(feature = "openapi", schema(minimum = 128))]
     pub budget: Option<u64>,
     /// Conversation whose scratchpad to show.
     pub conversation: Option<String>,
@@ -252,7 +253,7 @@ pub struct SectionReport {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftOut {
     /// The reason.
-    pub why: OmissionReason,
+    pub reason: OmissionReason,
     /// Number of items.
     pub count: u64,
     /// The first few items: keys of entries, numbers of notes.

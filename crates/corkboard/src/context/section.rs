@@ -58,8 +58,8 @@ impl Section {
         }
     }
 
-    pub(super) fn leaves_out(&self, why: OmissionReason) -> bool {
-        self.left_out.iter().any(|group| group.why == why)
+    pub(super) fn leaves_out(&self, reason: OmissionReason) -> bool {
+        self.left_out.iter().any(|group| group.reason == reason)
     }
 
     /// Sets the line after the items, for which there must be room. A section without items does not show it.
@@ -75,8 +75,8 @@ impl Section {
         true
     }
 
-    pub(super) fn leave_out(&mut self, why: OmissionReason, what: impl Display) {
-        let group = self.group(why);
+    pub(super) fn leave_out(&mut self, reason: OmissionReason, what: impl Display) {
+        let group = self.group(reason);
         group.count += 1;
         if group.first.len() < NAMED {
             group.first.push(what.to_string());
@@ -92,9 +92,9 @@ impl Section {
         }
     }
 
-    fn group(&mut self, why: OmissionReason) -> &mut LeftOut {
-        let at = self.left_out.iter().position(|group| group.why == why).unwrap_or_else(|| {
-            self.left_out.push(LeftOut { why, count: 0, first: Vec::new() });
+    fn group(&mut self, reason: OmissionReason) -> &mut LeftOut {
+        let at = self.left_out.iter().position(|group| group.reason == reason).unwrap_or_else(|| {
+            self.left_out.push(LeftOut { reason, count: 0, first: Vec::new() });
             self.left_out.len() - 1
         });
         #[allow(clippy::indexing_slicing, reason = "it was found or pushed above")]
@@ -112,7 +112,7 @@ impl Section {
 
     /// The report; `None` if the section neither shows nor omits anything.
     pub(super) fn report(mut self) -> Option<SectionReport> {
-        self.left_out.sort_by_key(|group| group.why);
+        self.left_out.sort_by_key(|group| group.reason);
         let report = SectionReport {
             name: self.name,
             tokens: self.tokens(),

@@ -112,9 +112,9 @@ fn in_scope(hit: Hit) -> Hit {
 }
 
 /// How many items a section omits for a reason, and the names of the first.
-pub(super) fn left_out(composed: &Composed, name: SectionName, why: OmissionReason) -> (u64, String) {
+pub(super) fn left_out(composed: &Composed, name: SectionName, reason: OmissionReason) -> (u64, String) {
     let section = composed.sections.iter().find(|section| section.name == name);
-    let group = section.and_then(|section| section.left_out.iter().find(|group| group.why == why));
+    let group = section.and_then(|section| section.left_out.iter().find(|group| group.reason == reason));
     group.map_or_else(Default::default, |group| (group.count, group.first.join(" ")))
 }
 

@@ -2,6 +2,7 @@
 
 mod best;
 mod create;
+mod document;
 mod entries;
 mod search;
 
@@ -23,6 +24,7 @@ use crate::{Conditions, Error, Result};
 
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
+pub use document::CoreEntryDocument;
 pub use entries::{CoreEntries, CorePage, ForgottenEntries};
 
 /// Watches the log of a memory core.

@@ -247,7 +247,7 @@ impl TypedTool for WriteMemoryTool {
             WriteMode::Replace => "Replaced",
             WriteMode::Append => "Appended to",
         };
-        let data = json!({"key": key, "version": written.version, "updated": written.is_update});
+        let data = json!({"key": key, "version": written.version, "is_update": written.is_update});
         Ok(ToolOutput::new(format!("{verb} {key}."), data))
     }
 }

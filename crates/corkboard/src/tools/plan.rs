@@ -29,7 +29,7 @@ pub(super) struct CreateBoardInput {
     goal: String,
     constraints: Option<Vec<String>>,
     /// Memory cores whose knowledge workers see.
-    #[serde(alias = "memory_cores", alias = "memoryCores")]
+    #[serde(alias = "memory_cores", alias = "memoryCores", alias = "memory_core_refs")]
     cores: Option<Vec<String>>,
 }
 
@@ -112,7 +112,7 @@ impl TypedTool for CreateBoardTool {
         if let Some(warning) = label::warning(known.iter().map(|known| known.entry.trust())) {
             text.push_str(&format!("\n{warning}"));
         }
-        Ok(ToolOutput::new(text, json!({"board": board.id(), "drawn": made.drawn})))
+        Ok(ToolOutput::new(text, json!({"id": board.id(), "drawn": made.drawn})))
     }
 }
 

@@ -105,7 +105,7 @@ impl TypedTool for MemoryWriteTool {
                 let metadata = EntryMetadata { trust, ..EntryMetadata::default() };
                 let written = scratchpad.set(&key, &value).type_name("text").metadata(metadata).await?;
                 let verb = if written.is_update { "Replaced" } else { "Stored" };
-                Ok(ToolOutput::new(format!("{verb} {key}."), json!({"key": key, "replaced": written.is_update})))
+                Ok(ToolOutput::new(format!("{verb} {key}."), json!({"key": key, "is_update": written.is_update})))
             }
             ScratchpadAction::Note => {
                 let example = json!({"action": "note", "value": "User prefers dark mode"});

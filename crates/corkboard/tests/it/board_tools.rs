@@ -26,7 +26,7 @@ impl Caller {
         let tools = ToolRegistry::with_sets(&corkboard, &[ToolSet::Worker, ToolSet::Orchestrator]);
         let input = json!({"name": "Auth system", "goal": "Add JWT", "constraints": ["No breaking changes"]});
         let made = tools.call("create_board", input, &ToolContext::agent("boss")).await.unwrap();
-        let board = made.data["board"].as_str().unwrap().to_owned();
+        let board = made.data["id"].as_str().unwrap().to_owned();
         assert!(
             made.text.starts_with(&format!("Created board {board}.")) && board.starts_with("auth-system-"),
             "{made:?}"

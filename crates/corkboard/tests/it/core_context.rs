@@ -123,7 +123,7 @@ async fn a_core_that_cannot_be_read_is_left_out_and_the_report_says_so() {
         assert_eq!(cores(&context.text), "<cores>\n  - rules E-1 by local: Login is tested first\n</cores>\n");
         let unreadable = |sections: &[corkboard::context::SectionReport]| {
             let section = sections.iter().find(|section| section.name == SectionName::Cores).unwrap();
-            section.left_out.iter().find(|group| group.why == OmissionReason::Unreadable).unwrap().first.join(" ")
+            section.left_out.iter().find(|group| group.reason == OmissionReason::Unreadable).unwrap().first.join(" ")
         };
         assert_eq!(unreadable(&context.sections), "web");
         let request = ContextRequest::new().board(id.as_str()).query("login");

@@ -59,7 +59,7 @@ impl Archive {
         let is_waived = view.info()?.waived.is_some();
         let open_learnings = if is_waived { 0 } else { view.state().undecided_learnings() };
         let board = board.id().as_str();
-        session.output.answer(&json_object! { board, status: "archived", retain_until, open_learnings }, || {
+        session.output.answer(&json_object! { id: board, status: "archived", retain_until, open_learnings }, || {
             let kept = match retain_until > now() {
                 true => format!(" and kept until at least {}", time(retain_until)),
                 false => String::new(),
@@ -89,7 +89,7 @@ impl Discard {
         let board = self.board.open(session)?.conditions(&self.conditions);
         board.discard(self.reason).await?;
         let board = board.id().as_str();
-        session.output.answer(&json_object! { board, status: "archived" }, || {
+        session.output.answer(&json_object! { id: board, status: "archived" }, || {
             format!("{} is discarded: `cork gc --yes` purges it", one_line(board))
         })
     }

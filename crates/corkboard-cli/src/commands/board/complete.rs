@@ -51,7 +51,7 @@ pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOut
     let (failed, cancelled) = (number(TaskStatus::Failed), number(TaskStatus::Cancelled));
     let (board, status) = (board.id().as_str(), view.info()?.status);
     let tasks = json_object! { completed, failed, cancelled };
-    session.output.answer(&json_object! { board, status, outcome, tasks }, || {
+    session.output.answer(&json_object! { id: board, status, outcome, tasks }, || {
         let mut text = format!("{board} is {status}: {outcome}");
         if outcome != BoardOutcome::Success {
             let mut parts = vec![format!("{} completed", count(completed, "task", "tasks"))];

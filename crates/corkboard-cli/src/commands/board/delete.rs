@@ -37,6 +37,6 @@ impl Delete {
             true => session.corkboard.forget_board(board).await?,
             false => session.corkboard.delete_board(board).await?,
         };
-        session.output.answer(&json_object! { board, deleted }, || format!("deleted board {}", one_line(board)))
+        session.output.answer(&json_object! { id: board, deleted }, || format!("deleted board {}", one_line(board)))
     }
 }

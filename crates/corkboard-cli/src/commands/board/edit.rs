@@ -69,6 +69,6 @@ impl Edit {
                 false => format!("drawn from its cores: {}", references(&drawn)),
             });
         }
-        session.output.answer(&json_object! { board: id, version }, || format!("{id} is at version {version}"))
+        session.output.answer(&json_object! { id, version }, || format!("{id} is at version {version}"))
     }
 }

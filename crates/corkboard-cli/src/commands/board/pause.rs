@@ -45,7 +45,7 @@ impl Pause {
         let board = self.board.open(session)?.conditions(&self.conditions);
         board.pause(self.reason).await?;
         let id = board.id().as_str();
-        session.output.answer(&json_object! { board: id, paused: true }, || format!("{id} is paused"))
+        session.output.answer(&json_object! { id, paused: true }, || format!("{id} is paused"))
     }
 }
 
@@ -54,6 +54,6 @@ impl Resume {
         let board = self.board.open(session)?.conditions(&self.conditions);
         board.resume().await?;
         let id = board.id().as_str();
-        session.output.answer(&json_object! { board: id, paused: false }, || format!("{id} is resumed"))
+        session.output.answer(&json_object! { id, paused: false }, || format!("{id} is resumed"))
     }
 }

@@ -2,12 +2,12 @@ use clap::Args;
 use corkboard::ForgottenEntries;
 use corkboard::boards::{NewTask, TASK_PATTERN_TAG, TaskRef};
 use corkboard::cores::{CoreEntry, CoreEntryId, Trust};
-use corkboard::{CoreEntries, CorePage, MemoryKind, Refusal};
+use corkboard::{CoreEntries, CoreEntryDocument, CorePage, MemoryKind, Refusal};
 
 use crate::board_view::written;
 use crate::command_session::Session;
 use crate::core_args::CoreArgument;
-use crate::core_view::{CoreEntryDocument, emptiness, entry_table, origin};
+use crate::core_view::{emptiness, entry_table, origin};
 use crate::error::CliError;
 use crate::output::{count, fields, json_object, one_line, shown, time};
 use crate::value_parsers::{memory_kind, trust};
@@ -62,7 +62,7 @@ impl Show {
                 emptiness(&core).await?;
                 return Err(corkboard::Error::from(Refusal::NotInCore { entry: id }).into());
             };
-            return session.output.answer(&CoreEntryDocument::from(&*entry), || text(&entry));
+            return session.output.answer(&CoreEntryDocument::from(entry.clone()), || text(&entry));
         }
         let mut entries = core.entries().limit(self.limit);
         if let Some(after) = self.cursor {
@@ -81,7 +81,7 @@ impl Show {
             entries = entries.forgotten(ForgottenEntries::Only);
         }
         let page = entries.await?;
-        let documents: Vec<_> = page.items.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
+        let documents: Vec<_> = page.items.iter().cloned().map(CoreEntryDocument::from).collect();
         let answer = json_object! { items: documents, next: page.next, rev: page.rev };
         let empty = if page.items.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))

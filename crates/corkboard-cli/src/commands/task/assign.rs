@@ -36,11 +36,11 @@ impl Assign {
         let (task, to) = (self.task, self.to.as_str());
         if self.review {
             board.assign_review(task, to).await?;
-            let answer = json_object! { task, reviewer: to };
+            let answer = json_object! { id: task, reviewer: to };
             return session.output.answer(&answer, || format!("the review of {task} is assigned to {}", one_line(to)));
         }
         board.assign_task(task, to).await?;
-        let answer = json_object! { task, assigned_to: to };
+        let answer = json_object! { id: task, assigned_to: to };
         session.output.answer(&answer, || format!("{task} is assigned to {}", one_line(to)))
     }
 }

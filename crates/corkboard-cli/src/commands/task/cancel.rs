@@ -38,6 +38,6 @@ impl Cancel {
             [_] => format!("{task} is cancelled, and so is {}, which depends on it", ids(dependents)),
             _ => format!("{task} is cancelled, and so are {}, which depend on it", ids(dependents)),
         };
-        session.output.answer(&json_object! { task, status: TaskStatus::Cancelled, cancelled }, || text)
+        session.output.answer(&json_object! { id: task, status: TaskStatus::Cancelled, cancelled }, || text)
     }
 }

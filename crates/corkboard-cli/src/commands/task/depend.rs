@@ -13,15 +13,15 @@ use crate::output::json_object;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task depend T-2 --on T-1             # T-2 starts after T-1
-  cork task depend T-2 --on T-1 --remove    # T-2 no longer waits for T-1")]
+  cork task depend T-2 --depends-on T-1             # T-2 starts after T-1
+  cork task depend T-2 --depends-on T-1 --remove    # T-2 no longer waits for T-1")]
 pub(crate) struct Depend {
     /// Task that waits
     task: TaskId,
 
     /// Task that it waits for
-    #[arg(long, value_name = "TASK")]
-    on: TaskId,
+    #[arg(long, alias = "on", value_name = "TASK")]
+    depends_on: TaskId,
 
     /// Remove the dependency
     #[arg(long)]
@@ -33,16 +33,16 @@ pub(crate) struct Depend {
 
 impl Depend {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let Self { task, on, remove, conditions } = self;
+        let Self { task, depends_on, remove, conditions } = self;
         let board = conditions.open(session)?;
         if remove {
-            let removed = board.remove_dependency(task, on).await?;
-            return session.output.answer(&json_object! { task, on, removed }, || match removed {
-                true => format!("{task} no longer waits for {on}"),
-                false => format!("{task} did not wait for {on}"),
+            let removed = board.remove_dependency(task, depends_on).await?;
+            return session.output.answer(&json_object! { id: task, depends_on, removed }, || match removed {
+                true => format!("{task} no longer waits for {depends_on}"),
+                false => format!("{task} did not wait for {depends_on}"),
             });
         }
-        board.add_dependency(task, on).await?;
-        session.output.answer(&json_object! { task, on }, || format!("{task} waits for {on}"))
+        board.add_dependency(task, depends_on).await?;
+        session.output.answer(&json_object! { id: task, depends_on }, || format!("{task} waits for {depends_on}"))
     }
 }

@@ -79,6 +79,6 @@ impl Edit {
         };
         let task = self.task;
         let version = board.edit_task(task, edit, self.if_version).await?;
-        session.output.answer(&json_object! { task, version }, || format!("{task} is at version {version}"))
+        session.output.answer(&json_object! { id: task, version }, || format!("{task} is at version {version}"))
     }
 }

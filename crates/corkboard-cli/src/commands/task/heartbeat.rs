@@ -25,6 +25,8 @@ impl Heartbeat {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
         let deadline = conditions.open(session)?.heartbeat(task, conditions.epoch).await?;
-        session.output.answer(&json_object! { task, deadline }, || format!("{task} is yours until {}", time(deadline)))
+        session
+            .output
+            .answer(&json_object! { id: task, deadline }, || format!("{task} is yours until {}", time(deadline)))
     }
 }

@@ -75,5 +75,5 @@ impl TaskCommand {
 }
 
 fn tell_status(session: &Session, task: TaskId, status: TaskStatus) -> Result<(), CliError> {
-    session.output.answer(&json_object! { task, status }, || format!("{task} is {}", status.in_words()))
+    session.output.answer(&json_object! { id: task, status }, || format!("{task} is {}", status.in_words()))
 }

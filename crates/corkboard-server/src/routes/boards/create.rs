@@ -26,7 +26,7 @@ struct BoardBody {
     #[serde(default)]
     constraints: Vec<String>,
     /// Names of the memory cores that the board uses. The token must have access to them.
-    #[serde(default, alias = "memoryCores", alias = "memory_core_refs")]
+    #[serde(default, alias = "memory_cores", alias = "memoryCores", alias = "memory_core_refs")]
     cores: Vec<String>,
     /// What happens to the board when a task fails, for tasks that do not set their own policy.
     #[serde(default)]

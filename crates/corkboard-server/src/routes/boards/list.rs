@@ -5,6 +5,7 @@ use corkboard::{BoardId, BoardSummary, ListedStatus, SpaceKind};
 
 use super::*;
 use crate::cursor::MOST;
+use crate::several::Several;
 
 pub(super) fn routes() -> Routes {
     routes!(list_boards).tag("boards")
@@ -13,9 +14,10 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only boards with this status.
-    #[param(inline)]
-    status: Option<ListedStatus>,
+    /// Only boards with one of these statuses, separated by commas: `active`, `idle`, `completed`, `cancelled` or
+    /// `archived`.
+    #[param(value_type = Option<String>, example = "active,idle")]
+    status: Option<Several<ListedStatus>>,
     /// Only boards that changed at or after this time.
     updated_since: Option<Timestamp>,
     /// Sort order [default: by ID].
@@ -52,7 +54,10 @@ async fn list_boards(
         let is_meant = |board: &BoardSummary| {
             caller.sees(SpaceKind::Board, board.id.as_str())
                 && board.summary.get("name").is_some()
-                && query.status.is_none_or(|status| status.is_of(board))
+                && query
+                    .status
+                    .as_ref()
+                    .is_none_or(|Several(statuses)| statuses.iter().any(|status| status.is_of(board)))
                 && query.updated_since.is_none_or(|since| last_change(board) >= since)
         };
         boards.extend(listed.into_iter().filter(is_meant));

@@ -386,7 +386,8 @@ struct WriteParameters;
 impl IntoParams for WriteParameters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let parameter = |name: &str, place: ParameterIn, of: Type, words: &str| {
-            let schema = ObjectBuilder::new().schema_type(SchemaType::Type(of)).build();
+            let least = matches!(of, Type::Integer).then_some(0);
+            let schema = ObjectBuilder::new().schema_type(SchemaType::Type(of)).minimum(least).build();
             let described = ParameterBuilder::new().name(name).parameter_in(place).description(Some(words));
             described.schema(Some(schema)).build()
         };

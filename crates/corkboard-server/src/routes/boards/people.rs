@@ -5,6 +5,8 @@ use std::sync::Arc;
 use corkboard::AgentId;
 use corkboard::boards::{Approval, ApprovalId, NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget};
 use jiff::Timestamp;
+use utoipa::openapi::schema::AnyOfBuilder;
+use utoipa::openapi::{Ref, Schema};
 
 use super::*;
 use crate::cursor::PageQuery;
@@ -46,7 +48,8 @@ struct ReceiveBody {
 #[schema(example = json!({"to": {"agent": "ada"}, "message": "Use the staging database", "priority": "urgent"}))]
 struct NudgeBody {
     /// Target: `{"agent": "ada"}`, `"orchestrator"` or `"all"`. An agent's name alone is accepted, too.
-    #[serde(default)]
+    #[serde(default, alias = "target")]
+    #[schema(schema_with = target_or_name)]
     to: NudgeTarget,
     /// Text of the nudge.
     message: String,
@@ -55,6 +58,14 @@ struct NudgeBody {
     priority: NudgePriority,
     /// Time after which the nudge is no longer shown.
     expires_at: Option<Timestamp>,
+}
+
+/// `anyOf`, because a name may be `all`, too.
+fn target_or_name() -> Schema {
+    let name = ObjectBuilder::new().schema_type(Type::String).description(Some("An agent's name"));
+    let words = "Target: `{\"agent\": \"ada\"}`, `\"orchestrator\"` or `\"all\"` [default: `\"all\"`]. An agent's name \
+                 alone is accepted, too.";
+    AnyOfBuilder::new().description(Some(words)).item(Ref::from_schema_name("NudgeTarget")).item(name).into()
 }
 
 /// The nudges that were acknowledged.

@@ -23,6 +23,7 @@ struct AssignBody {
 #[schema(example = json!({"verdict": "needs_rework", "comment": "logout has no test"}))]
 struct ReviewBody {
     /// Verdict of the review.
+    #[serde(alias = "status")]
     verdict: ReviewStatus,
     /// Reason; required unless the verdict is `approved`.
     #[serde(alias = "comments")]

@@ -35,7 +35,7 @@ struct BoardEditBody {
     constraints: Option<Vec<String>>,
     /// Names of all memory cores that the board uses. It takes over their best matching entries again. The token must
     /// have access to the cores.
-    #[serde(alias = "memoryCores", alias = "memory_core_refs")]
+    #[serde(alias = "memory_cores", alias = "memoryCores", alias = "memory_core_refs")]
     cores: Option<Vec<String>>,
     /// What happens when a task fails, for tasks added from now on.
     on_failure: Option<FailurePolicy>,
@@ -79,7 +79,7 @@ struct DiffQuery {
 /// Changes between two revisions.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"board": "add-login-1a2b3c4d", "from": 1, "to": 2, "rev": 2,
-    "changes": [{"type": "board_paused", "by": "grace"}], "text": "The board was paused by grace."}))]
+    "changes": [{"type": "board_paused", "by": "grace", "reason": null}], "text": "The board was paused by grace."}))]
 struct DiffBody {
     #[serde(flatten)]
     diff: BoardDiff,

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::cursor::{PageQuery, Position, Sort, SortField, time};
+use crate::several::Several;
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -33,9 +34,9 @@ struct TasksQuery {
     /// Only tasks in this view, in the view's order.
     #[param(inline)]
     view: Option<TaskView>,
-    /// Only tasks with this status.
-    #[param(inline)]
-    status: Option<TaskStatus>,
+    /// Only tasks with one of these statuses, separated by commas.
+    #[param(value_type = Option<String>, example = "in_progress,review")]
+    status: Option<Several<TaskStatus>>,
     /// Only tasks assigned to or worked on by this agent.
     assigned_to: Option<String>,
     /// Only tasks that changed at or after this time.
@@ -63,7 +64,7 @@ impl SortField for TaskSort {
 
 impl TasksQuery {
     fn is_for(&self, task: &Task) -> bool {
-        self.status.is_none_or(|status| task.status == status)
+        self.status.as_ref().is_none_or(|Several(statuses)| statuses.contains(&task.status))
             && self.updated_since.is_none_or(|since| task.updated_at >= since)
             && self
                 .assigned_to
@@ -74,7 +75,8 @@ impl TasksQuery {
     /// The shortest list that contains all requested tasks, or `None` if no task with this status can be in the view.
     fn list(&self) -> Option<TaskList> {
         use TaskStatus::{Assigned, Blocked, InProgress, Pending, Review};
-        Some(match (self.view, self.status) {
+        // Several statuses only filter.
+        Some(match (self.view, self.status.as_ref().and_then(Several::only).copied()) {
             (None, None) => TaskList::All,
             (None, Some(status)) => TaskList::Status(status),
             (Some(TaskView::Ready), None | Some(Pending)) => TaskList::Ready,
@@ -143,7 +145,7 @@ struct TasksAddedBody {
 #[into_params(parameter_in = Query)]
 struct ContextQuery {
     /// The maximum number of tokens [default: the server's `context_tokens`].
-    #[param(minimum = 1)]
+    #[param(minimum = 128)]
     budget: Option<u64>,
 }
 
@@ -153,7 +155,7 @@ struct ContextQuery {
 #[schema(as = TaskContextBody, example = json!({"budget": 8000}))]
 struct ContextBody {
     /// The maximum number of tokens [default: the server's `context_tokens`].
-    #[schema(minimum = 1)]
+    #[schema(minimum = 128)]
     budget: Option<u64>,
 }
 

@@ -46,7 +46,7 @@ async fn boards_outside_the_grants_are_neither_read_nor_listed() {
     let listed = grace.get("/v1/boards").await.ok();
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
     let garbage = grace.get("/v1/gc").await.ok();
-    assert_eq!((garbage["boards"].as_array().map(Vec::len), &garbage["active"]), (Some(1), &json!(0)));
+    assert_eq!((garbage["items"].as_array().map(Vec::len), &garbage["active"]), (Some(1), &json!(0)));
     for path in
         ["", "/status", "/tasks", "/graph", "/search?q=login", "/learnings", "/nudges", "/diff", "/tasks/T-1/context"]
     {

@@ -93,6 +93,11 @@ async fn boards_are_listed_page_by_page() {
     };
     assert_eq!(of("cancelled").await, ["b"]);
     assert_eq!(of("active").await, ["a", "c", "d", "e"]);
+    assert_eq!(of("active,cancelled").await, ["a", "b", "c", "d", "e"]);
+    let listed = boss.get("/v1/boards?limit=1").await.ok();
+    let facts = &listed["items"][0]["summary"];
+    assert_eq!((&facts["outcome"], &facts["paused"]), (&Value::Null, &json!(false)));
+    assert!(facts.get("outcome").is_some());
     assert!(of("idle").await.is_empty() && of("archived").await.is_empty() && of("completed").await.is_empty());
     boss.get("/v1/boards?status=lost").await.problem(400, "query");
     boss.get("/v1/boards?limit=-1").await.problem(400, "out_of_range");
@@ -224,7 +229,7 @@ async fn a_board_passes_through_all_statuses() {
     grace.post_nothing("/v1/boards/b/purge").await.problem(409, "board_kept");
     let kept = grace.get("/v1/gc").await.ok();
     assert_eq!(
-        (&kept["boards"][0]["id"], &kept["boards"][0]["fate"], &kept["active"]),
+        (&kept["items"][0]["id"], &kept["items"][0]["fate"], &kept["active"]),
         (&json!("b"), &json!("keep"), &json!(1))
     );
     grace.post("/v1/boards/b/discard", &json!({"reason": "only a try"})).await.ok();

@@ -166,6 +166,7 @@ async fn boards_are_filtered_and_sorted() {
     let newest = pages(&grace, "/v1/boards?sort=-updated_at", 1).await.concat();
     assert_eq!(newest[0]["id"], "c");
     let since = super::text(&newest[0]["summary"]["updated_at"]);
+    assert_eq!(grace.get("/v1/boards/c").await.ok()["updated_at"], newest[0]["summary"]["updated_at"]);
     assert_eq!(ids(pages(&grace, &format!("/v1/boards?updated_since={since}"), 1).await), ["c"]);
     let first = grace.get("/v1/boards?limit=1&sort=-created_at").await.ok();
     let next = super::text(&first["next"]);

@@ -16,7 +16,7 @@ async fn a_nudge_is_delivered_to_its_target() {
     let said = grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use staging"})).await;
     assert_eq!((said.status.as_u16(), &said.body), (201, &json!({"id": "N-1", "rev": 2})));
     grace.post("/v1/boards/b/nudges", &json!({"message": "Hurry", "priority": "urgent"})).await.ok();
-    grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": ""}, "message": "x"})).await.problem(400, "blank");
+    grace.post("/v1/boards/b/nudges", &json!({"target": {"agent": ""}, "message": "x"})).await.problem(400, "blank");
     for to in [json!(["ada"]), json!({"agent": "ada", "all": true}), json!({"group": "ada"}), json!(1)] {
         grace.post("/v1/boards/b/nudges", &json!({"to": to, "message": "x"})).await.problem(400, "body_json");
     }
@@ -69,7 +69,7 @@ async fn a_context_delivers_and_a_preview_does_not() {
     grace.post("/v1/boards/b/nudges", &json!({"to": "ada", "message": "Use production"})).await.ok();
     assert!(super::text(&ada.post(context, &request).await.ok()["text"]).contains("Use production"));
     assert_eq!(grace.get("/v1/boards/b/nudges/N-2").await.ok()["delivered"][0]["agent"], "ada");
-    ada.get("/v1/boards/b/tasks/T-1/context?budget=1").await.problem(400, "context_budget");
+    ada.get("/v1/boards/b/tasks/T-1/context?budget=127").await.problem(400, "out_of_range");
     ada.get("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");
     ada.post_nothing("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");
     server.stop().await;

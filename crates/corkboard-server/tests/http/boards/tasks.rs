@@ -70,6 +70,9 @@ async fn tasks_are_listed_by_view_and_state() {
     boss.post("/v1/boards/b/tasks/T-2/complete", &json!({"summary": "done"})).await.ok();
     assert_eq!(ids(&boss, "?view=needs_review").await, ["T-2"]);
     assert_eq!(ids(&boss, "?status=pending").await, ["T-1", "T-3"]);
+    assert_eq!(ids(&boss, "?status=pending,review").await, ["T-1", "T-2", "T-3"]);
+    assert_eq!(ids(&boss, "?view=blocked&status=pending,review").await, ["T-3"]);
+    boss.get("/v1/boards/b/tasks?status=pending,lost").await.problem(400, "query");
     assert_eq!(ids(&boss, "?at=3").await, ["T-1", "T-2"]);
     boss.get("/v1/boards/b/tasks?view=lost").await.problem(400, "query");
     let one = boss.get("/v1/boards/b/tasks/T-3").await;
@@ -137,7 +140,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_retried() {
     dev.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "in_progress"})).await.ok();
     let done = dev.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "three routes"})).await.ok();
     assert_eq!(done["status"], "review");
-    qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework"})).await.problem(400, "blank");
+    qa.post("/v1/boards/b/tasks/T-1/review", &json!({"status": "needs_rework"})).await.problem(400, "blank");
     qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "fine"})).await.problem(400, "body_json");
     let back =
         qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework", "comment": "no test"})).await.ok();

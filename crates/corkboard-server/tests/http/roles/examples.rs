@@ -56,6 +56,32 @@ async fn examples_of_bodies_are_accepted_and_answers_fit_their_schemas() {
     server.stop().await;
 }
 
+/// Edits leave out the fields that they do not change.
+#[tokio::test]
+async fn events_of_edits_fit_their_schemas() {
+    let server = start().await;
+    let admin = server.admin();
+    let description = admin.get("/openapi.json").await.ok();
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.add_resource(DESCRIPTION, description).expect("the description");
+    let page = compiler.compile(&format!("{DESCRIPTION}#/components/schemas/RevisionPage"), &mut schemas).unwrap();
+    admin.post("/v1/boards", &json!({"id": "edited", "name": "Edited"})).await.ok();
+    admin.patch("/v1/boards/edited", &json!({"goal": "Ship it"})).await.ok();
+    admin.post("/v1/boards/edited/tasks", &json!({"title": "One"})).await.ok();
+    admin.patch("/v1/boards/edited/tasks/T-1", &json!({"priority": 5})).await.ok();
+    admin.post("/v1/cores/edited/entries", &json!({"content": "One"})).await.ok();
+    admin.patch("/v1/cores/edited/entries/E-1", &json!({"importance": 0.9})).await.ok();
+    for (path, count) in [("/v1/boards/edited/events", 4), ("/v1/cores/edited/events", 2)] {
+        let events = admin.get(path).await.ok();
+        assert_eq!(events["items"].as_array().map(Vec::len), Some(count));
+        if let Err(error) = schemas.validate(&events, page) {
+            panic!("{error}\n  in {events}");
+        }
+    }
+    server.stop().await;
+}
+
 /// `make examples` records the examples again. Examples without a matching answer stay unchanged.
 #[tokio::test]
 async fn every_example_of_an_answer_is_that_of_a_schema() {

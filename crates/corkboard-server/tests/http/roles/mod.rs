@@ -307,7 +307,8 @@ async fn a_number_out_of_its_described_range_is_refused() {
     for case in cases(&server).await.into_iter().filter(has_ranges) {
         let mut outside = Vec::new();
         for parameter in case.operation["parameters"].as_array().into_iter().flatten() {
-            let name = parameter["name"].as_str().unwrap();
+            // A reference to a header of all routes has no name.
+            let Some(name) = parameter["name"].as_str() else { continue };
             for number in beyond(&parameter["schema"]).into_iter().filter(|_| parameter["in"] == "query") {
                 outside.push((name.to_owned(), number.clone(), case.with_parameter(&format!("{name}={number}"))));
             }

@@ -42,7 +42,8 @@ async fn a_board_lives_until_its_time_is_over_and_nothing_keeps_it() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = corkboard.create_board(new_board("life")).id("life").await.unwrap();
-        assert_eq!(corkboard.garbage().await.unwrap(), Garbage { boards: vec![], active: 1 });
+        assert_eq!(corkboard.garbage().await.unwrap().active, 1);
+        assert!(corkboard.garbage().await.unwrap().boards.is_empty());
         assert_eq!(board.archive(None).await.unwrap_err().code(), "board_active");
         assert_eq!(board.discard(None).await.unwrap_err().code(), "board_active");
         assert_eq!(board.purge().await.unwrap_err().code(), "board_kept");
