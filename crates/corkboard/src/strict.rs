@@ -47,6 +47,8 @@ struct Trail {
     is_name: Cell<bool>,
     /// The last name.
     name: RefCell<String>,
+    /// The fields of the object whose value is being read, as far as they are known.
+    known: Cell<&'static [&'static str]>,
 }
 
 enum PathStep {
@@ -128,12 +130,15 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail })
+        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail, fields })
     }
 
     /// serde ignores exactly the values of unknown fields.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
-        Err(D::Error::custom("unknown field"))
+        Err(D::Error::custom(match self.trail.known.get() {
+            [] => "unknown field".into(),
+            known => format!("unknown field; must be one of `{}`", known.join("`, `")),
+        }))
     }
 
     fn is_human_readable(&self) -> bool {
@@ -189,7 +194,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Watched<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new() })
+        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new(), known: &[] })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
@@ -209,6 +214,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Watched<'_, S> {
 struct Fields<'t, V> {
     inner: V,
     trail: &'t Trail,
+    fields: &'static [&'static str],
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
@@ -224,7 +230,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new() })
+        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new(), known: self.fields })
     }
 }
 
@@ -255,17 +261,19 @@ struct Named<'t, I> {
     inner: I,
     trail: &'t Trail,
     name: String,
+    known: &'static [&'static str],
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Named<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        let Self { inner, trail, name } = self;
+        let Self { inner, trail, name, .. } = self;
         trail.read_name(name, || inner.next_key_seed(Watched { inner: seed, trail }))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.trail.known.set(self.known);
         let value = self.inner.next_value_seed(Watched { inner: seed, trail: self.trail });
         value.map_err(|error| self.trail.went_wrong(PathStep::Name(self.name.clone()))(error))
     }
@@ -283,7 +291,7 @@ impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Watched<'t, A> {
         let Self { inner, trail } = self;
         let mut name = String::new();
         let (value, variant) = trail.read_name(&mut name, || inner.variant_seed(Watched { inner: seed, trail }))?;
-        Ok((value, Named { inner: variant, trail, name }))
+        Ok((value, Named { inner: variant, trail, name, known: &[] }))
     }
 }
 
@@ -309,7 +317,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let content = self.inner.struct_variant(fields, Fields { inner: visitor, trail: self.trail });
+        let content = self.inner.struct_variant(fields, Fields { inner: visitor, trail: self.trail, fields });
         content.map_err(self.trail.went_wrong(PathStep::Name(self.name)))
     }
 }
@@ -367,15 +375,18 @@ mod tests {
     #[test]
     fn errors_name_their_position() {
         for (json, expected) in [
-            (r#"{"name":"A","nme":1}"#, "nme: unknown field at"),
-            (r#"{"name":"A","books":[{"title":"B"},{"title":"C","colour":{}}]}"#, "books[1].colour: unknown field at"),
+            (r#"{"name":"A","nme":1}"#, "nme: unknown field; must be one of `name`, `books`, `by_year`, `note` at"),
+            (
+                r#"{"name":"A","books":[{"title":"B"},{"title":"C","colour":{}}]}"#,
+                "books[1].colour: unknown field; must be one of `title`, `bound` at",
+            ),
             (
                 r#"{"name":"A","books":[{"title":"B","bound":{"leather":{"color":"red","thick":true}}}]}"#,
-                "books[0].bound.leather.thick: unknown field at",
+                "books[0].bound.leather.thick: unknown field; must be one of `color` at",
             ),
             (
                 r#"{"name":"A","books":[{"title":"B","bound":{"of":{"title":"C","x":1}}}]}"#,
-                "books[0].bound.of.x: unknown field at",
+                "books[0].bound.of.x: unknown field; must be one of `title`, `bound` at",
             ),
             (r#"{"name":3}"#, "name: invalid type: integer `3`, expected a string at"),
             (r#"{}"#, "missing field `name` at"),
