@@ -9,7 +9,7 @@ help:
 	@echo "make tour       run a commented tour in Rust: an agent's memory, a board, a memory core"
 	@echo "make test       run every test, with PostgreSQL and Redis, and the documentation's examples"
 	@echo "make clients    generate a TypeScript and a Python client and use them"
-	@echo "make check      check formatting, lints and links in the documentation"
+	@echo "make check      check formatting, lints and links in the API documentation"
 	@echo "make examples   update the example answers in the HTTP description, after a change to answers"
 	@echo "make openapi    update the HTTP description (openapi.json), after a change to the routes"
 	@echo "make bench      print benchmark tables (docs/benchmarks.md); needs valgrind"
@@ -28,7 +28,7 @@ tour:
 
 test: nextest remote schemathesis clients doc-test
 
-# Format, lints, and links in the documentation.
+# Format, lints, and links in the API documentation.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) check --package corkboard-core --quiet

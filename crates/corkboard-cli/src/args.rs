@@ -16,9 +16,12 @@ const DEFAULT_FILE: &str = "corkboard/corkboard.db";
 
 pub(crate) const SERVER_URL: &str = "--url and CORK_URL expect a URL like http://127.0.0.1:7117";
 
+/// The width at which help wraps, unless the terminal is narrower.
+pub(crate) const WIDTH: usize = 100;
+
 /// Working memory for LLM agents and the people who work with them
 #[derive(Parser)]
-#[command(name = "cork", version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "cork", version, after_help = EXAMPLES, max_term_width = WIDTH, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

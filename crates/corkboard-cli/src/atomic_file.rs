@@ -127,6 +127,10 @@ fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+pub(crate) fn unreadable_file(file: &Path, error: &std::io::Error) -> CliError {
+    CliError::invalid("file", format!("cannot read {}: {error}", file.display()))
+}
+
 pub(crate) fn file_error(file: &Path, error: &std::io::Error) -> CliError {
     CliError::invalid("file", format!("{}: {error}", file.display()))
 }

@@ -10,7 +10,7 @@ use corkboard::{
 
 use crate::args::{Actors, Global};
 use crate::error::CliError;
-use crate::error_hint::{denied_to_token, hint};
+use crate::error_hint::{denied_to_token, hint, rev_conflict};
 use crate::output::{Output, one_line};
 
 pub(crate) struct Session {
@@ -115,9 +115,14 @@ impl Session {
         }
     }
 
+    /// Remembers the core that an error of the command is about.
+    pub(crate) fn names_core(&self, name: &str) {
+        self.opened_core.get_or_init(|| name.into());
+    }
+
     /// The core with this name, which may be an agent's own.
     pub(crate) fn core_named(&self, name: &str) -> Result<Core, CliError> {
-        self.opened_core.get_or_init(|| name.into());
+        self.names_core(name);
         match name.strip_prefix(CoreId::PRIVATE) {
             Some(agent) => Ok(Core::clone(&*self.corkboard.agent(agent)?.long_term()?)),
             None => Ok(self.corkboard.core(name)?),
@@ -142,7 +147,7 @@ impl Session {
                 self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
             }
             Error::Refused(Refusal::NotInCore { entry }) => {
-                self.opened_core.get().map(|core| format!("entry {entry} not found in the core {core}"))
+                self.opened_core.get().map(|core| format!("entry {entry} not found in core {core}"))
             }
             _ => None,
         };
@@ -165,12 +170,20 @@ impl Session {
             Error::Refused(Refusal::RoleDenied { role, what, .. }) if self.token_role == Some(*role) => {
                 Some(denied_to_token(*role, what))
             }
-            Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch }) if holder.as_str() == caller => {
+            Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch, .. }) if holder.as_str() == caller => {
                 let sent = self.sent_epoch.get()?;
                 Some(format!(
                     "you hold {what} at epoch {epoch}, you sent {sent}; use the epoch of your latest claim, unless another \
                      process has taken the task over"
                 ))
+            }
+            Error::Refused(Refusal::RevConflict { expected, current }) => {
+                let watch = match (self.opened_board.get(), self.opened_core.get()) {
+                    (Some(_), _) => Some("board watch"),
+                    (None, Some(_)) => None,
+                    (None, None) => Some("memory watch"),
+                };
+                Some(rev_conflict(*expected, *current, watch))
             }
             Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) => Some(format!(
                 "you act as {}; if you are {holder}, add --principal {holder}, otherwise leave {what} to them",
@@ -186,7 +199,15 @@ fn name_an_agent(opened: &[Grant]) -> String {
     let names: Vec<&str> = opened.iter().map(Grant::as_str).collect();
     let one = names.iter().find(|name| !name.ends_with('*')).unwrap_or(&"NAME");
     let agents = if names.len() == 1 { "agent" } else { "agents" };
-    format!("your token opens {agents} {}; add --agent {one}", names.join(" and "))
+    format!("your token opens {agents} {}; add --agent {one}", listed(&names))
+}
+
+/// `a`, `a and b`, or `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard, CliError> {

@@ -14,6 +14,10 @@ const DAMAGED: &str = "run `cork doctor` to check the whole store";
 /// PostgreSQL's error code for a database that does not exist.
 const NO_DATABASE: &str = "(3D000)";
 
+/// How the message ends if the folder of a store is a file.
+const IS_A_FILE: &str = "File exists (os error 17)";
+const NOT_A_DATABASE: &str = "this file is not a Corkboard database";
+
 /// What to do about an error, unless its message says so already.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     Some(match error {
@@ -63,10 +67,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::Conflict { current: None, .. } => "use --if-version 0 to create it".into(),
         Refusal::RevConflict { expected, current } => {
-            format!(
-                "see what changed with `cork memory watch` or `cork board watch` and --from-rev {expected}, then retry with \
-                 --if-rev {current}"
-            )
+            return Some(rev_conflict(*expected, *current, None));
         }
         Refusal::NotebookConflict { current, .. } => {
             format!("see what changed with `cork notebook history`, then retry with --if-version {current}")
@@ -120,6 +121,17 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
         }
         refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
     })
+}
+
+/// The hint if `--if-rev` does not match. `watch` is the command that shows what changed.
+pub(crate) fn rev_conflict(expected: u64, current: u64, watch: Option<&str>) -> String {
+    match watch {
+        _ if expected > current => format!("revision {expected} does not exist yet; retry with --if-rev {current}"),
+        Some(watch) => {
+            format!("see what changed with `cork {watch} --from-rev {expected}`, then retry with --if-rev {current}")
+        }
+        None => format!("check what changed, then retry with --if-rev {current}"),
+    }
 }
 
 fn learning_hint(refusal: &Refusal) -> Option<String> {
@@ -271,9 +283,11 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
                 "reassign it with `cork task assign {task} NAME`, or free it for anyone with `cork task release {task}`"
             )
         }
-        Refusal::Fenced { what, holder: None, epoch: 0 } => format!("claim it first: `cork task claim {what}`"),
+        Refusal::Fenced { what, holder: None, epoch: 0, .. } => format!("claim it first: `cork task claim {what}`"),
         Refusal::Fenced { what, .. } => {
-            format!("nothing was written; check who holds it with `cork task show {what}`, or claim it again")
+            format!(
+                "nothing was written; check its state with `cork task show {what}`; claim it again only if it is pending"
+            )
         }
         Refusal::TaskConflict { current, .. } => {
             let (task, version) = (current.id, current.version);
@@ -323,6 +337,10 @@ fn server_hint(problem: &Problem) -> Option<String> {
         "unknown_route" if problem.detail.contains("/v1/v1/") => {
             "leave `/v1` out of the server's URL in --url or CORK_URL".into()
         }
+        // Every route begins with /v1, and so does the path that cork asks for.
+        "unknown_route" if !problem.detail.contains("unknown path /v1/") => {
+            "leave the path out of the server's URL in --url or CORK_URL".into()
+        }
         "damaged" => DAMAGED.into(),
         "newer_format" => NEWER.into(),
         "host" => "start the server with --host and this name".into(),
@@ -350,6 +368,10 @@ fn store_hint(error: &StoreError) -> Option<String> {
         }
         // The error says what is wrong with a database server.
         StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
+        StoreError::Url { url, reason } if url.starts_with("file:") && reason.ends_with(IS_A_FILE) => {
+            format!("{} is a file; file: needs a folder", url.trim_start_matches("file:"))
+        }
+        StoreError::Url { reason, .. } if reason == NOT_A_DATABASE => "name another file, or a new one".into(),
         // The URL is valid, but its path cannot be used.
         StoreError::Url { reason, .. } if reason.starts_with("cannot create") || reason.starts_with("cannot write") => {
             "check the path and its permissions: cork must be allowed to write the file and its folder".into()
@@ -372,6 +394,9 @@ fn store_hint(error: &StoreError) -> Option<String> {
         StoreError::NoServer { trouble, .. } => server_trouble(trouble).into(),
         StoreError::Locked { .. } => "wait until that process ends, or use another --store".into(),
         StoreError::Busy { .. } => "nothing was written; retry".into(),
+        StoreError::Unavailable(said) if said.contains("://") => {
+            "nothing was written; check that the database server runs and that the URL is right".into()
+        }
         StoreError::Unavailable(_) => {
             "nothing was written; check the path and its permissions, or the database, then retry".into()
         }
@@ -386,7 +411,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
             format!("the oldest revision kept is {oldest}; follow from there with --from-rev {}", oldest.saturating_sub(1))
         }
         StoreError::Future { head: 0, .. } => "nothing has been written there yet".into(),
-        StoreError::Future { head, .. } => format!("the newest revision is {head}"),
+        StoreError::Future { .. } => "leave out the revision to use the newest".into(),
         StoreError::Diverged => "start again with --from-rev 0".into(),
         StoreError::Answered(problem) => return server_hint(problem),
         StoreError::Closed => return None,

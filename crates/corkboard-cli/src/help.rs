@@ -1,9 +1,11 @@
 //! How `--help` looks, and `cork help`: commands in groups, and the global options on a page of their own.
 
 use std::fmt::Write;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::builder::Styles;
-use clap::{Args, Command, CommandFactory, FromArgMatches};
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::args::{Cli, Global};
 
@@ -80,7 +82,8 @@ impl Help {
 /// Reads the command line. Help and the version come as errors too, as with clap.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let matches = matches.map_err(|error| in_plain_words(&command, error))?;
     match Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))? {
         Cli { command: crate::commands::Command::Help(help), .. } => help.page(),
         cli => Ok(cli),
@@ -102,6 +105,49 @@ fn command() -> Command {
         .override_usage("cork [OPTIONS] <COMMAND>")
         .help_template("{about-with-newline}\n{usage-heading} {usage}{after-help}")
         .after_help(after)
+}
+
+/// Replaces the messages of Rust's number parsers, and names the short verdicts, which clap accepts but does not list.
+fn in_plain_words(command: &Command, error: Error) -> Error {
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
+    let source = std::error::Error::source(&error);
+    let why = match error.kind() {
+        ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => {
+            Some(format!("must be one of {} (also: approve, rework, reject)", context(ContextKind::ValidValue)))
+        }
+        ErrorKind::ValueValidation => source.and_then(|source| number_error(source, &argument, &value)),
+        _ => None,
+    };
+    match why {
+        Some(why) => {
+            Error::raw(error.kind(), format!("invalid value '{value}' for '{argument}': {why}\n")).with_cmd(command)
+        }
+        None => error,
+    }
+}
+
+/// What is wrong with a number, if that is the problem.
+fn number_error(source: &(dyn std::error::Error + 'static), argument: &str, value: &str) -> Option<String> {
+    if let Some(error) = source.downcast_ref::<ParseIntError>() {
+        return Some(match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "the number is too large".into(),
+            _ if value.strip_prefix('-').is_some_and(|rest| rest.parse::<u64>().is_ok()) => {
+                "must not be negative".into()
+            }
+            _ => "expected a whole number".into(),
+        });
+    }
+    if source.is::<ParseFloatError>() {
+        let range = if argument.starts_with("--importance") { " from 0 to 1" } else { "" };
+        return Some(format!("expected a number{range}"));
+    }
+    // Clap's message for a number out of range: `0 is not in 1..=4294967295`.
+    let said = source.to_string();
+    let (number, range) = said.split_once(" is not in ")?;
+    let (least, most) = range.split_once("..=").or_else(|| range.split_once(".."))?;
+    let (number, least) = (number.parse::<i128>().ok()?, least.parse::<i128>().ok()?);
+    Some(if number < least { format!("must be at least {least}") } else { format!("must be at most {most}") })
 }
 
 fn with_template(command: Command) -> Command {
@@ -133,11 +179,54 @@ fn options() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::WIDTH;
 
     #[test]
     fn the_help_is_consistent() {
         command().debug_assert();
         options().debug_assert();
+    }
+
+    #[test]
+    fn no_example_is_wrapped() {
+        fn check(command: &Command) {
+            let texts = [command.get_after_help(), command.get_after_long_help()];
+            for line in texts
+                .into_iter()
+                .flatten()
+                .flat_map(|text| text.to_string().lines().map(str::to_owned).collect::<Vec<_>>())
+            {
+                let width = line.chars().count();
+                assert!(width <= WIDTH, "{}: {width} characters: {line}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&command());
+    }
+
+    #[test]
+    fn values_are_explained_in_plain_words() {
+        for (arguments, expected) in [
+            (
+                &["task", "list", "--limit", "x"][..],
+                "invalid value 'x' for '--limit <NUMBER>': expected a whole number",
+            ),
+            (&["task", "list", "--limit", "0"], "invalid value '0' for '--limit <NUMBER>': must be at least 1"),
+            (&["task", "list", "--limit", "5000000000"], "must be at most 4294967295"),
+            (&["task", "list", "--limit", "99999999999999999999"], "the number is too large"),
+            (&["memory", "set", "a", "1", "--if-version=-1"], "must not be negative"),
+            (&["memory", "set", "a", "1", "--importance", "x"], "expected a number from 0 to 1"),
+            (
+                &["review", "T-1", "fine"],
+                "invalid value 'fine' for '<VERDICT>': must be one of approved, needs_rework, rejected (also: approve, rework, \
+                 reject)",
+            ),
+        ] {
+            let command = command();
+            let error = command.clone().try_get_matches_from(["cork"].iter().chain(arguments)).unwrap_err();
+            let said = in_plain_words(&command, error).to_string();
+            assert!(said.contains(expected), "{arguments:?}: {said}");
+        }
     }
 
     #[test]

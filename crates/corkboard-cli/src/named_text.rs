@@ -33,7 +33,7 @@ macro_rules! named_text {
 named_text! {
     /// Comment on the verdict; - reads stdin
     Comment("COMMENT", "comment");
-    /// Reason; - reads stdin
+    /// Why; recorded on the board; - reads stdin
     Reason("REASON", "reason");
     /// Why it failed; - reads stdin
     FailureReason("REASON", "reason") ["reason"];

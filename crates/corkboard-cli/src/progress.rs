@@ -34,7 +34,7 @@ impl ProgressLine {
             Stage::Importing => "importing",
         };
         let revisions = count(progress.revisions, "revision", "revisions");
-        let rest = || format!("spaces, {revisions}, {}", bytes(progress.bytes));
+        let rest = || format!("logs, {revisions}, {}", bytes(progress.bytes));
         self.show(stage, progress.spaces, progress.total, rest);
     }
 

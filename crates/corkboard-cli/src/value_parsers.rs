@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corkboard::boards::{FailurePolicy, TriggerRule};
 use corkboard::cores::Trust;
-use corkboard::{MemoryKind, Role};
+use corkboard::{MemoryKind, Role, json_error};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
@@ -120,7 +120,10 @@ fn length(argument: &str) -> Option<Option<SignedDuration>> {
 }
 
 pub(crate) fn object_argument(argument: &str) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(argument).map_err(|error| format!("not a JSON object: {error}"))
+    serde_json::from_str(argument).map_err(|error| match json_error::is_json(argument.as_bytes()) {
+        true => json_error::wording(&error),
+        false => "expected a JSON object".into(),
+    })
 }
 
 pub(crate) fn seconds(argument: &str) -> Result<f64, String> {

@@ -262,7 +262,7 @@ pub struct EntryData {
     /// When the entry expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// The author.
+    /// Who wrote the entry, unless the caller named another author.
     pub author: Arc<str>,
     /// The session that the entry comes from.
     #[serde(default)]

@@ -201,7 +201,7 @@ pub enum Refusal {
         until: Timestamp,
     },
     /// The caller does not hold the lease, or no longer: it expired or was given to another agent. Nothing was written.
-    #[error("{}", fenced_text(what, holder.as_ref(), *epoch))]
+    #[error("{}", fenced_text(what, holder.as_ref(), *epoch, *sent))]
     Fenced {
         /// A task ID, or `orchestrator`.
         what: String,
@@ -209,6 +209,9 @@ pub enum Refusal {
         holder: Option<AgentId>,
         /// The current epoch.
         epoch: u64,
+        /// The epoch that the caller sent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<u64>,
     },
     /// Someone else changed the task first (`if_version`). Nothing was written.
     #[error("{} is at version {}, not {expected}", current.id, current.version)]
@@ -466,6 +469,8 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
     let state = from.in_words();
     // Workers and reviewers both get here, so the text must help both.
     let state = match (from, to) {
+        (Pending, InProgress) => return format!("{task} is {state}: claim it before you start it"),
+        (Pending, Blocked) => return format!("{task} is {state}: claim it before you block it"),
         // A worker who sets the current state again only renews the lease.
         (InProgress, InProgress) => return format!("{task} is not under review: it is {state}"),
         (from, to) if from == to => return format!("{task} is already {state}"),
@@ -509,15 +514,18 @@ fn held_text(task: TaskId, holder: &AgentId, until: Option<&Timestamp>) -> Strin
     }
 }
 
-fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64) -> String {
-    let what = if what == "orchestrator" { "the orchestrator's role" } else { what };
+fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64, sent: Option<u64>) -> String {
+    let is_role = what == "orchestrator";
+    let what = if is_role { "the orchestrator's role" } else { what };
     match holder {
         Some(holder) if epoch == 0 => format!("fenced: {what} is assigned to {holder}, and work has not begun"),
-        Some(holder) => {
-            format!("fenced: {holder} holds {what} at epoch {epoch}; your agent name or epoch does not match")
-        }
+        Some(holder) => match sent.filter(|sent| *sent != epoch) {
+            Some(sent) => format!("fenced: {holder} holds {what} at epoch {epoch}; you sent {sent}"),
+            None => format!("fenced: {holder} holds {what} at epoch {epoch}; your agent name does not match"),
+        },
         None if epoch == 0 => format!("fenced: nobody has claimed {what} yet"),
-        None => format!("fenced: nobody holds {what} at the moment; the last holder's lease expired or ended"),
+        None if is_role => format!("fenced: nobody holds {what}: it was released, or its lease expired"),
+        None => format!("fenced: nobody holds {what}: it was completed or released, or its lease expired"),
     }
 }
 

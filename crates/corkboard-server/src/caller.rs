@@ -192,13 +192,13 @@ impl Caller {
     }
 
     pub(crate) fn tokens(&self) -> Result<Tokens, HttpError> {
-        self.expect_admin("open tokens")?;
+        self.expect_admin("create, list or revoke tokens")?;
         Ok(self.corkboard.tokens())
     }
 
     pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         if kind == SpaceKind::Tokens {
-            self.expect_admin("open tokens")?;
+            self.expect_admin("create, list or revoke tokens")?;
         }
         self.open_log(kind, name)
     }

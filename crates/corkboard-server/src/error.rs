@@ -1,13 +1,14 @@
 //! Errors as HTTP responses: problem documents (RFC 9457).
 
 use axum::Json;
+use axum::extract::path::ErrorKind as PathErrorKind;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use corkboard::store::StoreError;
 use corkboard::tools::ToolError;
-use corkboard::{Error, ErrorKind, Problem, Refusal};
+use corkboard::{Error, ErrorKind, Problem, Refusal, json_error};
 
 use crate::openapi;
 
@@ -218,12 +219,33 @@ impl From<Refusal> for HttpError {
 
 impl From<PathRejection> for HttpError {
     fn from(rejection: PathRejection) -> Self {
-        Self::invalid("path", rejection.body_text())
+        let kind = match &rejection {
+            PathRejection::FailedToDeserializePathParams(failure) => Some(failure.kind()),
+            _ => None,
+        };
+        let detail = match kind {
+            Some(PathErrorKind::DeserializeError { key, value, message }) => {
+                let why = if message.starts_with("UUID") { "expected a UUID" } else { message.as_str() };
+                format!("invalid {key} {value:?} in the path: {}", json_error::in_words(why))
+            }
+            Some(PathErrorKind::ParseErrorAtKey { key, value, .. }) => {
+                format!("invalid {key} {value:?} in the path: expected a whole number")
+            }
+            _ => rejection.body_text(),
+        };
+        Self::invalid("path", detail)
     }
 }
 
 impl From<QueryRejection> for HttpError {
     fn from(rejection: QueryRejection) -> Self {
-        Self::invalid("query", rejection.body_text())
+        let text = rejection.body_text();
+        let said = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+        let detail = match (said.strip_prefix("missing field `"), said.split_once(": ")) {
+            (Some(name), _) => format!("missing parameter {}", name.trim_end_matches('`')),
+            (None, Some((name, why))) => format!("invalid parameter {name}: {}", json_error::in_words(why)),
+            (None, None) => format!("invalid query: {}", json_error::in_words(said)),
+        };
+        Self::invalid("query", detail)
     }
 }

@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use corkboard::Strict;
+use corkboard::{Strict, json_error};
 use serde::de::DeserializeOwned;
 
 use crate::caller::Caller;
@@ -45,8 +45,12 @@ impl<S: Send + Sync> FromRequest<S> for JsonBytes {
 /// Parses a body. Invalid JSON, JSON of the wrong shape and unknown fields are problems with the same code, which name
 /// the position.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HttpError> {
+    if bytes.trim_ascii().is_empty() {
+        return Err(HttpError::invalid(BODY_JSON, "the body is empty; send a JSON object"));
+    }
     let read = serde_json::from_slice::<Strict<T>>(bytes);
-    read.map(|Strict(body)| body).map_err(|error| HttpError::invalid(BODY_JSON, error.to_string()))
+    read.map(|Strict(body)| body)
+        .map_err(|error| HttpError::invalid(BODY_JSON, json_error::describe("the body", bytes, &error)))
 }
 
 /// Checks the numbers of a body first: one that is out of range can be the reason why it could not be parsed.

@@ -9,7 +9,7 @@ use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use corkboard::Strict;
+use corkboard::{Strict, json_error};
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
@@ -105,7 +105,10 @@ fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Resul
     match single(headers, ACTOR.as_str())? {
         None => Ok(own),
         Some(named) => {
-            let wrong = |error| HttpError::invalid("actor", format!("invalid header cork-actor: {error}"));
+            let wrong = |error| {
+                let why = json_error::describe("it", named.as_bytes(), &error);
+                HttpError::invalid("actor", format!("invalid header cork-actor: {why}"))
+            };
             let Strict(actor) = serde_json::from_slice(named.as_bytes()).map_err(wrong)?;
             own.acting_for(actor)
         }

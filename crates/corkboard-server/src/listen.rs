@@ -69,16 +69,16 @@ impl Tls {
                     if holds_key { "it contains a key but no certificate" } else { "it contains no certificate" };
                 return Err(format!("{certificate_file}: {what}"));
             }
-            chain => chain.map_err(|error| format!("{certificate_file}: {error}"))?,
+            chain => chain.map_err(|error| unreadable("certificate", certificates, &error))?,
         };
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+        let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
             pem::Error::NoItemsFound => format!("{key_file}: it contains no unencrypted key"),
-            other => format!("{key_file}: {other}"),
+            other => unreadable("key", key, &other),
         })?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, private_key));
         let mut config = config.map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => {
                 format!("{key_file}: this is not the key of the certificate in {certificate_file}")
@@ -87,6 +87,14 @@ impl Tls {
         })?;
         config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
         Ok(Self(Arc::new(config)))
+    }
+}
+
+/// Why a PEM file could not be read.
+fn unreadable(what: &str, file: &Path, error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(error) => format!("cannot read the TLS {what} {}: {error}", file.display()),
+        error => format!("{}: {error}", file.display()),
     }
 }
 

@@ -122,7 +122,7 @@ struct BoardFacts {
     name: Option<String>,
     /// The goal, shortened if it is long.
     goal: Option<String>,
-    /// The status.
+    /// Whether the board is active, completed, cancelled, archived or purged.
     status: Option<corkboard_core::board::BoardStatus>,
     /// Time of the last change.
     updated_at: Option<Timestamp>,

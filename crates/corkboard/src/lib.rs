@@ -27,6 +27,8 @@
 #![warn(missing_docs)]
 
 pub mod context;
+#[doc(hidden)]
+pub mod json_error;
 pub mod model;
 pub mod prompt;
 pub mod scratchpad;

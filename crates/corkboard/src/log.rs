@@ -32,12 +32,12 @@ const READ: usize = 1000;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandDocument<C> {
-    /// The command.
+    /// What to change, in the form of the space's kind.
     pub command: C,
     /// Required revision of the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_rev: Option<u64>,
-    /// Idempotency key.
+    /// A repeat with the same key within 24 hours has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
     /// Hash of the request's body, 32 hexadecimal digits, if it differs from the command: a client looks up part of the
@@ -480,7 +480,7 @@ impl SpaceLog {
     pub async fn trim(&self, trim: Trim) -> Result<TrimmedLog> {
         let Actor { principal, role, .. } = Actor::clone(&self.actor);
         if role != Role::Admin {
-            let (what, may) = ("trim history".into(), Role::Admin.to_string());
+            let (what, may) = ("trim history".into(), format!("{}s", Role::Admin));
             return Err(Refusal::RoleDenied { principal, role, what, may }.into());
         }
         let planned = self.trimmable(trim).await?;

@@ -137,7 +137,9 @@ fn of_refusal(refusal: &Refusal) -> Value {
         Refusal::NotReady { task, hindrances } => json!({ "task": task, "hindrances": hindrances }),
         Refusal::TaskHeld { task, holder, until } => json!({ "task": task, "holder": holder, "until": until }),
         Refusal::OrchestratorHeld { holder, until } => json!({ "holder": holder, "until": until }),
-        Refusal::Fenced { what, holder, epoch } => json!({ "what": what, "holder": holder, "epoch": epoch }),
+        Refusal::Fenced { what, holder, epoch, sent } => {
+            json!({ "what": what, "holder": holder, "epoch": epoch, "sent": sent })
+        }
         Refusal::TaskConflict { expected, current } => json!({ "expected": expected, "current": current }),
         Refusal::BoardConflict { expected, current } => json!({ "expected": expected, "current": current }),
         Refusal::CoreConflict { expected, current } => json!({ "expected": expected, "current": current }),
@@ -161,7 +163,7 @@ fn of_refusal(refusal: &Refusal) -> Value {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryDocument {
-    /// The entry's key.
+    /// Name of the entry within its scope.
     pub key: Key,
     /// The value.
     pub value: Content,

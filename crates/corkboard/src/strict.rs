@@ -47,6 +47,8 @@ struct JsonPath {
     is_name: Cell<bool>,
     /// The last name.
     name: RefCell<String>,
+    /// The fields of the object whose value is being read, as far as they are known.
+    known: Cell<&'static [&'static str]>,
 }
 
 enum PathStep {
@@ -128,12 +130,15 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Tracked<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, json_path: self.json_path })
+        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, json_path: self.json_path, fields })
     }
 
     /// serde ignores exactly the values of unknown fields.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
-        Err(D::Error::custom("unknown field"))
+        Err(D::Error::custom(match self.json_path.known.get() {
+            [] => "unknown field".into(),
+            known => format!("unknown field; must be one of `{}`", known.join("`, `")),
+        }))
     }
 
     fn is_human_readable(&self) -> bool {
@@ -189,7 +194,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Tracked<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new() })
+        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new(), known: &[] })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
@@ -209,6 +214,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Tracked<'_, S> {
 struct Fields<'t, V> {
     inner: V,
     json_path: &'t JsonPath,
+    fields: &'static [&'static str],
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
@@ -224,7 +230,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(ObjectFields { inner: fields, json_path: self.json_path, name: String::new() })
+        self.inner.visit_map(ObjectFields {
+            inner: fields,
+            json_path: self.json_path,
+            name: String::new(),
+            known: self.fields,
+        })
     }
 }
 
@@ -255,17 +266,19 @@ struct ObjectFields<'t, I> {
     inner: I,
     json_path: &'t JsonPath,
     name: String,
+    known: &'static [&'static str],
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for ObjectFields<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        let Self { inner, json_path, name } = self;
+        let Self { inner, json_path, name, .. } = self;
         json_path.read_name(name, || inner.next_key_seed(Tracked { inner: seed, json_path }))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.json_path.known.set(self.known);
         let value = self.inner.next_value_seed(Tracked { inner: seed, json_path: self.json_path });
         value.map_err(|error| self.json_path.went_wrong(PathStep::Name(self.name.clone()))(error))
     }
@@ -284,7 +297,7 @@ impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Tracked<'t, A> {
         let mut name = String::new();
         let (value, variant) =
             json_path.read_name(&mut name, || inner.variant_seed(Tracked { inner: seed, json_path }))?;
-        Ok((value, ObjectFields { inner: variant, json_path, name }))
+        Ok((value, ObjectFields { inner: variant, json_path, name, known: &[] }))
     }
 }
 
@@ -310,7 +323,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for ObjectFields<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let content = self.inner.struct_variant(fields, Fields { inner: visitor, json_path: self.json_path });
+        let content = self.inner.struct_variant(fields, Fields { inner: visitor, json_path: self.json_path, fields });
         content.map_err(self.json_path.went_wrong(PathStep::Name(self.name)))
     }
 }
@@ -368,15 +381,18 @@ mod tests {
     #[test]
     fn errors_name_their_position() {
         for (json, expected) in [
-            (r#"{"name":"A","nme":1}"#, "nme: unknown field at"),
-            (r#"{"name":"A","books":[{"title":"B"},{"title":"C","colour":{}}]}"#, "books[1].colour: unknown field at"),
+            (r#"{"name":"A","nme":1}"#, "nme: unknown field; must be one of `name`, `books`, `by_year`, `note` at"),
+            (
+                r#"{"name":"A","books":[{"title":"B"},{"title":"C","colour":{}}]}"#,
+                "books[1].colour: unknown field; must be one of `title`, `bound` at",
+            ),
             (
                 r#"{"name":"A","books":[{"title":"B","bound":{"leather":{"color":"red","thick":true}}}]}"#,
-                "books[0].bound.leather.thick: unknown field at",
+                "books[0].bound.leather.thick: unknown field; must be one of `color` at",
             ),
             (
                 r#"{"name":"A","books":[{"title":"B","bound":{"of":{"title":"C","x":1}}}]}"#,
-                "books[0].bound.of.x: unknown field at",
+                "books[0].bound.of.x: unknown field; must be one of `title`, `bound` at",
             ),
             (r#"{"name":3}"#, "name: invalid type: integer `3`, expected a string at"),
             (r#"{}"#, "missing field `name` at"),

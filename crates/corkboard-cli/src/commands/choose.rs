@@ -39,7 +39,7 @@ pub(crate) struct Choose {
     #[arg(required = true)]
     option: Option<String>,
 
-    /// Rationale
+    /// Why this branch was chosen
     #[arg(long, alias = "because", value_name = "TEXT")]
     rationale: Option<String>,
 

@@ -23,6 +23,7 @@ const PAGE: usize = 1000;
 /// restoring then work only from the newest revision of this moment on. Watching starts at the oldest revision kept.
 /// `cork stats --all` shows the size of each log.
 #[derive(Args)]
+#[group(id = "which", required = true, multiple = true, args = ["older_than", "up_to", "before_rev"])]
 #[command(after_help = "\
 Examples:
   cork compact --older-than 30d --dry-run
@@ -30,7 +31,7 @@ Examples:
   cork compact --up-to 5000 --space agent/default")]
 pub(crate) struct Compact {
     /// Remove revisions older than this: 30d, 12h, 45m or 90s
-    #[arg(long, value_name = "AGE", value_parser = length_argument, required_unless_present_any = ["up_to", "before_rev"])]
+    #[arg(long, value_name = "AGE", value_parser = length_argument)]
     older_than: Option<SignedDuration>,
 
     /// Newest revision to remove; with --older-than, only revisions that are also older
@@ -101,7 +102,7 @@ impl Compact {
         let mut line = ProgressLine::new(session.output);
         let mut done = Ok(());
         for (place, space) in spaces.iter().enumerate() {
-            line.tell_count("trimming", place as u64, spaces.len() as u64, "spaces");
+            line.tell_count("trimming", place as u64, spaces.len() as u64, "logs");
             let Some(kind) = space.kind() else { continue };
             let trimming = async {
                 let log = session.corkboard.log(kind, space.name())?;
@@ -143,7 +144,7 @@ fn told(answer: &Answer<'_>) -> String {
     }
     let revisions = count(answer.revisions, "revision", "revisions");
     let estimated = removed.clone().any(|space| space.trimmed.estimated);
-    let (freed, spaces) = (about(answer.bytes, estimated), count(spaces, "space", "spaces"));
+    let (freed, spaces) = (about(answer.bytes, estimated), count(spaces, "log", "logs"));
     let total = match answer.dry_run {
         true => format!("would remove {revisions} from {spaces}, {freed}; nothing was changed"),
         false => format!("removed {revisions} from {spaces}, {freed}"),

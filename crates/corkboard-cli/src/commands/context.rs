@@ -15,9 +15,9 @@ use crate::value_parsers::one_of;
 /// Compose a prompt from an agent's memory, within a token budget
 ///
 /// With --board or CORK_BOARD, the prompt also has the board's goal, constraints and the agent's nudges. The board's log
-/// then records that the agent received these nudges; with --principal, the named reader instead. Text that rarely changes
-/// comes first, so that the provider's prompt cache stays valid. Tokens are counted with OpenAI's o200k_base, which is an
-/// estimate for other vendors' models.
+/// then records that the agent received these nudges. With --principal NAME, it records NAME as the receiver instead. Text
+/// that rarely changes comes first, so that the provider's prompt cache stays valid. Tokens are counted with OpenAI's
+/// o200k_base, which is an estimate for other vendors' models.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -109,7 +109,7 @@ pub(super) fn answer(output: Output, verb: &str, exported: Exported, file: &Path
     }
     let file = &file.display().to_string();
     output.answer(&Answer { exported, file }, || {
-        let spaces = count(exported.spaces, "space", "spaces");
+        let spaces = count(exported.spaces, "log", "logs");
         let revisions = count(exported.revisions, "revision", "revisions");
         format!("{verb} {spaces}, {revisions}, {}, to {file}", bytes(exported.bytes))
     })

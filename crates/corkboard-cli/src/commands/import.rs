@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::io::{AsyncBufRead, BufReader};
 
 use crate::args::Global;
-use crate::atomic_file::file_error;
+use crate::atomic_file::unreadable_file;
 use crate::command_session::StoreSession;
 use crate::error::CliError;
 use crate::output::{Output, bytes, count, json_object, one_line};
@@ -62,10 +62,10 @@ impl Import {
             let imported = read(session, options, BufReader::new(tokio::io::stdin())).await;
             return report(session, mode, &imported?);
         };
-        let reader = tokio::fs::File::open(&file).await.map_err(|error| file_error(&file, &error))?;
+        let reader = tokio::fs::File::open(&file).await.map_err(|error| unreadable_file(&file, &error))?;
         let imported = read(session, options, BufReader::with_capacity(64 * 1024, reader)).await;
         let imported = imported.map_err(|error| match error {
-            TransferError::Read(error) => file_error(&file, &error),
+            TransferError::Read(error) => unreadable_file(&file, &error),
             other => other.into(),
         });
         report(session, mode, &imported?)
@@ -124,7 +124,7 @@ fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Resu
 
 fn told(mode: ImportMode, total: &Total) -> String {
     let verb = if mode == ImportMode::DryRun { "would import" } else { "imported" };
-    let (spaces, revisions) = (count(total.spaces, "space", "spaces"), count(total.revisions, "revision", "revisions"));
+    let (spaces, revisions) = (count(total.spaces, "log", "logs"), count(total.revisions, "revision", "revisions"));
     let Total { new, continued, unchanged, .. } = total;
     let bytes = bytes(total.bytes);
     format!("{verb} {spaces} ({new} new, {continued} continued, {unchanged} unchanged): {revisions}, {bytes}")

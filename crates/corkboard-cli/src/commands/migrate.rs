@@ -87,12 +87,12 @@ impl Migrate {
         output.answer(&document(from.info(), to.info(), &migrated), || self.told(&migrated))?;
         tell_left_out(output, migrated.left_out_tokens);
         let errors = migrated.problems.iter().map(|problem| &problem.error);
-        expect_none(errors, "space differs in the target", "spaces differ in the target")?;
+        expect_none(errors, "log differs in the target", "logs differ in the target")?;
         expect_all(mode, &migrated)
     }
 
     fn told(&self, migrated: &Migrated) -> String {
-        let spaces = count(migrated.spaces.len() as u64, "space", "spaces");
+        let spaces = count(migrated.spaces.len() as u64, "log", "logs");
         let revisions = |amount: fn(&MigratedSpace) -> u64| count(sum(migrated, amount), "revision", "revisions");
         let verified = revisions(|space| space.verified_revisions);
         let copied_bytes = bytes(sum(migrated, |space| space.copied_bytes));
@@ -113,7 +113,7 @@ impl Migrate {
         });
         let others = only_in_target(migrated);
         if !others.is_empty() {
-            let number = count(others.len() as u64, "space", "spaces");
+            let number = count(others.len() as u64, "log", "logs");
             lines.push(format!("only in the target, left unchanged: {number}: {}", names(&others)));
         }
         lines.join("\n")
@@ -144,7 +144,7 @@ fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), CliError> {
     if behind.is_empty() {
         return Ok(());
     }
-    let number = count(behind.len() as u64, "space", "spaces");
+    let number = count(behind.len() as u64, "log", "logs");
     let (message, hint) = match mode {
         MigrateMode::Copy => (
             format!("the source is still being written to; {number} behind: {}", names(&behind)),

@@ -44,7 +44,7 @@ pub(crate) struct NudgeCommand {
     #[arg(long, value_name = "TARGET", default_value = "all")]
     to: NudgeTarget,
 
-    /// Priority
+    /// How urgent it is
     #[arg(long, value_name = "PRIORITY", default_value = "normal", value_parser = priority())]
     priority: NudgePriority,
 

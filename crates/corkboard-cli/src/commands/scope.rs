@@ -31,14 +31,14 @@ pub(crate) enum ScopeCommand {
     Dispose(Dispose),
 }
 
-/// Create a scope and print its id; it stays until it is disposed
+/// Create a scope and print its ID; it stays until it is disposed
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork scope create task-1
   cork scope create attempt-2 --parent task-1")]
 pub(crate) struct Create {
-    /// Name
+    /// Name of the new scope
     name: String,
 
     /// Parent scope [default: the root]

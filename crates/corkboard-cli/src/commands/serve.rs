@@ -40,7 +40,7 @@ Examples:
   cork serve
   cork serve --listen 127.0.0.1:0
   CORK_LOG=info cork serve --log-format json
-  CORK_TOKEN=… cork serve --listen 0.0.0.0:7117 --host memory.example.org --tls-cert cert.pem --tls-key key.pem")]
+  CORK_TOKEN=… cork serve --listen 0.0.0.0:7117 --tls-cert cert.pem --tls-key key.pem")]
 pub(crate) struct Serve {
     /// Address to listen on; port 0 picks a free port [env: CORK_LISTEN] [default: 127.0.0.1:7117]
     #[arg(long, value_name = "ADDRESS")]
@@ -232,8 +232,8 @@ fn warnings(settings: &Settings, address: SocketAddr) -> Vec<String> {
         let length = admin.expose_secret().chars().count();
         if length < SHORTEST_ADMIN {
             warnings.push(format!(
-                "warning: the admin token in CORK_TOKEN has only {length} characters and can be guessed. Use at least \
-                 {SHORTEST_ADMIN} random characters"
+                "warning: the admin token in CORK_TOKEN is shorter than {SHORTEST_ADMIN} characters and can be guessed. \
+                 Use at least {SHORTEST_ADMIN} random characters"
             ));
         }
     }

@@ -130,10 +130,13 @@ fn unknown(key: &str, origin: &Origin) -> CliError {
         return failure.hint("a token does not belong in a settings file; set it in CORK_TOKEN");
     }
     let meant = similar_names(key, SETTINGS.iter().map(|setting| setting.key));
-    failure.hint(did_you_mean(&meant).unwrap_or_else(|| format!("{ALL_SETTINGS} lists all settings")))
+    failure.hint(did_you_mean(&meant).unwrap_or_else(|| all_settings("setting")))
 }
 
-const ALL_SETTINGS: &str = "`cork config show`, without it,";
+/// The hint that leads to the names of all settings. Every command fails as long as the unknown one is set.
+fn all_settings(without: &str) -> String {
+    format!("run `cork config show` without this {without} to list all settings")
+}
 
 fn did_you_mean(names: &[&str]) -> Option<String> {
     match names.split_last()? {
@@ -203,7 +206,7 @@ fn expect_known_variables() -> Result<(), CliError> {
             "config",
             format!("unknown environment variable {name}: there is no setting of this name"),
         );
-        return Err(failure.hint(hint.unwrap_or_else(|| format!("{ALL_SETTINGS} lists all settings"))));
+        return Err(failure.hint(hint.unwrap_or_else(|| all_settings("variable"))));
     }
     Ok(())
 }

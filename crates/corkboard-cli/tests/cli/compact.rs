@@ -28,7 +28,7 @@ fn history_is_trimmed_and_the_memory_stays() {
     assert_eq!((&plan["dry_run"], &plan["revisions"]), (&json!(true), &json!(20)), "{plan}");
     assert_eq!(log(&sandbox), before);
     let text = sandbox.ok(&[&compact[..], &["--dry-run"]].concat());
-    assert!(text.contains("would remove 20 revisions from 1 space"), "{text}");
+    assert!(text.contains("would remove 20 revisions from 1 log"), "{text}");
     let done = sandbox.json(&compact);
     assert_eq!((&done["items"], &done["dry_run"]), (&plan["items"], &json!(false)), "{done}");
     assert_eq!(done["items"][0]["oldest"], 21, "{done}");
@@ -58,7 +58,7 @@ fn a_disabled_space_does_not_block_the_others() {
     let disabled = ["--setting", "features.working_memory=false", "compact", "--up-to", "1"];
     let ran = sandbox.cork(&disabled);
     assert!(ran.code == 6 && ran.stderr.contains("working memory is disabled"), "{ran:?}");
-    assert!(ran.stdout.contains("removed 1 revision from 1 space"), "{ran:?}");
+    assert!(ran.stdout.contains("removed 1 revision from 1 log"), "{ran:?}");
     assert_eq!(log(&sandbox)["oldest"], 1);
     let error = sandbox.fails(&["--board", &board, "board", "watch", "--from-rev", "0"], 3, "revisions before 2");
     assert_eq!(error["code"], "compacted", "{error}");
@@ -92,7 +92,7 @@ fn a_folder_of_logs_is_trimmed_too() {
     for number in 0..5 {
         ok(&["memory", "set", "key", &number.to_string()]);
     }
-    assert!(ok(&["compact", "--up-to", "3"]).contains("removed 3 revisions from 1 space"));
+    assert!(ok(&["compact", "--up-to", "3"]).contains("removed 3 revisions from 1 log"));
     assert_eq!(ok(&["memory", "get", "key"]), "4");
     assert!(ok(&["stats"]).contains("2 revisions"));
 }

@@ -94,7 +94,11 @@ fn an_invalid_setting_is_reported_with_its_place_and_the_allowed_values() {
     for (text, place, allowed) in [
         ("store = \"memory:\"\nlissten = \"x\"", "c.toml:2: unknown setting \"lissten\"", "did you mean listen?"),
         ("note_bytes = 7", "c.toml:1: unknown setting \"note_bytes\"", "did you mean limits.note_bytes?"),
-        ("zebra = 7", "c.toml:1: unknown setting \"zebra\"", "`cork config show`, without it, lists all settings"),
+        (
+            "zebra = 7",
+            "c.toml:1: unknown setting \"zebra\"",
+            "run `cork config show` without this setting to list all settings",
+        ),
         ("url = \"\"", "c.toml:1: invalid value for url: (not shown", "a URL"),
         ("[limits]\nentries = 1", "c.toml:2: unknown setting \"limits.entries\"", "limits.entries_per_agent"),
         ("[serve]\nlisten = \"x\"", "c.toml:2: unknown setting \"serve.listen\"", "did you mean listen?"),
@@ -145,7 +149,7 @@ fn unknown_variables_are_refused() {
         ("CORK_LISTN", "did you mean CORK_LISTEN?"),
         ("CORK_TOKN", "did you mean CORK_TOKEN?"),
         ("CORK_TLS", "did you mean CORK_TLS_CERT or CORK_TLS_KEY?"),
-        ("CORK_LIMITS_FOO", "`cork config show`, without it, lists all settings"),
+        ("CORK_LIMITS_FOO", "run `cork config show` without this variable to list all settings"),
         ("CORK_PORT", "hint: "),
     ] {
         for arguments in [&["config", "show", "--changed"][..], &["memory", "list"], &["serve"]] {

@@ -102,9 +102,9 @@ fn an_entry_is_found_forgotten_and_restored() {
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     let again = sandbox.ok(&["core", "add", "rules", "Deployments go out on Tuesdays"]);
     assert_eq!(again, "E-1 (restored: it was forgotten)");
-    let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
+    let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "entry E-9 not found in core rules");
     assert_eq!(error["code"], "not_in_core");
-    sandbox.fails(&["core", "show", "rules", "E-9"], 3, "entry E-9 not found in the core rules");
+    sandbox.fails(&["core", "show", "rules", "E-9"], 3, "entry E-9 not found in core rules");
     let wrong = sandbox.cork(&["core", "show", "rules", "T-1"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("expected a form like E-1"), "{wrong:?}");
 }

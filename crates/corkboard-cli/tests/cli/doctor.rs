@@ -25,7 +25,7 @@ fn a_healthy_store() {
         "no damage",
         "1 agent loads",
         "1 board loads",
-        "✓ no space is ahead of the clock",
+        "✓ no agent, board or core has times in the future",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -60,7 +60,7 @@ fn a_store_written_a_year_ahead_still_works_and_doctor_warns() {
     assert!(claimed.contains("T-1"), "{claimed}");
 
     let text = sandbox.ok(&["doctor"]);
-    let expected = format!("! warning: ahead of the clock: board/{corkboard} by 315");
+    let expected = format!("! warning: times in the future: board/{corkboard} by 315");
     assert!(text.lines().any(|line| line.starts_with(&expected)), "{text}");
     let report = sandbox.json(&["doctor"]);
     let checks = report["checks"].as_array().unwrap();

@@ -19,7 +19,7 @@ fn certificate(sandbox: &Sandbox, name: &str, replaced: &[(&str, &str)]) {
     let text = std::fs::read_to_string(path).unwrap();
     let from = text.find("openssl req -x509 -newkey").expect("docs/http.md should contain the command");
     let (cert, key) = (format!("{name}.pem"), format!("{name}-key.pem"));
-    let mut line = text[from..].split("\ncork").next().unwrap().to_owned();
+    let mut line = text[from..].split("\nCORK_TOKEN").next().unwrap().to_owned();
     for (old, new) in [("cert.pem", cert.as_str()), ("key.pem", &key)].iter().chain(replaced) {
         assert!(line.contains(old), "{old} in {line}");
         line = line.replace(old, new);

@@ -22,6 +22,7 @@ mod conversations;
 mod core;
 mod creation;
 mod doctor;
+mod documents;
 mod encrypted;
 mod errors;
 mod example_flow;

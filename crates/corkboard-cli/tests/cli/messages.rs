@@ -35,13 +35,13 @@ fn mistakes_on_a_board() {
     for (arguments, expected) in [
         (
             "--principal ada task heartbeat T-1 --epoch 7",
-            "error: fenced: ada holds T-1 at epoch 1; your agent name or epoch does not match\n\
+            "error: fenced: ada holds T-1 at epoch 1; you sent 7\n\
              hint: you hold T-1 at epoch 1, you sent 7; use the epoch of your latest claim, unless another process has \
              taken the task over\n",
         ),
         (
             "--principal bob task heartbeat T-1",
-            "error: fenced: ada holds T-1 at epoch 1; your agent name or epoch does not match\n\
+            "error: fenced: ada holds T-1 at epoch 1; your agent name does not match\n\
              hint: you act as bob; if you are ada, add --principal ada, otherwise leave T-1 to them\n",
         ),
         (
@@ -63,17 +63,59 @@ fn mistakes_on_a_board() {
 }
 
 #[test]
+fn mistakes_with_tasks() {
+    let sandbox = desk();
+    sandbox.ok(&["--board", "plan", "--principal", "ada", "task", "complete", "T-1", "done"]);
+    for (arguments, expected) in [
+        (
+            "review T-1 rework",
+            "error: rework and rejection need a comment\nhint: `cork review T-1 rework 'what to change'`\n",
+        ),
+        ("review T-1 approve", ""),
+        (
+            "--principal ada task complete T-1 again",
+            "error: fenced: nobody holds T-1: it was completed or released, or its lease expired\n\
+             hint: nothing was written; check its state with `cork task show T-1`; claim it again only if it is pending\n",
+        ),
+        (
+            "task start T-2",
+            "error: T-2 is pending: claim it before you start it\nhint: claim it first: `cork task claim T-2`\n",
+        ),
+        ("--principal bob task claim T-2", ""),
+        (
+            "--principal bob task claim T-2 --epoch 7",
+            "error: fenced: bob holds T-2 at epoch 1; you sent 7\n\
+             hint: you hold T-2 at epoch 1, you sent 7; use the epoch of your latest claim, unless another process has \
+             taken the task over\n",
+        ),
+        (
+            "task add Deploy --if-rev 99",
+            "error: expected revision 99, but the current revision is 7\n\
+             hint: revision 99 does not exist yet; retry with --if-rev 7\n",
+        ),
+        (
+            "task add Deploy --if-rev 5",
+            "error: expected revision 5, but the current revision is 7\n\
+             hint: see what changed with `cork board watch --from-rev 5`, then retry with --if-rev 7\n",
+        ),
+    ] {
+        let arguments: Vec<&str> = ["--board", "plan"].into_iter().chain(arguments.split(' ')).collect();
+        assert_eq!(sandbox.cork(&arguments).stderr, expected, "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_reworked_task_waits_for_its_earlier_worker() {
     let sandbox = desk();
     sandbox.ok(&["--board", "plan", "--principal", "ada", "task", "complete", "T-1", "done"]);
     sandbox.ok(&["--board", "plan", "review", "T-1", "rework", "more tests"]);
     let hint = "hint: T-1 was sent back for rework and waits for its earlier worker, ada, until ; `cork task release T-1` \
                 frees it now\n";
-    for (task, error) in [(None, "error: no task is ready\n"), (Some("T-1"), "error: T-1 is held by ada until ")] {
+    for (task, error) in [(None, "error: no task is ready\n"), (Some("T-1"), "error: T-1 is held by ada until \n")] {
         let claim = ["--board", "plan", "--principal", "bob", "task", "claim"];
         let ran = sandbox.cork(&claim.into_iter().chain(task).collect::<Vec<_>>());
         let said = masked(&ran.stderr);
-        assert!(said.starts_with(error) && said.ends_with(hint), "{said}");
+        assert_eq!(said, format!("{error}{hint}"));
     }
 }
 
@@ -113,19 +155,40 @@ fn mistakes_with_a_server() {
     let create = ["token", "create", "--for", "ada", "--agents", "ada,bob", "--boards", "*"];
     let created = cork(ADMIN, &server.url, &create);
     let worker = created.stdout.trim_end();
-    let api = format!("{}/v1", server.url);
+    let (api, elsewhere) = (format!("{}/v1", server.url), format!("{}/foo", server.url));
     for (token, url, arguments, expected) in [
         (
             worker,
             &server.url,
             &["--board", "plan", "board", "pause"][..],
-            "\nhint: your token is a worker's; ask an admin for an orchestrator's (`cork token create --with-role …`)\n",
+            "error: ada is a worker and may not pause or resume the board: only orchestrators, humans and admins may\n\
+             hint: your token is a worker's; ask an admin for an orchestrator's (`cork token create --with-role …`)\n",
         ),
-        (worker, &server.url, &["memory", "list"], "\nhint: your token opens agents ada and bob; add --agent ada\n"),
-        (ADMIN, &api, &["stats"], "\nhint: leave `/v1` out of the server's URL in --url or CORK_URL\n"),
+        (
+            worker,
+            &server.url,
+            &["memory", "list"],
+            "error: the token of ada does not grant the agent \"default\"\n\
+             hint: your token opens agents ada and bob; add --agent ada\n",
+        ),
+        (
+            ADMIN,
+            &api,
+            &["stats"],
+            "error: unknown path /v1/v1/me: write /v1 once: /v1/me\n\
+             hint: leave `/v1` out of the server's URL in --url or CORK_URL\n",
+        ),
+        (
+            ADMIN,
+            &elsewhere,
+            &["stats"],
+            "error: unknown path /foo/v1/me: see /docs for all routes\n\
+             hint: leave the path out of the server's URL in --url or CORK_URL\n",
+        ),
     ] {
         let ran = cork(token, url, arguments);
-        assert!(ran.code != 0 && ran.stderr.ends_with(expected), "{arguments:?} {ran:?}");
+        assert!(ran.code != 0, "{arguments:?} {ran:?}");
+        assert_eq!(ran.stderr, expected, "{arguments:?}");
     }
 }
 
@@ -135,9 +198,22 @@ fn mistakes_in_requests() {
     let server = Serving::start(&sandbox, &[]);
     let lines = "{\"key\": \"a\", \"value\": 1}\n{\"key\": \"b\", \"value\": 2}\n{oops\n";
     for (path, body, expected) in [
-        ("/v1/boards/plan/nudges", r#"{"to": ["lin"], "message": "hi"}"#, r#"expected {"agent": NAME}, "#),
-        ("/v1/tools/write_memory", r#"{"key": "k", "content": "v"}"#, r#"{"input": {…}, "context": {"agent": …}}"#),
-        ("/v1/agents/lin/entries:batch", lines, "line 3 is not JSON: "),
+        (
+            "/v1/boards/plan/nudges",
+            r#"{"to": ["lin"], "message": "hi"}"#,
+            concat!(
+                r#"line 1, column 8: to: expected {"agent": NAME}, "orchestrator", "all" or an agent's name, found an array"#,
+            ),
+        ),
+        (
+            "/v1/tools/write_memory",
+            r#"{"key": "k", "content": "v"}"#,
+            concat!(
+                "line 1, column 6: unknown field `key`: must be one of `arguments`, `input`, `context`. Put the tool's input in ",
+                r#""input", and the agent in "context": {"input": {…}, "context": {"agent": …}}"#,
+            ),
+        ),
+        ("/v1/agents/lin/entries:batch", lines, "line 3 is not JSON"),
     ] {
         let kind = if body == lines { "Content-Type: application/x-ndjson" } else { "Accept: application/json" };
         let token = format!("Authorization: Bearer {ADMIN}");
@@ -150,6 +226,6 @@ fn mistakes_in_requests() {
         std::io::Write::write_all(&mut stream, format!("{head}{body}").as_bytes()).unwrap();
         let answer = crate::serving::Answer::read(&mut stream).json();
         let detail = answer["detail"].as_str().unwrap();
-        assert!(detail.contains(expected), "{path}: {detail}");
+        assert_eq!(detail, expected, "{path}");
     }
 }

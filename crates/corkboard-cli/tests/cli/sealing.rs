@@ -89,7 +89,7 @@ fn sealed_with_a_key() {
         let error = sandbox.fails(&["snapshot", "save", "b.cork", "--key-file", "wrong"], 2, "error: wrong ");
         assert!(error["code"] == "key_file" || error["code"] == "secret_too_long", "{error}");
     }
-    sandbox.fails(&["snapshot", "save", "b.cork", "--key-file", "none"], 2, "none: No such file");
+    sandbox.fails(&["snapshot", "save", "b.cork", "--key-file", "none"], 2, "cannot read none: No such file");
     assert!(!path(&sandbox, "b.cork").exists());
 }
 

@@ -106,7 +106,7 @@ fn only_a_snapshot_of_this_agent_is_restored() {
         let error = sandbox.fails(&["snapshot", "restore", "wrong", "--yes"], 2, "not a memory snapshot");
         assert_eq!(error["code"], "not_a_snapshot");
     }
-    sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "none.json: No such file");
+    sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "cannot read none.json: No such file");
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn a_batch_is_added_completely_or_not_at_all() {
             "item 2: unknown field \"dependson\" of a task",
         ),
         (r#"[{"title": "A"}, {"title": " "}]"#, "blank", "blank"),
-        ("{\"title\": \"A\"}\n{", "bad_batch", "line 2: not JSON"),
+        ("{\"title\": \"A\"}\n{", "bad_batch", "line 2 is not JSON"),
     ] {
         let ran = desk.with_stdin(&["task", "add", "--from", "-", "--json"], batch);
         let error: Value = serde_json::from_str(&ran.stderr).unwrap();

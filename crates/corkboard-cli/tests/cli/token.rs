@@ -107,7 +107,7 @@ fn through_a_server_tokens_work_alike_and_revoked_ones_are_refused() {
     assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let refused = cork(secret, &["token", "list"]);
     assert!(
-        refused.code == 6 && refused.stderr.contains("ada is a worker: only admins can open tokens"),
+        refused.code == 6 && refused.stderr.contains("ada is a worker: only admins can create, list or revoke tokens"),
         "{refused:?}"
     );
     let refused = cork(secret, &["--agent", "ada", "--role", "admin", "memory", "set", "k", "w"]);

@@ -114,7 +114,7 @@ fn a_line_that_is_not_a_call_is_reported_with_its_number() {
         sandbox.cork_with_stdin(&["tools", "call", "--stdin"], format!("\u{feff}{call}\n\nnonsense\n").as_bytes());
     let answers = answers(&ran.stdout);
     assert_eq!(answers[0]["output"]["text"], "Stored k.", "a byte order mark should be skipped: {ran:?}");
-    assert_eq!(answers[1]["problem"]["detail"], "line 3, column 2: not a tool call: expected ident");
+    assert_eq!(answers[1]["problem"]["detail"], "line 3 is not JSON");
     let ran = sandbox.cork_with_stdin(
         &["tools", "call", "write_memory", "-"],
         "\u{feff}{\"key\": \"k\", \"content\": \"w\"}".as_bytes(),

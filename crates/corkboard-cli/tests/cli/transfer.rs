@@ -63,7 +63,7 @@ fn an_export_pipes_into_an_import() {
     command.args(["-euo", "pipefail", "-c", "\"$CORK\" export --all | \"$CORK\" --store sqlite:copy.db import"]);
     let ran = run(command, b"");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
-    assert!(ran.stdout.starts_with("imported 2 spaces (2 new, 0 continued, 0 unchanged): 6 revisions, "), "{ran:?}");
+    assert!(ran.stdout.starts_with("imported 2 logs (2 new, 0 continued, 0 unchanged): 6 revisions, "), "{ran:?}");
     let copy = ["--store", "sqlite:copy.db", "--agent", "ada"];
     for command in [&["memory", "list"][..], &["memory", "watch", "--from-rev", "0", "--limit", "3"], &["stats"]] {
         let original = sandbox.ok(&[&["--agent", "ada", "--json"], command].concat());
@@ -89,7 +89,7 @@ fn one_agent_or_all_to_a_file() {
     assert_eq!(lines[2]["record"]["body"]["events"][0]["entry_set"]["key"], "a");
     assert_eq!(lines[4]["total"]["spaces"], 1);
     let text = sandbox.ok(&["export", "--all", "-o", "all.jsonl"]);
-    assert!(text.starts_with("exported 2 spaces, 2 revisions, ") && text.ends_with(" bytes, to all.jsonl"), "{text}");
+    assert!(text.starts_with("exported 2 logs, 2 revisions, ") && text.ends_with(" bytes, to all.jsonl"), "{text}");
     sandbox.fails(&["export", "--all", "-o", "all.jsonl"], 2, "all.jsonl already exists\nhint: ");
     let answer = sandbox.json(&["export", "--all", "-o", "all.jsonl", "--force"]);
     assert_eq!((&answer["spaces"], &answer["revisions"], &answer["file"]), (&json!(2), &json!(2), &json!("all.jsonl")));
@@ -122,7 +122,7 @@ fn importing_again_changes_nothing_or_continues() {
     assert_eq!(imported(&["import", "new.jsonl", "--dry-run"]), [0, 1, 0, 1]);
     assert_eq!(sandbox.ok(&copy(&["memory", "get", "a"])), "1");
     let text = sandbox.ok(&copy(&["import", "new.jsonl", "--dry-run"]));
-    assert!(text.starts_with("would import 1 space (0 new, 1 continued, 0 unchanged): 1 revision, "), "{text}");
+    assert!(text.starts_with("would import 1 log (0 new, 1 continued, 0 unchanged): 1 revision, "), "{text}");
     assert_eq!(imported(&["import", "new.jsonl"]), [0, 1, 0, 1]);
     assert_eq!(sandbox.ok(&copy(&["memory", "get", "a"])), "2");
     let answer = sandbox.json(&copy(&["import", "new.jsonl"]));
@@ -137,7 +137,7 @@ fn importing_again_changes_nothing_or_continues() {
     let said = report["problems"][0]["message"].as_str().unwrap();
     assert_eq!(said, "agent/default: the target is ahead, at revision 2; the original ends at 1");
     let ran = sandbox.cork(&copy(&["import", "old.jsonl"]));
-    assert_eq!(ran.stdout, "imported 0 spaces (0 new, 0 continued, 0 unchanged): 0 revisions, 0 bytes\n");
+    assert_eq!(ran.stdout, "imported 0 logs (0 new, 0 continued, 0 unchanged): 0 revisions, 0 bytes\n");
     assert_eq!(ran.stderr, format!("error: 1 part of the export was not imported:\n  {said}\n"));
     assert_eq!(sandbox.ok(&copy(&["memory", "get", "a"])), "2");
 }
@@ -169,7 +169,7 @@ fn the_undamaged_spaces_of_an_export_are_imported() {
     write("broken.jsonl", &export.replacen("{\"record\"", "{\"rekord\"", 1));
     let (_, error) = fails_with_report(&sandbox, &import("broken.jsonl"), 1);
     assert_eq!(error["code"], "malformed");
-    assert!(error["detail"].as_str().unwrap().contains("\n  line 3: unknown variant `rekord`"), "{error}");
+    assert!(error["detail"].as_str().unwrap().contains("\n  line 3: unknown value `rekord`"), "{error}");
     write("newer.jsonl", &export.replacen("\"version\":1", "\"version\":2", 1));
     assert_eq!(sandbox.fails(&import("newer.jsonl"), 1, "is in version 2; this")["code"], "newer_format");
     write("other.jsonl", "{\"name\": \"other\"}\n");
@@ -184,18 +184,18 @@ fn a_store_is_migrated_and_compared() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 3, 5, 10);
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
-    assert!(text.starts_with("copied 15 revisions, ") && text.ends_with("; compared 3 spaces, 15 revisions"), "{text}");
+    assert!(text.starts_with("copied 15 revisions, ") && text.ends_with("; compared 3 logs, 15 revisions"), "{text}");
     assert_eq!(contents(&sandbox, "sqlite:copy.db"), contents(&sandbox, "sqlite:cork.db"));
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db", "--verify-only", "--list"]);
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["SPACE", "REVISION", "COPIED", "VERIFIED", "BYTES"]);
     assert_eq!(lines[1][..4], ["agent/agent-000", "5", "0", "5"]);
-    assert_eq!(lines[4].join(" "), "compared 3 spaces, 15 revisions");
+    assert_eq!(lines[4].join(" "), "compared 3 logs, 15 revisions");
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["--store", "sqlite:copy.db", "--agent", "own", "memory", "set", "a", "1"]);
     let (report, error) =
         fails_with_report(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db", "--verify-only"], 7);
-    assert_eq!(error["detail"], "the target lacks revisions of 1 space: agent/default");
+    assert_eq!(error["detail"], "the target lacks revisions of 1 log: agent/default");
     assert_eq!((&error["code"], &error["retryable"]), (&json!("behind"), &json!(true)));
     assert_eq!(report["total"]["behind"], 1);
     let report = sandbox.json(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
@@ -215,7 +215,7 @@ fn a_store_is_migrated_and_compared() {
     );
     assert_eq!(space["checksum"].as_str().unwrap().len(), 64);
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
-    assert!(text.ends_with("\nonly in the target, left unchanged: 1 space: agent/own"), "{text}");
+    assert!(text.ends_with("\nonly in the target, left unchanged: 1 log: agent/own"), "{text}");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn tokens_are_copied_only_on_request() {
     for dry_run in [&["--dry-run"][..], &[]] {
         let ran = sandbox.cork(&[&["--store", "sqlite:file.db", "import", "all.jsonl"], dry_run].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (0, said), "{ran:?}");
-        assert!(ran.stdout.contains("import") && ran.stdout.contains(" 1 space (1 new"), "{ran:?}");
+        assert!(ran.stdout.contains("import") && ran.stdout.contains(" 1 log (1 new"), "{ran:?}");
     }
     assert_eq!(tokens("sqlite:file.db"), 0);
     assert_eq!(sandbox.ok(&["--store", "sqlite:file.db", "memory", "get", "a"]), "1");
@@ -277,7 +277,7 @@ fn a_target_with_another_history_is_left_alone() {
     let (report, error) = fails_with_report(&sandbox, &["migrate", "sqlite:cork.db", "sqlite:copy.db"], 4);
     assert_eq!((&error["code"], &error["kind"]), (&json!("diverged"), &json!("conflict")));
     let said = "agent/agent-000: the target has another history: its revision 3 differs from the original";
-    assert_eq!(error["detail"], format!("1 space differs in the target:\n  {said}"));
+    assert_eq!(error["detail"], format!("1 log differs in the target:\n  {said}"));
     assert_eq!(report["problems"], json!([{"space": "agent/agent-000", "code": "diverged", "message": said}]));
     let get = |agent| sandbox.ok(&["--store", "sqlite:copy.db", "--agent", agent, "memory", "get", "a"]);
     assert_eq!((get("agent-000"), get("agent-001")), ("here".into(), "there".into()));
@@ -312,7 +312,7 @@ fn a_store_is_saved_while_others_write() {
     let text = sandbox.ok(&["snapshot", "store", "all.jsonl"]);
     writer.kill().unwrap();
     writer.wait().unwrap();
-    assert!(text.starts_with("saved 20 spaces, 2") && text.ends_with(" to all.jsonl"), "{text}");
+    assert!(text.starts_with("saved 20 logs, 2") && text.ends_with(" to all.jsonl"), "{text}");
     assert!(names(sandbox.path()).iter().all(|name| !name.contains("tmp")));
     sandbox.fails(&["snapshot", "store", "all.jsonl"], 2, "all.jsonl already exists");
     let answer = sandbox.json(&["--store", "sqlite:copy.db", "import", "all.jsonl"]);
@@ -393,7 +393,7 @@ fn ctrl_c_leaves_a_copy_that_can_be_continued() {
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
     assert_eq!(ran.stderr, "error: interrupted; run the same command to continue\n");
     let ran = sandbox.cork_with_stdin(&["--store", "sqlite:copy.db", "import", "-"], export.as_bytes());
-    assert!(ran.stdout.starts_with("imported 2 spaces (1 new, 0 continued, 1 unchanged)"), "{ran:?}");
+    assert!(ran.stdout.starts_with("imported 2 logs (1 new, 0 continued, 1 unchanged)"), "{ran:?}");
 }
 
 #[test]
@@ -458,8 +458,8 @@ fn progress_is_shown_on_a_terminal() {
     };
     let ran = slowly(&["--store", "sqlite:copy.db", "import"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.starts_with("imported 50 spaces (50 new"), "{ran:?}");
-    assert!(ran.stderr.contains("importing [") && ran.stderr.contains(" of 50 spaces, "), "{ran:?}");
+    assert!(ran.stdout.starts_with("imported 50 logs (50 new"), "{ran:?}");
+    assert!(ran.stderr.contains("importing [") && ran.stderr.contains(" of 50 logs, "), "{ran:?}");
     let ran = slowly(&["--store", "sqlite:second.db", "import", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "`--json` should print no progress");
     assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap()["total"]["new"], 50);

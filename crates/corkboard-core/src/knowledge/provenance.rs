@@ -68,7 +68,7 @@ impl Trust {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Provenance {
-    /// The author.
+    /// Who learned it.
     pub author: Arc<str>,
     pub trust: Trust,
     /// When the text was added to the core.

@@ -19,7 +19,7 @@ pub struct NotebookDiff {
     pub changes: Vec<NotebookChange>,
 }
 
-/// One change.
+/// A change of one section or item of a notebook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]

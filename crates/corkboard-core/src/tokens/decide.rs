@@ -1,4 +1,4 @@
-//! Deciding commands about access tokens.
+//! Turns a command about access tokens into events, or refuses it.
 
 use alloc::vec;
 use alloc::vec::Vec;

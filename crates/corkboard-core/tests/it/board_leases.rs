@@ -17,7 +17,15 @@ fn one_task() -> Desk {
 }
 
 fn fenced(holder: Option<&str>, epoch: u64) -> Refusal {
-    Refusal::Fenced { what: TASK.to_string(), holder: holder.map(agent), epoch }
+    Refusal::Fenced { what: TASK.to_string(), holder: holder.map(agent), epoch, sent: None }
+}
+
+/// The refusal without the epoch that the caller sent.
+fn refused(desk: &mut Desk, actor: &Actor, command: BoardCommand) -> Refusal {
+    match desk.refused_to(actor, command) {
+        Refusal::Fenced { what, holder, epoch, sent: _ } => Refusal::Fenced { what, holder, epoch, sent: None },
+        other => other,
+    }
 }
 
 /// All commands that a holder sends under the claim.
@@ -32,7 +40,7 @@ fn under_the_claim(epoch: Option<u64>) -> Vec<BoardCommand> {
 
 fn assert_fenced(desk: &mut Desk, actor: &Actor, epoch: Option<u64>, expected: &Refusal) {
     for command in under_the_claim(epoch) {
-        assert_eq!(desk.refused_to(actor, command.clone()), *expected, "{command:?}");
+        assert_eq!(refused(desk, actor, command.clone()), *expected, "{command:?}");
     }
 }
 
@@ -101,7 +109,7 @@ fn answer_5_the_epoch_distinguishes_processes_with_the_same_name() {
     desk.claim(&ann, TASK);
     let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
     let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
-    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "another process can have the same name");
+    assert_eq!(refused(&mut desk, &ann, claim(TASK)), held, "another process can have the same name");
     desk.pass(LEASE_MS as i64);
     desk.claim(&ann, TASK);
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
@@ -113,7 +121,7 @@ fn a_holder_that_released_or_lost_its_task_is_fenced() {
     let ann = worker("ann");
     let mut desk = one_task();
     desk.claim(&ann, TASK);
-    assert_eq!(desk.refused_to(&worker("bob"), release(TASK, None)), fenced(Some("ann"), 1));
+    assert_eq!(refused(&mut desk, &worker("bob"), release(TASK, None)), fenced(Some("ann"), 1));
     desk.ask(&ann, release(TASK, Some(1))).unwrap();
     assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
     for (epoch, role) in (2..).zip([Role::Orchestrator, Role::Human, Role::Admin]) {
@@ -135,11 +143,11 @@ fn an_assignment_has_no_lease_until_work_begins() {
     assert_eq!(desk.state().next_due(), None);
     desk.pass(365 * 24 * 3_600_000);
     assert_eq!(
-        desk.refused_to(&worker("bob"), claim(TASK)),
+        refused(&mut desk, &worker("bob"), claim(TASK)),
         Refusal::TaskHeld { task: TASK, holder: agent("ann"), until: None }
     );
     desk.tell(assign(TASK, "bob"));
-    assert_eq!(desk.refused_to(&ann, set_status(TASK, TaskStatus::InProgress, None)), fenced(Some("bob"), 0));
+    assert_eq!(refused(&mut desk, &ann, set_status(TASK, TaskStatus::InProgress, None)), fenced(Some("bob"), 0));
     desk.ask(&worker("bob"), set_status(TASK, TaskStatus::InProgress, None)).unwrap();
     assert_eq!(desk.task(TASK).claim.as_ref().unwrap().epoch, 1);
     assert_eq!(desk.state().next_due(), Some(Lease::deadline_from(desk.now, LEASE_MS)));
@@ -227,17 +235,17 @@ fn answer_5_commands_under_a_claim_are_fenced_with_it_and_renew_it() {
     desk.pass(TENTH + 1);
     desk.ask(&ann, record(1)).unwrap();
     assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, Lease::deadline_from(desk.now, LEASE_MS));
-    assert_eq!(desk.refused_to(&bob, record(1)), fenced(Some("ann"), 1));
-    assert_eq!(desk.refused_to(&ann, record(2)), fenced(Some("ann"), 1));
+    assert_eq!(refused(&mut desk, &bob, record(1)), fenced(Some("ann"), 1));
+    assert_eq!(refused(&mut desk, &ann, record(2)), fenced(Some("ann"), 1));
     desk.pass(LEASE_MS as i64);
-    assert_eq!(desk.refused_to(&ann, record(1)), fenced(None, 1));
+    assert_eq!(refused(&mut desk, &ann, record(1)), fenced(None, 1));
     desk.claim(&ann, TASK);
-    assert_eq!(desk.refused_to(&ann, record(1)), fenced(Some("ann"), 2));
+    assert_eq!(refused(&mut desk, &ann, record(1)), fenced(Some("ann"), 2));
     assert_eq!(desk.state().discoveries().count(), 1);
     // If the inner command is refused, the whole command is refused and the claim is not renewed.
     desk.pass(TENTH + 1);
     assert_eq!(
-        desk.refused_to(&ann, under(2, claim(id(9)))),
+        refused(&mut desk, &ann, under(2, claim(id(9)))),
         Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() }
     );
 }
@@ -330,17 +338,17 @@ fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
     let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
     assert_eq!(
-        desk.refused_to(&ann, claim(TASK)),
+        refused(&mut desk, &ann, claim(TASK)),
         held,
         "without the epoch it could be another process with the same name"
     );
-    assert_eq!(desk.refused_to(&bob, claim_again(1)), held);
+    assert_eq!(refused(&mut desk, &bob, claim_again(1)), held);
     let again = claimed(desk.ask(&ann, claim_again(1)).unwrap()).unwrap();
     assert_eq!((again.epoch, again.attempt), (2, 1));
     assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
     // The old process is fenced in everything it sends.
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
-    assert_eq!(desk.refused_to(&ann, claim_again(1)), fenced(Some("ann"), 2));
+    assert_eq!(refused(&mut desk, &ann, claim_again(1)), fenced(Some("ann"), 2));
     // Reclaiming a blocked task resumes it.
     desk.ask(&ann, set_status(TASK, TaskStatus::Blocked, Some(2))).unwrap();
     desk.tell(BoardCommand::Pause { reason: None });
@@ -354,10 +362,10 @@ fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     // Another worker held the task in between.
     desk.pass(LEASE_MS as i64);
     desk.claim(&bob, TASK);
-    assert_eq!(desk.refused_to(&ann, claim_again(4)), fenced(Some("bob"), 5));
+    assert_eq!(refused(&mut desk, &ann, claim_again(4)), fenced(Some("bob"), 5));
     desk.ask(&bob, release(TASK, None)).unwrap();
     assert_eq!(
-        desk.refused_to(&ann, claim_again(6)),
+        refused(&mut desk, &ann, claim_again(6)),
         fenced(None, 5),
         "an epoch that was never given should be refused"
     );
@@ -365,7 +373,7 @@ fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     let free = claimed(desk.ask(&ann, claim_again(4)).unwrap()).unwrap();
     assert_eq!((free.epoch, free.attempt), (6, 4));
     let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease_ms: LEASE_MS };
-    assert_eq!(desk.refused_to(&ann, nameless), Refusal::Blank { what: "task".into() });
+    assert_eq!(refused(&mut desk, &ann, nameless), Refusal::Blank { what: "task".into() });
 }
 
 #[test]
@@ -393,7 +401,7 @@ fn acquire() -> BoardCommand {
 }
 
 fn role_fenced(holder: Option<&str>, epoch: u64) -> Refusal {
-    Refusal::Fenced { what: "orchestrator".into(), holder: holder.map(agent), epoch }
+    Refusal::Fenced { what: "orchestrator".into(), holder: holder.map(agent), epoch, sent: None }
 }
 
 fn as_orchestrator(epoch: u64) -> BoardCommand {
@@ -408,7 +416,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     assert_eq!(desk.ask(&olga, acquire()), Ok(BoardReply::Held { epoch: 1, deadline }));
     assert_eq!(desk.state().next_due(), Some(deadline));
     let held = Refusal::OrchestratorHeld { holder: agent("olga"), until: deadline };
-    assert_eq!(desk.refused_to(&otto, acquire()), held);
+    assert_eq!(refused(&mut desk, &otto, acquire()), held);
     // A command under the role renews the role if that moves the deadline by more than a tenth.
     desk.pass(TENTH);
     desk.ask(&olga, as_orchestrator(1)).unwrap();
@@ -422,7 +430,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     assert_eq!(desk.rev(), rev, "a role that was just renewed should not be written again");
 
     desk.pass(LEASE_MS as i64);
-    assert_eq!(desk.refused_to(&olga, as_orchestrator(1)), role_fenced(None, 1));
+    assert_eq!(refused(&mut desk, &olga, as_orchestrator(1)), role_fenced(None, 1));
     desk.ask(&otto, acquire()).unwrap();
     assert_eq!(desk.state().orchestrator().unwrap().epoch, 2);
     let stale = [
@@ -431,12 +439,12 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
         BoardCommand::ReleaseOrchestrator { epoch: 1 },
     ];
     for command in stale {
-        assert_eq!(desk.refused_to(&olga, command), role_fenced(Some("otto"), 2));
+        assert_eq!(refused(&mut desk, &olga, command), role_fenced(Some("otto"), 2));
     }
     // Not even with the right epoch: somebody else holds the role.
-    assert_eq!(desk.refused_to(&olga, as_orchestrator(2)), role_fenced(Some("otto"), 2));
+    assert_eq!(refused(&mut desk, &olga, as_orchestrator(2)), role_fenced(Some("otto"), 2));
     desk.ask(&otto, BoardCommand::ReleaseOrchestrator { epoch: 2 }).unwrap();
-    assert_eq!(desk.refused_to(&otto, as_orchestrator(2)), role_fenced(None, 2));
+    assert_eq!(refused(&mut desk, &otto, as_orchestrator(2)), role_fenced(None, 2));
     desk.ask(&olga, acquire()).unwrap();
     assert_eq!(desk.state().orchestrator().unwrap().epoch, 3);
 }
@@ -447,7 +455,7 @@ fn answer_5_an_orchestrator_with_the_same_name_takes_over_with_a_new_epoch() {
     let mut desk = Desk::new();
     desk.ask(&olga, acquire()).unwrap();
     desk.ask(&olga, acquire()).unwrap();
-    assert_eq!(desk.refused_to(&olga, as_orchestrator(1)), role_fenced(Some("olga"), 2));
+    assert_eq!(refused(&mut desk, &olga, as_orchestrator(1)), role_fenced(Some("olga"), 2));
     desk.ask(&olga, as_orchestrator(2)).unwrap();
 }
 
@@ -470,7 +478,7 @@ fn an_orchestrator_without_the_role_changes_nothing_while_another_holds_it() {
         BoardCommand::Cancel { reason: None },
     ];
     for command in commands {
-        assert_eq!(desk.refused_to(&otto, command), role_fenced(Some("olga"), 1));
+        assert_eq!(refused(&mut desk, &otto, command), role_fenced(Some("olga"), 1));
     }
     // Others continue to work, and people steer. A command that only names the orchestrator counts as the holder's.
     desk.ask(&worker("ann"), heartbeat(TASK, None)).unwrap();

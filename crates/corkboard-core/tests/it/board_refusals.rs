@@ -44,9 +44,11 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
         Refusal::AlreadyBegun { task, status: TaskStatus::Review },
         Refusal::TaskHeld { task, holder: agent("ann"), until: None },
         Refusal::OrchestratorHeld { holder: agent("olga"), until: at(0) },
-        Refusal::Fenced { what: "T-1".into(), holder: Some(agent("bob")), epoch: 2 },
-        Refusal::Fenced { what: "orchestrator".into(), holder: None, epoch: 2 },
-        Refusal::Fenced { what: "T-1".into(), holder: None, epoch: 0 },
+        fenced("T-1", Some("bob"), 2, Some(2)),
+        fenced("T-1", Some("bob"), 2, Some(1)),
+        fenced("orchestrator", None, 2, None),
+        fenced("T-1", None, 2, Some(2)),
+        fenced("T-1", None, 0, None),
         Refusal::TaskConflict { expected: 1, current: Box::new(desk.task(task).clone()) },
         Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
         Refusal::NotAuthor { decision: DecisionId(1), author: "ann".into() },
@@ -109,8 +111,10 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     T-1 is in review: its dependencies can change only before work begins
     T-1 is assigned to ann
     olga is the orchestrator until 1970-01-01T00:00:00Z
-    fenced: bob holds T-1 at epoch 2; your agent name or epoch does not match
-    fenced: nobody holds the orchestrator's role at the moment; the last holder's lease expired or ended
+    fenced: bob holds T-1 at epoch 2; your agent name does not match
+    fenced: bob holds T-1 at epoch 2; you sent 1
+    fenced: nobody holds the orchestrator's role: it was released, or its lease expired
+    fenced: nobody holds T-1: it was completed or released, or its lease expired
     fenced: nobody has claimed T-1 yet
     T-1 is at version 2, not 1
     the board is at version 1, not 2
@@ -144,4 +148,8 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     invalid SHA-256 checksum "abc": expected 64 hexadecimal digits
     limit reached: tasks per board would be 6; the maximum is 5
     "#);
+}
+
+fn fenced(what: &str, holder: Option<&str>, epoch: u64, sent: Option<u64>) -> Refusal {
+    Refusal::Fenced { what: what.into(), holder: holder.map(agent), epoch, sent }
 }

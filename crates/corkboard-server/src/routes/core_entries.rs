@@ -116,7 +116,7 @@ struct AddedBody {
 #[schema(as = CoreForgetBody)]
 #[serde(deny_unknown_fields, default)]
 struct ForgetBody {
-    /// The reason.
+    /// Recorded with the forgotten entry.
     reason: Option<String>,
 }
 

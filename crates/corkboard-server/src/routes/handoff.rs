@@ -18,7 +18,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TextBody {
-    /// The text.
+    /// Replaces the stored text.
     text: String,
     /// Trust level: `outside` if it came from a web page, a tool or an untrusted person. Prompts mark such text.
     trust: Option<Trust>,
@@ -27,7 +27,7 @@ struct TextBody {
 /// A stored text.
 #[derive(Serialize, ToSchema)]
 struct StoredText {
-    /// The text.
+    /// As it was last stored.
     text: String,
     /// Revision that last changed it.
     version: u64,

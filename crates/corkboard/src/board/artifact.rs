@@ -45,7 +45,7 @@ pub struct RecordedArtifact {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoChecksum {
-    /// The file is outside of the working folder.
+    /// The file is outside the current folder.
     OutsideFolder,
     /// No file exists at the path.
     NotFound,
@@ -62,7 +62,7 @@ pub enum NoChecksum {
 impl std::fmt::Display for NoChecksum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::OutsideFolder => "the file is outside of the working folder",
+            Self::OutsideFolder => "the file is outside the current folder",
             Self::NotFound => "the file does not exist",
             Self::NotAFile => "it is not a file",
             Self::TooLarge => "the file is too large",

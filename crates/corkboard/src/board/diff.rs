@@ -19,7 +19,7 @@ use super::learnings::learning_changes;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardDiff {
-    /// The board.
+    /// The board whose revisions are compared.
     pub board: BoardId,
     /// The earlier revision.
     pub from: u64,

@@ -15,7 +15,7 @@ pub enum Watched<E, R> {
     Revision {
         /// Its number, from which a watcher can resume.
         rev: u64,
-        /// Its ID.
+        /// Unique among all revisions of all spaces.
         commit_id: CommitId,
         /// When it was made, by whom, and what changed.
         commit: Commit<E, R>,

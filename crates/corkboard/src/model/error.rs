@@ -13,7 +13,7 @@ pub enum ModelError {
     #[error("invalid model settings: {0}")]
     Config(String),
     /// The provider needs a key, and none is set.
-    #[error("the model needs a key: set {variable}")]
+    #[error("no API key: set {variable}")]
     NoKey {
         /// The environment variable that should contain the key.
         variable: String,

@@ -123,9 +123,9 @@ impl Message {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
-    /// The user.
+    /// Corkboard, which asks.
     User,
-    /// The model.
+    /// The model, which answers.
     Assistant,
 }
 
@@ -133,7 +133,7 @@ pub enum MessageRole {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelAnswer {
-    /// The text.
+    /// What the model wrote, without its reasoning.
     pub text: String,
     /// Tokens of the request, if the server reports them.
     pub input_tokens: Option<u64>,

@@ -46,10 +46,10 @@ impl Default for Reprompt {
 /// Whether to apply a valid block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpdateMode {
-    /// Apply it.
+    /// Change the notebook.
     #[default]
     Apply,
-    /// Only report it.
+    /// Report what would change, and change nothing.
     DryRun,
 }
 

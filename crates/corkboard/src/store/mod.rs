@@ -383,7 +383,7 @@ pub struct Trim {
 /// An item of [`Store::list`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSpace {
-    /// The space.
+    /// The agent, board or core that the log belongs to.
     pub space: SpaceId,
     /// The head of its log.
     pub head: Head,

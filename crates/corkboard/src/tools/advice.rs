@@ -76,8 +76,14 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
             format!("{holder} runs this board: stop, or work on one of its tasks")
         }
         Refusal::Fenced { holder: Some(_), .. } => format!("Another agent has it now: stop working on it. {NEXT}"),
-        Refusal::Fenced { what, holder: None, .. } => {
+        Refusal::Fenced { what, holder: None, epoch: 0, .. } => {
             format!(r#"Claim it before you continue: claim_task {{"task":"{what}"}}"#)
+        }
+        Refusal::Fenced { what, holder: None, .. } if what == "orchestrator" => {
+            "Acquire the orchestrator's role again before you continue".into()
+        }
+        Refusal::Fenced { what, holder: None, .. } => {
+            format!(r#"Check it with board_status {{"task":"{what}"}}. Claim it only if it is pending"#)
         }
         Refusal::AlreadyBegun { .. } => "Add a new task instead".into(),
         Refusal::NotAuthor { .. } => "Record your own decision without supersedes".into(),

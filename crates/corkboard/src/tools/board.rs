@@ -95,7 +95,7 @@ pub(super) fn mentioned(text: &str) -> String {
 pub(super) fn counts(view: &BoardView) -> String {
     let count = |status: TaskStatus| (view.state().count(status), status);
     let counted = TaskStatus::ALL.map(count).into_iter().filter(|(count, _)| *count > 0);
-    counted.map(|(count, status)| format!("{count} {status}")).collect::<Vec<_>>().join(", ")
+    counted.map(|(count, status)| format!("{count} {}", status.in_words())).collect::<Vec<_>>().join(", ")
 }
 
 /// The tasks that can be claimed now.

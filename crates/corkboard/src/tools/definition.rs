@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::advice::advised;
 use super::{Tool, ToolContext, ToolError, ToolFuture, ToolOutput};
-use crate::{ErrorKind, Strict};
+use crate::{ErrorKind, Strict, json_error};
 
 /// A tool's name, description and input schema, as a model reads them.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,7 +203,9 @@ impl<T: TypedTool> Tool for T {
                 Value::Object(properties) => properties.into_iter().filter(|(_, value)| !value.is_null()).collect(),
                 Value::String(text) => {
                     let why = serde_json::from_str::<Map<String, Value>>(&text).err();
-                    let why = why.map_or_else(String::new, |error| format!(": {error}"));
+                    let why = why.map_or_else(String::new, |error| {
+                        format!(": {}", json_error::describe("it", text.as_bytes(), &error))
+                    });
                     return Err(T::invalid(format!(
                         "expected a JSON object, found a string that does not contain one{why}"
                     )));
@@ -214,7 +216,7 @@ impl<T: TypedTool> Tool for T {
             let read = serde_json::from_value(Value::Object(input));
             let Strict(input) = read.map_err(|error| match wrapped {
                 Some((wrapper, inner)) => wrapped_input::<T>(&wrapper, inner),
-                None => T::invalid(error.to_string()),
+                None => T::invalid(json_error::wording(&error)),
             })?;
             match self.run(input, context).await {
                 // The model can correct a key or a text that the memory refuses.

@@ -308,13 +308,13 @@ impl TypedTool for ScratchNoteTool {
         let (written, text) = match mode {
             ScratchMode::Replace => {
                 let written = write(&memory, SCRATCHPAD_KEY, needed()?, WriteMode::Replace, outside).await?;
-                (written, "Replaced the scratchpad.")
+                (written, "Replaced your task notes.")
             }
             ScratchMode::Append => {
                 let written = write(&memory, SCRATCHPAD_KEY, needed()?, WriteMode::Append, outside).await?;
-                (written, "Appended to the scratchpad.")
+                (written, "Appended to your task notes.")
             }
-            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, "").await?, "Cleared the scratchpad."),
+            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, "").await?, "Cleared your task notes."),
             ScratchMode::Read => {
                 let entry = memory.get_entry(SCRATCHPAD_KEY).await?;
                 let trust = entry.as_ref().map(|entry| entry.trust()).unwrap_or_default();
@@ -324,7 +324,7 @@ impl TypedTool for ScratchNoteTool {
                     Trust::Agent | Trust::Own => json!({"content": text}),
                 };
                 let text = text.map(|text| label::marked(&text, trust));
-                return Ok(ToolOutput::new(text.unwrap_or_else(|| "The scratchpad is empty.".into()), data));
+                return Ok(ToolOutput::new(text.unwrap_or_else(|| "Your task notes are empty.".into()), data));
             }
         };
         Ok(ToolOutput::new(text, json!({"version": written.version})))

@@ -62,9 +62,9 @@ impl TypedTool for CheckNudgesTool {
             lines.push(format!("Acknowledged {}.", named.join(", ")));
         }
         lines.extend(told.iter().map(|nudge| nudge_line(nudge)));
-        lines.push(match told.len() {
-            0 => "No new nudges.".into(),
-            _ => "Follow them, then acknowledge them with ack.".to_string(),
+        lines.push(match told.first() {
+            None => "No new nudges.".into(),
+            Some(first) => format!(r#"Follow each, then acknowledge it: check_nudges {{"ack":["{}"]}}"#, first.id),
         });
         let shown = |nudge: &Arc<Nudge>| {
             json!({"id": nudge.id, "priority": nudge.priority, "created_by": nudge.created_by,

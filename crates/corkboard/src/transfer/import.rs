@@ -8,6 +8,7 @@ use super::lines::{FoundLine, LineReader};
 use super::space_lines::{Misfit, SpaceLines, shown};
 use super::write_space::{ImportOutcome, write_space};
 use super::{Meter, OnProgress, Stage, TokenCopying, TransferError, token_count};
+use crate::json_error;
 use crate::store::Store;
 
 /// Maximum number of damaged places before the import stops.
@@ -53,7 +54,7 @@ pub struct Imported {
 /// One space of an import.
 #[derive(Debug, Clone)]
 pub struct ImportedSpace {
-    /// The space.
+    /// The agent, board or core that was imported.
     pub space: SpaceId,
     /// Its last revision in the file.
     pub rev: u64,
@@ -145,12 +146,13 @@ fn expect_header(line: Result<Option<FoundLine<'_>>, TransferError>) -> Result<u
             return Err(TransferError::NewerVersion { found: export.version });
         }
         Ok(_) => {}
-        Err(error) => return not_an_export(&reason(&error)),
+        Err(_) if !json_error::is_json(line.bytes) => return not_an_export("line 1 is not JSON"),
+        Err(error) => return not_an_export(&reason(line.bytes, &error)),
     }
     match serde_json::from_slice(line.bytes) {
         Ok(ExportLine::Export(header)) => Ok(header.spaces),
         Ok(_) => not_an_export("it has no header"),
-        Err(error) => not_an_export(&reason(&error)),
+        Err(error) => not_an_export(&reason(line.bytes, &error)),
     }
 }
 
@@ -188,7 +190,10 @@ impl Importer<'_> {
                 self.cut_off(number);
                 return Ok(());
             }
-            Err(error) => return self.damaged(TransferError::ExportLine { line: number, message: reason(&error) }),
+            Err(error) => {
+                let message = reason(found.bytes, &error);
+                return self.damaged(TransferError::ExportLine { line: number, message });
+            }
         };
         let misplaced =
             |what: &str| TransferError::ExportLine { line: number, message: format!("{what} does not belong here") };
@@ -337,8 +342,9 @@ impl Importer<'_> {
 }
 
 /// The parser's message without its line number, which is useless because every line is parsed separately.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    format!("{} (at byte {})", shown(message), error.column())
+fn reason(line: &[u8], error: &serde_json::Error) -> String {
+    match json_error::is_json(line) {
+        true => format!("{} (at byte {})", shown(&json_error::wording(error)), error.column()),
+        false => format!("not JSON (at byte {})", error.column()),
+    }
 }

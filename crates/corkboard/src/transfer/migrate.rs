@@ -59,7 +59,7 @@ impl Migrated {
 /// One space of a migration.
 #[derive(Debug, Clone)]
 pub struct MigratedSpace {
-    /// The space.
+    /// The agent, board or core that was copied.
     pub space: SpaceId,
     /// The head up to which both were compared and are equal.
     pub head: Head,
@@ -82,9 +82,9 @@ pub struct MigratedSpace {
 /// A space that was not copied, and why.
 #[derive(Debug)]
 pub struct MigrationProblem {
-    /// The space.
+    /// The agent, board or core that was not copied.
     pub space: SpaceId,
-    /// The reason.
+    /// Why it was not copied.
     pub error: TransferError,
 }
 

@@ -95,7 +95,7 @@ async fn a_whole_board_by_tool_calls_alone() {
         let said = caller.call("bob", "claim_task", json!({})).await;
         assert!(said.starts_with("T-5 is yours: Write the docs."), "{said}");
         let said = caller.call("cleo", "claim_task", json!({})).await;
-        assert_eq!(said, "No task is ready: try again later. Tasks: 3 pending, 2 in_progress.");
+        assert_eq!(said, "No task is ready: try again later. Tasks: 3 pending, 2 in progress.");
 
         let decision = json!({"question": "Which algorithm?", "choice": "RS256", "rationale": "keys can be shared"});
         assert_eq!(caller.call("ann", "record_decision", decision).await, "Recorded D-1.");
@@ -233,17 +233,17 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
         for (tool, input, wrong) in [
             ("board_context", json!({"task": "seven"}), "invalid task ID"),
             ("board_context", json!({"budget": 3}), "too small"),
-            ("board_context", json!({"budget": -3}), "invalid value"),
+            ("board_context", json!({"budget": -3}), "expected a whole number that is not negative, found -3"),
             ("claim_task", json!({"task": 7}), "invalid type"),
             ("claim_task", json!({"tasks": "T-1"}), "unknown field"),
-            ("update_task", json!({"status": "done"}), "unknown variant"),
+            ("update_task", json!({"status": "done"}), "unknown value"),
             ("update_task", json!({"status": "blocked"}), "\"blocked\" needs a reason"),
             ("update_task", json!({"status": "failed", "reason": " "}), "\"failed\" needs a reason"),
             ("complete_task", json!({}), "missing field `summary`"),
             ("complete_task", json!({"summary": " "}), "summary must not be blank"),
             ("record_decision", json!({"question": "q"}), "missing field `choice`"),
             ("record_decision", json!({"question": "q", "choice": "c", "affects_tasks": ["1"]}), "invalid task ID"),
-            ("record_discovery", json!({"content": "c", "type": "hunch"}), "unknown variant"),
+            ("record_discovery", json!({"content": "c", "type": "hunch"}), "unknown value"),
             ("record_discovery", json!({"content": ""}), "content must not be blank"),
             ("record_artifact", json!({"path": "a\nb"}), "invisible characters"),
             ("record_artifact", json!({"type": "code"}), "missing field `path`"),
@@ -263,13 +263,13 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
             ),
             ("assign_task", json!({"task": "T-2"}), "missing field `agent`"),
             ("assign_task", json!({"task": "T-2", "agent": " "}), "must not be blank"),
-            ("review_task", json!({"task": "T-2", "verdict": "fine"}), "unknown variant"),
+            ("review_task", json!({"task": "T-2", "verdict": "fine"}), "unknown value"),
             ("choose_branch", json!({"choice": "T-1", "option": "x"}), "invalid choice ID"),
             ("board_status", json!({"view": "ready"}), "unknown field"),
             ("extract_learnings", json!({"limit": 3}), "unknown field"),
             ("promote_learning", json!({"learning": "D-1"}), "missing field `action`"),
             ("promote_learning", json!({"learning": "T-1", "action": "promote"}), "; expected D-1"),
-            ("promote_learning", json!({"learning": "D-1", "action": "keep"}), "unknown variant"),
+            ("promote_learning", json!({"learning": "D-1", "action": "keep"}), "unknown value"),
             ("promote_learning", json!({"learning": "D-1", "action": "promote", "reason": "r"}), "only valid with action \"refuse\""),
             ("promote_learning", json!({"learning": "D-1", "action": "refuse", "core": "c"}), "only valid with action \"promote\""),
             ("promote_learning", json!({"learning": "D-1", "action": "promote", "content": "c"}), "unknown field"),
@@ -333,7 +333,7 @@ async fn every_call_of_the_holder_renews_the_claim() {
         assert_eq!(lease().await, None);
         let (code, said) = caller.refused("ann", "complete_task", json!({"task": "T-1", "summary": "s"})).await;
         assert_eq!(code, "fenced");
-        assert!(said.ends_with(r#"claim_task {"task":"T-1"}"#), "{said}");
+        assert!(said.ends_with(r#"board_status {"task":"T-1"}. Claim it only if it is pending"#), "{said}");
     })
     .await;
 }

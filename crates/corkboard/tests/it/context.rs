@@ -1,4 +1,4 @@
-//! The context window (DESIGN §6; 000, 001, 004) on real memories.
+//! The context window (000, 001, 004) on real memories.
 
 use std::time::Duration;
 
@@ -184,7 +184,7 @@ async fn long_lines_from_a_real_memory() {
     assert!(!window.text.contains('\u{202e}'));
 }
 
-/// DESIGN §6: learnings and snippets belong to the stable part, progress to the tail.
+/// Learnings and snippets belong to the stable part, progress to the tail.
 #[tokio::test]
 async fn the_notebook_is_shown_where_it_belongs() {
     on_every_store(async |home: Home| {

@@ -189,14 +189,14 @@ async fn invalid_lines_are_reported_with_their_number() {
     let long_id = format!("agent/{}", "x".repeat(2000));
     let long_word = format!(r#"{{"{}":1}}"#, "y".repeat(5000));
     for (lines, said) in [
-        (vec!["nonsense".into()], "line 2: expected value (at byte 1)"),
-        (vec![String::new()], "line 2: EOF while parsing a value (at byte 0)"),
-        (vec!["[]".into()], "line 2: expected value"),
+        (vec!["nonsense".into()], "line 2: not JSON (at byte 1)"),
+        (vec![String::new()], "line 2: not JSON (at byte 0)"),
+        (vec!["[]".into()], "line 2: expected a string or a JSON object"),
         (vec!["7".into()], "line 2: "),
-        (vec![r#"{"space":7}"#.into()], "line 2: invalid type: integer `7`"),
-        (vec![r#"{"space":{"id":7}}"#.into()], "line 2: invalid type: integer `7`, expected a string"),
-        (vec![r#"{"spice":{}}"#.into()], "line 2: unknown variant `spice`"),
-        (vec![long_word], "line 2: unknown variant `yyyy"),
+        (vec![r#"{"space":7}"#.into()], "line 2: expected a JSON object, found 7"),
+        (vec![r#"{"space":{"id":7}}"#.into()], "line 2: expected a string, found 7"),
+        (vec![r#"{"spice":{}}"#.into()], "line 2: unknown value `spice`"),
+        (vec![long_word], "line 2: unknown value `yyyy"),
         (vec![HEADER.into()], "line 2: a header does not belong here"),
         (vec![record(1)], "line 2: a line of a space that did not begin does not belong here"),
         (vec![space("galaxy/a", &head(9))], "line 2: space \"galaxy/a\" has a kind that this Corkboard does not know"),
@@ -206,7 +206,7 @@ async fn invalid_lines_are_reported_with_their_number() {
         (vec![space(&long_id, &head(9))], "line 2: invalid space ID \"agent/xxx"),
         (vec![space("agent/a", &head(0))], "line 2: a log cannot go from revision 0 to 0"),
         (vec![space("agent/a", &head(u64::MAX))], "line 2: a log cannot go from revision 0 to 18446744073709551615"),
-        (vec![space("agent/a", "null")], "line 2: invalid type: null"),
+        (vec![space("agent/a", "null")], "line 2: expected a JSON object, found null"),
         (
             vec![good.replace("{}}}", &format!("\"{}\"}}}}", "s".repeat(4096)))],
             "line 2: a summary has at most 4096 bytes",
@@ -246,13 +246,17 @@ async fn other_files_are_not_read() {
     let store = MemoryStore::new();
     for (file, code, said) in [
         ("", "not_an_export", "it is empty"),
-        ("\n", "not_an_export", "EOF while parsing a value (at byte 0)"),
-        ("SQLite format 3\0", "not_an_export", "expected value (at byte 1)"),
+        ("\n", "not_an_export", "line 1 is not JSON"),
+        ("SQLite format 3\0", "not_an_export", "line 1 is not JSON"),
         ("{\"total\":{}}", "not_an_export", "missing field `export` (at byte 12)"),
         ("{\"export\":{\"format\":\"other\",\"version\":1}}", "not_an_export", "it belongs to another program"),
         ("{\"export\":{\"format\":\"corkboard\",\"version\":1}}", "not_an_export", "missing field `at` (at byte 44)"),
         ("{\"export\":{\"format\":\"corkboard\",\"version\":2,\"new\":[]}}", "newer_format", "is in version 2; this"),
-        ("{\"export\":{\"format\":\"corkboard\",\"version\":-1}}", "not_an_export", "invalid value: integer `-1`"),
+        (
+            "{\"export\":{\"format\":\"corkboard\",\"version\":-1}}",
+            "not_an_export",
+            "expected a whole number that is not negative, found -1",
+        ),
     ] {
         let error = import(&store, file.as_bytes(), ImportMode::Write, &mut nobody).await.unwrap_err();
         assert_eq!(error.code(), code, "{error}");

@@ -1,4 +1,4 @@
-//! Scopes (004 §4.3, DESIGN §3): fallback, merging, disposal, durability, expiry.
+//! Scopes (004 §4.3): fallback, merging, disposal, durability, expiry.
 
 mod clearing;
 mod disposal;

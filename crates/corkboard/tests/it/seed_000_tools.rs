@@ -190,8 +190,8 @@ async fn an_invalid_action_is_invalid_input() {
         assert!(matches!(error, ToolError::InvalidInput { tool: "memory_write", .. }), "{error:?}");
         assert_eq!(
             error.to_string(),
-            "invalid input: action: unknown variant `foo`, expected one of `set`, `note`, `delete`, `clear`. Example of a \
-             correct call: memory_write {\"action\":\"set\",\"key\":\"user_name\",\"value\":\"Ada\"}"
+            "invalid input: action: unknown value `foo`: must be one of `set`, `note`, `delete`, `clear`. Example of a correct \
+             call: memory_write {\"action\":\"set\",\"key\":\"user_name\",\"value\":\"Ada\"}"
         );
     })
     .await;
@@ -214,7 +214,7 @@ async fn set_without_a_key_is_invalid_input() {
             (json!(["set"]), "expected a JSON object, found an array"),
             (
                 json!("set"),
-                "expected a JSON object, found a string that does not contain one: expected value at line 1 column 1",
+                "expected a JSON object, found a string that does not contain one: it is not JSON (line 1, column 1)",
             ),
             (json!("[\"set\"]"), "expected a JSON object, found a string that does not contain one"),
         ];
@@ -254,7 +254,7 @@ async fn input_that_is_not_an_object_is_invalid_for_every_tool() {
     let tasks = json!({"tasks": [["a", "Write it"]]});
     let error = tools.call("add_tasks", tasks, &context).await.unwrap_err();
     let ToolError::InvalidInput { message, .. } = &error else { panic!("{error:?}") };
-    assert_eq!(message, "tasks[0]: invalid type: array, expected a JSON object");
+    assert_eq!(message, "tasks[0]: expected a JSON object, found an array");
 }
 
 #[tokio::test]

@@ -264,7 +264,10 @@ async fn arguments_in_a_string_are_read_and_wrapped_ones_are_explained() {
         let said = caller.refused("write_memory", json!({"input": {"key": "k"}})).await;
         assert!(said.contains("wrapped in") && said.contains("user/preferences"), "{said}");
         let said = caller.refused("write_memory", json!("{\"key\": \"k\"")).await;
-        assert!(said.contains("found a string that does not contain one: EOF while parsing"), "{said}");
+        assert!(
+            said.contains("found a string that does not contain one: it is not JSON (line 1, column 11)"),
+            "{said}"
+        );
     })
     .await;
 }
@@ -313,7 +316,7 @@ async fn a_handoff_always_replaces_the_one_before() {
 async fn a_scratch_note_is_replaced_appended_to_read_and_cleared() {
     check(async |caller: Caller| {
         let note = async |input: Value| caller.call("scratch_note", input).await;
-        assert_eq!(note(json!({"mode": "read"})).await.text, "The scratchpad is empty.");
+        assert_eq!(note(json!({"mode": "read"})).await.text, "Your task notes are empty.");
         note(json!({"mode": "append", "content": "tried A"})).await;
         note(json!({"mode": "append", "content": "tried B"})).await;
         assert_eq!(note(json!({"mode": "read"})).await.text, "tried A\ntried B");

@@ -30,7 +30,7 @@ use crate::value_parsers::one_of;
     subcommand_negates_reqs = true,
     after_help = "\
 Examples:
-  cork board artifact src/schema.sql --type code --task T-1 --description 'tables users and sessions'
+  cork board artifact src/schema.sql --type code --task T-1 --description 'two tables'
   cork board artifact notes.md --inline
   cork board artifact https://example.org/build/17.tar --size 1048576
   cork board artifact list"

@@ -17,12 +17,12 @@ use crate::value_parsers::{failure_policy, text_argument};
 #[command(after_help = "\
 Examples:
   cork board create 'Add login'
-  cork board create 'Add login' --goal 'Users sign in with a password' --constraint 'no breaking changes'
+  cork board create 'Add login' --goal 'Users sign in' --constraint 'no breaking changes'
   export CORK_BOARD=$(cork board create 'Add login')
   cork board create 'Add login' --core house-rules --pattern best
   cork board create 'Nightly checks' --id nightly-checks --on-failure continue")]
 pub(crate) struct Create {
-    /// Name
+    /// Short name of the work, such as its title
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
     name: String,
 
@@ -74,6 +74,9 @@ impl Create {
             create = create.idempotency_key(key);
         }
         if let Some(pattern) = pattern {
+            if let TaskPattern::Entry(entry) = &pattern {
+                session.names_core(entry.core.as_str());
+            }
             create = create.tasks_from_pattern(pattern);
         }
         let created = create.report().await.map_err(|error| exists_already(error, id.as_deref()))?;

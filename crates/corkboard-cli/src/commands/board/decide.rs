@@ -14,9 +14,9 @@ use crate::value_parsers::text_argument;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork board decide 'Which hash?' argon2id --alternative bcrypt --rationale 'memory-hard' --affects-task T-1
-  cork board decide 'Which hash?' scrypt --supersedes D-1 --rationale 'argon2id is not in the standard library'
-  cork board decide 'Delete old logins?' yes --affects-task T-3 --needs-approval --principal ann")]
+  cork board decide 'Which hash?' argon2id --alternative bcrypt --affects-task T-1
+  cork board decide 'Which hash?' scrypt --supersedes D-1 --rationale 'argon2id is too slow'
+  cork board decide 'Delete old logins?' yes --affects-task T-3 --needs-approval")]
 pub(crate) struct Decide {
     /// Question that was decided
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
@@ -30,7 +30,7 @@ pub(crate) struct Decide {
     #[arg(long = "alternative", alias = "over", value_name = "TEXT")]
     alternatives: Vec<String>,
 
-    /// Rationale
+    /// Why this choice was made
     #[arg(long, alias = "because", value_name = "TEXT")]
     rationale: Option<String>,
 

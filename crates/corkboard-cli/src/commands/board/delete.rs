@@ -13,7 +13,7 @@ use crate::output::{json_object, one_line};
 #[command(after_help = "\
 Examples:
   cork board delete add-login-1a2b3c4d --yes
-  cork board delete add-login-1a2b3c4d --hard --yes    # also remove every trace of it from the store's files")]
+  cork board delete add-login-1a2b3c4d --hard --yes    # also from the store's files")]
 pub(crate) struct Delete {
     /// Board ID
     board: String,

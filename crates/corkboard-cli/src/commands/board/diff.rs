@@ -1,4 +1,5 @@
 use clap::Args;
+use corkboard::store::StoreError;
 
 use crate::command_session::Session;
 use crate::error::CliError;
@@ -27,6 +28,9 @@ impl Diff {
             Some(rev) => rev,
             None => board.view().await?.rev(),
         };
+        if self.to.is_none() && self.from > to {
+            return Err(StoreError::Future { asked: self.from, head: to }.into());
+        }
         let diff = board.diff(self.from, to).await?;
         session.output.answer(&diff, || {
             let text = diff.to_string();

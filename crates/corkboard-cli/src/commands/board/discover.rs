@@ -16,7 +16,7 @@ use crate::value_parsers::one_of;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork board discover 'the users table has no column for tokens' --type constraint --affects-task T-1,T-2
+  cork board discover 'no column for tokens' --type constraint --affects-task T-1,T-2
   cork board discover 'tests run twice as fast with two threads' --promote-to-core ci")]
 pub(crate) struct Discover {
     #[command(flatten)]

@@ -15,12 +15,12 @@ use crate::value_parsers::failure_policy;
 #[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
 Examples:
   cork board edit --goal 'Users sign in with a passkey'
-  cork board edit --constraint 'no breaking changes' --constraint 'no new dependency' --if-version 1")]
+  cork board edit --constraint 'no new crate' --constraint 'no breaking change' --if-version 1")]
 pub(crate) struct Edit {
     #[command(flatten)]
     board: BoardArgument,
 
-    /// Name
+    /// New name of the board
     #[arg(long, value_name = "TEXT", group = "change")]
     name: Option<String>,
 

@@ -9,7 +9,7 @@ use crate::conditions::RequestConditions;
 use crate::core_args::CoreArgument;
 use crate::error::CliError;
 use crate::named_text::EntryContent;
-use crate::value_parsers::{memory_kind, time_argument, trust};
+use crate::value_parsers::{memory_kind, moment_argument, trust};
 
 /// Add an entry to a core
 ///
@@ -19,8 +19,8 @@ use crate::value_parsers::{memory_kind, time_argument, trust};
 #[command(after_help = "\
 Examples:
   cork core add house-rules 'Deployments go out on Tuesdays' --tag release --importance 0.8
-  cork core add house-rules 'Sessions live in cookies' --kind insight --from-board add-login-1a2b3c4d --item D-3
-  cork core add house-rules 'The API allows 10 requests a second' --trust outside --author api-docs
+  cork core add house-rules 'Sessions live in cookies' --from-board add-login-1a2b --item D-3
+  cork core add house-rules 'The API allows 10 requests/s' --trust outside --author api-docs
   cork core add agent:alice 'Ada prefers short answers' --kind preference")]
 pub(crate) struct Add {
     #[command(flatten)]
@@ -57,8 +57,8 @@ pub(crate) struct Add {
     #[arg(long, value_name = "ID")]
     item: Option<String>,
 
-    /// When it expires
-    #[arg(long, value_name = "TIME", value_parser = time_argument)]
+    /// Expire at this time, such as 2030-12-31T23:59:59Z, or after a duration such as 30d
+    #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
     expires_at: Option<Timestamp>,
 
     #[command(flatten)]

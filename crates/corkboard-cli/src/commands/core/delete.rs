@@ -14,7 +14,7 @@ use crate::output::{json_object, one_line};
 #[command(after_help = "\
 Examples:
   cork core delete house-rules
-  cork core delete house-rules --hard --yes    # also remove every trace of it from the store's files")]
+  cork core delete house-rules --hard --yes    # also from the store's files")]
 pub(crate) struct Delete {
     #[command(flatten)]
     core: CoreArgument,

@@ -8,7 +8,7 @@ use crate::core_args::{CoreArgument, CoreEntryConditions};
 use crate::error::CliError;
 use crate::output::json_object;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::{memory_kind, time_argument, trust};
+use crate::value_parsers::{memory_kind, moment_argument, trust};
 
 /// Change an entry of a core
 ///
@@ -50,8 +50,8 @@ pub(crate) struct Edit {
     #[arg(long, value_name = "TRUST", group = "change", value_parser = trust())]
     trust: Option<Trust>,
 
-    /// When it expires
-    #[arg(long, value_name = "TIME", value_parser = time_argument, group = "change", conflicts_with = "never_expires")]
+    /// Expire at this time, such as 2030-12-31T23:59:59Z, or after a duration such as 30d
+    #[arg(long, value_name = "WHEN", value_parser = moment_argument, group = "change", conflicts_with = "never_expires")]
     expires_at: Option<Timestamp>,
 
     /// Remove the expiry

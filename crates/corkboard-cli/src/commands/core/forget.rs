@@ -22,7 +22,7 @@ pub(crate) struct Forget {
     /// Entry ID, such as E-1
     entry: CoreEntryId,
 
-    /// Reason
+    /// Why; recorded with the entry
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 

@@ -141,15 +141,15 @@ fn told_size(size: &SpaceSize) -> String {
     format!("{}: log {log}, state {}", one_line(&size.space), bytes(size.state_bytes))
 }
 
-/// Warns about spaces that are ahead of the clock. They still work, so this is not a failure.
+/// Warns about logs with times in the future. They still work, so this is not a failure.
 fn compare_clocks(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let ahead = corkboard.spaces_ahead();
     if ahead.is_empty() {
-        return report.add("time", Ok("no space is ahead of the clock".into()));
+        return report.add("time", Ok("no agent, board or core has times in the future".into()));
     }
     let spaces = ahead.iter().map(|(space, lead)| format!("{} by {} s", one_line(&space.to_string()), lead.as_secs()));
     let spaces = spaces.collect::<Vec<_>>().join(", ");
-    report.warn("time", format!("ahead of the clock: {spaces}; a process with a wrong clock wrote there"))
+    report.warn("time", format!("times in the future: {spaces}; a process with a wrong clock wrote there"))
 }
 
 /// Times durable writes in the memory of the scratch agent.

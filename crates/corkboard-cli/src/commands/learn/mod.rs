@@ -21,7 +21,7 @@ use crate::command_session::Session;
 Examples:
   cork --board add-login-1a2b3c4d learn extract
   cork learn promote D-1 --core house-rules
-  cork learn refuse F-2 'only so on this machine'
+  cork learn refuse F-2 'true only on this machine'
   cork learn rollback D-1 --reason 'argon2id was too slow'
   cork learn rollback --author mallory --yes")]
 pub(crate) enum LearnCommand {

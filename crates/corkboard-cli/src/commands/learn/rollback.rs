@@ -41,7 +41,7 @@ pub(crate) struct Rollback {
     #[arg(conflicts_with_all = ["if_rev", "idempotency_key"])]
     author: Option<String>,
 
-    /// Reason; - reads stdin
+    /// Why; recorded on the board; - reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 

@@ -20,7 +20,7 @@ Examples:
   make 2>&1 | tail -5 | cork memory append log --line -
   cork memory append log \"done\" --line --idempotency-key job-17    # safe to repeat")]
 pub(crate) struct Append {
-    /// Key
+    /// Key of the entry to append to
     key: String,
 
     /// Text to append; - reads stdin

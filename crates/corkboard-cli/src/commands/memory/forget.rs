@@ -21,7 +21,7 @@ Examples:
   cork memory forget --note 3 --hard --yes
   cork memory forget --everything --hard    # the agent's whole memory")]
 pub(crate) struct Forget {
-    /// Key
+    /// Key of the entry to forget
     #[arg(required_unless_present_any = ["note", "everything"])]
     key: Option<String>,
 

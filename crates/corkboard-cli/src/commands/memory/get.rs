@@ -18,7 +18,7 @@ Examples:
   cork memory get plan --json
   cork memory get plan --scope task-1 --local    # ignore the parent's value")]
 pub(crate) struct Get {
-    /// Key
+    /// Key of the entry to print
     key: String,
 
     #[command(flatten)]

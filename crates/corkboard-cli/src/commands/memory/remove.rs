@@ -17,7 +17,7 @@ Examples:
   cork memory remove plan
   cork memory remove counter --if-version 43    # fails if someone else changed it")]
 pub(crate) struct Remove {
-    /// Key
+    /// Key of the entry to remove
     key: String,
 
     #[command(flatten)]

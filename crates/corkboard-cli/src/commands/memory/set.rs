@@ -1,7 +1,7 @@
 //! `cork memory set`.
 
 use clap::Args;
-use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, WrittenEntry};
+use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, WrittenEntry, json_error};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::output::compact;
 use crate::scope_argument::ScopeArgument;
 use crate::text_input::text_or_stdin;
-use crate::value_parsers::{memory_kind, object_argument, text_argument, time_argument};
+use crate::value_parsers::{memory_kind, moment_argument, object_argument, text_argument, time_argument};
 
 /// Store a value under a key
 ///
@@ -30,7 +30,7 @@ Examples:
   cork memory set counter 43 --if-version 42    # fails if someone else changed it
   cork memory set counter 1 --if-version 0      # fails if it exists")]
 pub(crate) struct Set {
-    /// Key
+    /// Name of the entry
     key: String,
 
     /// JSON or text; - reads stdin
@@ -70,8 +70,8 @@ struct Metadata {
     #[arg(long, value_name = "DAYS", conflicts_with = "expires_at")]
     expiry_days: Option<u32>,
 
-    /// Expire at this time
-    #[arg(long, value_name = "TIME", value_parser = time_argument)]
+    /// Expire at this time, such as 2030-12-31T23:59:59Z, or after a duration such as 30d
+    #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
     expires_at: Option<Timestamp>,
 
     /// Custom metadata, a JSON object
@@ -86,7 +86,7 @@ struct Metadata {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
-    /// Time of the memory, if not now
+    /// Time of the memory, if not now, such as 2025-12-31T23:59:59Z
     #[arg(long, value_name = "TIME", value_parser = time_argument)]
     at: Option<Timestamp>,
 
@@ -146,9 +146,8 @@ fn tell_with(session: &Session, key: &str, written: WrittenEntry, warning: Optio
 /// A warning if a text starts like JSON but is not valid JSON.
 fn invalid_json(text: &str) -> Option<String> {
     let error = serde_json::from_str::<Value>(text).err().filter(|_| text.trim_start().starts_with(['{', '[']))?;
-    Some(format!(
-        "stored as text, because the value is not valid JSON: {error}; use --string to store text without this warning"
-    ))
+    let why = json_error::describe("the value", text.as_bytes(), &error);
+    Some(format!("stored as text, because {why}; use --string to store text without this warning"))
 }
 
 /// Parses the text as JSON, or else takes it as text.

@@ -3,9 +3,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use corkboard::json_error;
 use corkboard::prompt::{UpdateOutcome, UpdateReport};
 
-use crate::atomic_file::file_error;
+use crate::atomic_file::unreadable_file;
 use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::notebook_problems;
@@ -86,9 +87,12 @@ impl Review {
 fn read(path: &Path) -> Result<UpdateReport, CliError> {
     let mut bytes = Vec::new();
     let file = File::open(path).and_then(|file| file.take(REPORT_BYTES).read_to_end(&mut bytes));
-    file.map_err(|error| file_error(path, &error))?;
+    file.map_err(|error| unreadable_file(path, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::invalid("not_a_report", format!("{} is not an update report: {error}", path.display()))
+        CliError::invalid(
+            "not_a_report",
+            format!("{} is not an update report: {}", path.display(), json_error::describe("it", &bytes, &error)),
+        )
     })
 }
 

@@ -24,7 +24,7 @@ use crate::output::one_line;
 Examples:
   CORK_MODEL=anthropic:MODEL cork notebook update --task 'Fix the CSV import'
   cork notebook update --model openai:MODEL --transcript session.log
-  cork notebook update --model openai:MODEL --task 'Fix the CSV import' --dry-run --report update.json
+  cork notebook update --model openai:MODEL --task 'Fix it' --dry-run --report update.json
   cork notebook review update.json --apply")]
 pub(crate) struct Update {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct Update {
     transcript: Option<PathBuf>,
 
     /// Model: openai:NAME (also for OpenAI-compatible servers) or anthropic:NAME
-    #[arg(long, value_name = "MODEL", env = ModelConfig::MODEL_VARIABLE)]
+    #[arg(long, value_name = "MODEL", env = ModelConfig::MODEL_VARIABLE, hide_env_values = true)]
     model: Option<String>,
 
     /// Maximum number of tokens of the prompt [default: 8000]

@@ -9,7 +9,7 @@ use corkboard::{Passphrase, Seal, SnapshotKey};
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::atomic_file::file_error;
+use crate::atomic_file::unreadable_file;
 use crate::error::CliError;
 
 const PASSPHRASE_VARIABLE: &str = "CORK_SNAPSHOT_PASSPHRASE";
@@ -95,7 +95,7 @@ fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     let mut content = Zeroizing::new(Vec::with_capacity(MOST_BYTES + 1));
     File::open(file)
         .and_then(|opened| opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut content))
-        .map_err(|error| file_error(file, &error))?;
+        .map_err(|error| unreadable_file(file, &error))?;
     if content.len() > MOST_BYTES {
         let message = format!("{} is too long: a passphrase or key has at most {MOST_BYTES} bytes", file.display());
         return Err(CliError::invalid("secret_too_long", message));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use corkboard::boards::{NewChoice, NewTask};
-use corkboard::{LimitName, Limits, Strict};
+use corkboard::{LimitName, Limits, Strict, json_error};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -74,9 +74,9 @@ fn parse(text: &str) -> Result<Batch, String> {
         Err(whole) => {
             let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
             for (index, line) in lines {
-                let item = serde_json::from_str(line).map_err(|error| match index {
-                    0 => format!("not JSON: {whole}"),
-                    _ => format!("line {}: not JSON: {error}", index + 1),
+                let item = serde_json::from_str(line).map_err(|_| match index {
+                    0 => json_error::describe("the batch", text.as_bytes(), &whole),
+                    _ => format!("line {} is not JSON", index + 1),
                 })?;
                 batch.add(item).map_err(|error| format!("line {}: {error}", index + 1))?;
             }
@@ -111,7 +111,7 @@ fn typed<T: DeserializeOwned>(object: Map<String, Value>, what: &str, fields: &[
         return Err(format!("unknown field {name:?} of a {what}; expected one of {}", fields.join(", ")));
     }
     let read = serde_json::from_value(Value::Object(object));
-    read.map(|Strict(item)| item).map_err(|error| format!("invalid {what}: {error}"))
+    read.map(|Strict(item)| item).map_err(|error| format!("invalid {what}: {}", json_error::wording(&error)))
 }
 
 #[cfg(test)]
@@ -147,7 +147,7 @@ mod tests {
                 "unknown field \"depend_on\" of a task; expected one of key, title",
             ),
             ("{\"titel\": \"A\"}", "needs a title"),
-            ("{\"title\": \"A\"}\n{\"title\": ", "line 2: not JSON"),
+            ("{\"title\": \"A\"}\n{\"title\": ", "line 2 is not JSON"),
             ("{\"title\": \"A\"}\n{\"title\": 3}", "line 2: invalid task"),
             ("{\"tasks\": 3}", "must be an array"),
             ("{\"tasks\": [], \"nudges\": []}", "unknown field \"nudges\""),
@@ -155,7 +155,7 @@ mod tests {
             ("[[null, \"A\"]]", "which are JSON objects"),
             (
                 "{\"question\": \"Q\", \"options\": [[\"x\", [\"T-1\"]]]}",
-                "invalid choice: options[0]: invalid type: array, expected a JSON object",
+                "invalid choice: options[0]: expected a JSON object, found an array",
             ),
         ] {
             let error = parse(text).unwrap_err();

@@ -45,6 +45,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
+        session.sends_epoch(self.epoch);
         let board = self.conditions.open(session)?;
         let wait = Duration::try_from_secs_f64(self.wait_s).unwrap_or(Duration::MAX);
         let claim = board.claim_task(self.task, self.lease.duration()).wait(wait);

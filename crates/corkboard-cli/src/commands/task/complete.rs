@@ -15,7 +15,7 @@ use crate::named_text::Summary;
 #[command(after_help = "\
 Examples:
   cork task complete T-1 'tables users and sessions, with a migration' --principal ada
-  cork task complete T-1 'token service with RS256' --next-step 'add middleware' --next-step 'write tests' --principal ada
+  cork task complete T-1 'token service' --next-step 'add middleware' --next-step 'write tests'
   curl -s https://example.org | cork task complete T-1 - --outside --principal ada
   git log -1 --format=%B | cork task complete T-1 - --epoch 1 --principal ada")]
 pub(crate) struct Complete {

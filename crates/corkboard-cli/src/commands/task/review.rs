@@ -3,6 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corkboard::boards::{ReviewStatus, TaskId};
+use corkboard::{Error, Refusal};
 
 use super::tell_status;
 use crate::command_session::Session;
@@ -21,7 +22,7 @@ pub(crate) struct Review {
     /// Task ID, such as T-1
     task: TaskId,
 
-    /// Verdict
+    /// Result of the review (also: approve, rework, reject)
     #[arg(value_parser = verdict())]
     verdict: ReviewStatus,
 
@@ -50,7 +51,25 @@ impl Review {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, verdict, comment, conditions } = self;
         let board = conditions.open(session)?;
-        let status = board.review_task(task, verdict, comment.text()?).await?;
-        tell_status(session, task, status)
+        let status = board.review_task(task, verdict, comment.text()?).await;
+        tell_status(session, task, status.map_err(|error| no_comment(task, verdict, error))?)
+    }
+}
+
+/// Explains which verdicts need a comment.
+fn no_comment(task: TaskId, verdict: ReviewStatus, error: Error) -> CliError {
+    match &error {
+        Error::Refused(Refusal::Blank { what }) if what == "comment" => {
+            let (verdict, why) = match verdict {
+                ReviewStatus::Rejected => ("reject", "why it failed"),
+                _ => ("rework", "what to change"),
+            };
+            CliError::Explained {
+                error: error.into(),
+                message: Some("rework and rejection need a comment".into()),
+                hint: Some(format!("`cork review {task} {verdict} '{why}'`")),
+            }
+        }
+        _ => error.into(),
     }
 }

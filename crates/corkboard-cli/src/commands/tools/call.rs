@@ -2,7 +2,7 @@
 
 use clap::Args;
 use corkboard::tools::{ToolCall, ToolCallAnswer, ToolContext, ToolError, ToolRegistry, ToolSet};
-use corkboard::{ErrorKind, Problem, Strict};
+use corkboard::{ErrorKind, Problem, Strict, json_error};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -27,9 +27,10 @@ Examples:
 
 With --stdin, each input line is a call, and each output line is its answer:
   {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}
-  {\"id\": null, \"name\": \"memory_write\", \"output\": {\"text\": \"Added note 1.\", \"data\": {\"note\": 1}}, \"problem\": null}
-A call can have an \"id\", which its answer repeats, and a \"context\" with another agent, conversation, board or task.
-POST /v1/tools accepts the same calls and returns the same answers.")]
+  {\"id\": null, \"name\": \"memory_write\", \"output\": {\"text\": …, \"data\": …}, \"problem\": null}
+A call can have an \"id\", which its answer repeats, and a \"context\" with another agent,
+conversation, board or task.
+POST /v1/tools takes them as {\"calls\": […]} and returns {\"answers\": […]}.")]
 pub(crate) struct Call {
     /// Tool name
     #[arg(value_name = "TOOL", required_unless_present = "stdin")]
@@ -43,7 +44,7 @@ pub(crate) struct Call {
     #[arg(long, conflicts_with_all = ["name", "input"])]
     stdin: bool,
 
-    /// Conversation
+    /// Conversation whose scratchpad the tools use
     #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
     conversation: Option<String>,
 
@@ -63,7 +64,7 @@ impl Call {
         let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
         let input = text_or_stdin(self.input)?;
         let input = serde_json::from_str(without_mark(&input))
-            .map_err(|error| CliError::invalid("input", format!("the input is not JSON: {error}")))?;
+            .map_err(|error| CliError::invalid("input", json_error::describe("the input", input.as_bytes(), &error)))?;
         let output = tools.call(&name, input, &context).await.map_err(failure)?;
         session.output.answer(&output, || output.text.clone())
     }
@@ -125,10 +126,7 @@ async fn answer_line(
             (ToolCallAnswer { id, name: Some(name), output: called.ok(), problem }, kind)
         }
         Err(error) => {
-            // The parser saw only this line, so it does not know the line's number.
-            let (column, said) = (error.column(), error.to_string());
-            let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
-            let message = format!("line {number}, column {column}: not a tool call: {said}");
+            let message = json_error::describe_line(number, line, &error);
             let problem = Some(Problem::new("invalid_line", ErrorKind::Invalid, message));
             (ToolCallAnswer { id: Value::Null, name: None, output: None, problem }, Some(ErrorKind::Invalid))
         }

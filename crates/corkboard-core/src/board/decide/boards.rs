@@ -125,6 +125,7 @@ impl BoardDecider<'_> {
                 what: "orchestrator".to_string(),
                 holder: lease.map(|lease| lease.holder.clone()),
                 epoch: self.state.orchestrator_epoch,
+                sent: Some(epoch),
             }),
         }
     }

@@ -41,7 +41,7 @@ impl BoardDecider<'_> {
         let task = self.task(id)?;
         // If nobody holds the task, an older epoch is harmless: the claim is a new attempt.
         if epoch.is_some_and(|epoch| epoch > task.epoch || epoch < task.epoch && task.claim.is_some()) {
-            return Err(self.fenced(id));
+            return Err(self.fenced(id, epoch));
         }
         let is_worked_on = matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked);
         let is_own = task.claim.as_ref().is_some_and(|claim| claim.holder == *caller);
@@ -143,17 +143,17 @@ impl BoardDecider<'_> {
             (None, Some(to)) => task.status == TaskStatus::Assigned && to.as_str() == caller && epoch.is_none(),
             (None, None) => false,
         };
-        if is_held { Ok(()) } else { Err(self.fenced(id)) }
+        if is_held { Ok(()) } else { Err(self.fenced(id, epoch)) }
     }
 
-    fn fenced(&self, id: TaskId) -> Refusal {
+    fn fenced(&self, id: TaskId, sent: Option<u64>) -> Refusal {
         let task = self.state.task(id);
         let holder = task.and_then(|task| match (&task.claim, task.status) {
             (Some(claim), _) => Some(claim.holder.clone()),
             (None, TaskStatus::Assigned) => task.assigned_to.clone(),
             _ => None,
         });
-        Refusal::Fenced { what: id.to_string(), holder, epoch: task.map_or(0, |task| task.epoch) }
+        Refusal::Fenced { what: id.to_string(), holder, epoch: task.map_or(0, |task| task.epoch), sent }
     }
 
     pub(super) fn renew(&mut self, task: TaskId) {

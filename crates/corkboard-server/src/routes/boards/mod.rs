@@ -113,7 +113,7 @@ struct AtQuery {
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"comment": "good enough"}))]
 struct CommentBody {
-    /// The comment.
+    /// Shown to everyone who reads the board.
     comment: Option<String>,
 }
 
@@ -122,7 +122,7 @@ struct CommentBody {
 #[serde(default, deny_unknown_fields)]
 #[schema(example = json!({"reason": "that happens once"}))]
 struct ReasonBody {
-    /// The reason.
+    /// Recorded with the change.
     reason: Option<String>,
 }
 

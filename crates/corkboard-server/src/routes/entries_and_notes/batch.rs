@@ -3,9 +3,8 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use corkboard::{Content, EntryChange, EntryMetadata, Key, Limits, Separator, Strict};
+use corkboard::{Content, EntryChange, EntryMetadata, Key, Limits, Separator, Strict, json_error};
 use serde::{Deserialize, Deserializer};
-use serde_json::error::Category;
 use utoipa::ToSchema;
 
 use crate::error::{BODY_JSON, HttpError};
@@ -119,14 +118,8 @@ fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, HttpError> {
     said.map(|(number, line)| {
         let read = serde_json::from_slice::<Strict<_>>(line);
         read.map(|Strict(change)| change).map_err(|error| {
-            // The parser sees one line only, so its own line number is always 1.
-            let (said, column) = (error.to_string(), error.column());
-            let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
-            let detail = match error.classify() {
-                Category::Data => format!("line {number}, column {column}: {said}"),
-                _ => format!("line {number} is not JSON: {said} at column {column}"),
-            };
-            HttpError::invalid(BODY_JSON, detail).with("line", Some(number.into()))
+            HttpError::invalid(BODY_JSON, json_error::describe_line(number, line, &error))
+                .with("line", Some(number.into()))
         })
     })
     .collect()

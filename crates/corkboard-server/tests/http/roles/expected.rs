@@ -42,13 +42,12 @@ pub(crate) enum Sends {
 pub(crate) enum Reach {
     /// No token is needed.
     Public,
-    /// Any token.
     AnyToken,
     /// Any token; the list contains what it grants.
     Listed,
     /// The named space.
     Named,
-    /// Everything.
+    /// A grant of all agents, boards and cores.
     Everything,
     /// Only admins, regardless of grants.
     Admins,

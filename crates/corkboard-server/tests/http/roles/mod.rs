@@ -22,7 +22,7 @@ use expected::Reach;
 use fixture::{AGENT, BOARD, CORE, Fixture};
 use operation::{Case, cases};
 
-/// A caller.
+/// Who sends a request, and the client with their token.
 struct Caller {
     actor: Actor,
     client: Client,

@@ -39,7 +39,7 @@ pub struct CoresRolledBack {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreRolledBack {
-    /// The core.
+    /// The core that was searched for entries of the author.
     pub core: CoreId,
     /// Number of removed entries.
     pub removed: u64,
@@ -53,7 +53,7 @@ pub struct CoreRolledBack {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardRolledBack {
-    /// The board.
+    /// The board that the learnings came from.
     pub board: BoardId,
     /// The learnings that are no longer in a core.
     pub learnings: Vec<LearningId>,

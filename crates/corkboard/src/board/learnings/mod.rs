@@ -30,9 +30,9 @@ pub(super) const ATTEMPTS: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PromotedLearning {
-    /// The learning.
+    /// The board's record that was promoted, such as `D-1`.
     pub learning: LearningId,
-    /// The core.
+    /// The core that it was added to.
     pub core: CoreId,
     /// The core's entry.
     pub entry: CoreEntryId,

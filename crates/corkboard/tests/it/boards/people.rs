@@ -202,7 +202,10 @@ async fn a_worker_checks_nudges_by_a_tool() {
     let tools = ToolRegistry::with_sets(&corkboard, &[ToolSet::Worker]);
     let ann = ToolContext::agent("ann").on_board(board.id().as_str());
     let told = tools.call("check_nudges", json!({}), &ann).await.unwrap();
-    assert_eq!(told.text, "N-1 (urgent) from hugo: Mind the budget\nFollow them, then acknowledge them with ack.");
+    assert_eq!(
+        told.text,
+        "N-1 (urgent) from hugo: Mind the budget\nFollow each, then acknowledge it: check_nudges {\"ack\":[\"N-1\"]}"
+    );
     assert_eq!(told.data["nudges"][0]["message"], "Mind the\nbudget");
     let told = tools.call("check_nudges", json!({"ack": ["N-1"]}), &ann).await.unwrap();
     assert_eq!(told.text, "Acknowledged N-1.\nNo new nudges.");
