@@ -210,7 +210,7 @@ async fn changes_of_a_boards_life_are_described() {
     assert_eq!(told(2, 3).await, "The board is archived, and kept until 2026-02-05T12:00:00Z.\n");
     assert_eq!(told(3, 4).await, "The board is archived, and kept until 2026-02-06T12:00:00Z.\n");
     let discarded = "The board is archived, and kept until 2026-02-04T12:00:00Z.\n\
-                     local waived the board's learnings: no use.\n";
+                     local discarded the board and waived its learnings: no use.\n";
     assert_eq!(told(2, 5).await, discarded);
     assert!(told(1, 3).await.starts_with("The board is archived: success.\n"));
 }
