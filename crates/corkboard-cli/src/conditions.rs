@@ -10,7 +10,7 @@ use crate::error::CliError;
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct RequestConditions {
     /// Write only if the memory, board or core is at this revision
-    #[arg(long, value_name = "REV")]
+    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     if_rev: Option<u64>,
 
     /// Idempotency key; a repeat within 24 hours has no further effect
@@ -22,7 +22,7 @@ pub(crate) struct RequestConditions {
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct EntryConditions {
     /// Write only if the entry is at this version; 0: if it does not exist
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", allow_negative_numbers = true)]
     if_version: Option<u64>,
 
     #[command(flatten)]

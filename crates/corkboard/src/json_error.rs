@@ -134,7 +134,7 @@ mod tests {
             ("{\"name\":\"a\",\n \"parts\":[{]}", "the body is not JSON (line 2, column 12)"),
             ("{\"name\":", "the body is not JSON (line 1, column 8)"),
             ("[]", "line 1, column 2: expected a JSON object, found an array"),
-            ("{\"name\":\"a\",\"color\":[]}", "line 1, column 20: color: expected a string or a JSON object"),
+            ("{\"name\":\"a\",\"color\":[]}", "line 1, column 21: color: expected a string or a JSON object"),
             ("{\"name\":5}", "line 1, column 9: name: expected a string, found 5"),
             (
                 "{\"name\":\"a\",\"count\":\"b\"}",

@@ -85,6 +85,7 @@ fn the_shell_examples_of_the_reference_run() {
         ("docs/cli.md", r#""goal":"add login""#),
         ("docs/errors.md", r#""code":"conflict""#),
         ("docs/limits.md", "limits.entries_per_agent"),
+        ("docs/search.md", "automobile tyres"),
     ] {
         let ran = run_script(&Sandbox::local(), &shell_examples(&document(name)));
         assert!(ran.stdout.contains(said), "{name}: {ran:?}");
@@ -163,6 +164,7 @@ fn every_command_that_the_documents_name_exists() {
         "docs/models.md",
         "docs/notebook.md",
         "docs/scaling.md",
+        "docs/search.md",
         "docs/stores.md",
         "docs/tools.md",
     ] {
