@@ -125,6 +125,7 @@ const LOCAL: &[&str] = &[
     "migrate",
     "doctor",
     "config show",
+    "bench retrieval",
     "completions",
 ];
 
