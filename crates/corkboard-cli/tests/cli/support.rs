@@ -15,7 +15,7 @@ use crate::served::Served;
 pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
 
 /// Longer than anything here takes.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The user that runs every command.
 const USER: &str = "tester";

@@ -157,9 +157,9 @@ async fn read_all(store: &Arc<dyn Store>, space: &SpaceId) -> Vec<Record> {
 
 /// Waits until a condition holds that another task or process establishes.
 async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(120);
     while !condition().await {
-        assert!(tokio::time::Instant::now() < deadline, "{what}: not within 30 s");
+        assert!(tokio::time::Instant::now() < deadline, "{what}: not within 120 s");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

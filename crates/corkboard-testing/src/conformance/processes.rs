@@ -58,7 +58,7 @@ pub async fn another_process_wakes_a_watcher(harness: &Harness) {
     let worker = harness.spawn(&["note", "woken", "n", "40"]);
     for expected in 1..=40 {
         let next =
-            tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
+            tokio::time::timeout(Duration::from_secs(120), watch.next()).await.expect("the watcher should wake up");
         assert!(matches!(next.unwrap(), Watched::Revision { rev, .. } if rev == expected));
     }
     worker.finish().await;

@@ -114,7 +114,7 @@ pub async fn a_live_watcher_that_falls_behind_is_cut_off(harness: &Harness) {
 pub(super) async fn hear(moved: &mut broadcast::Receiver<(SpaceId, u64)>, expected: &[(&SpaceId, u64)]) {
     let mut waited_for: HashMap<&SpaceId, u64> = expected.iter().copied().collect();
     while !waited_for.is_empty() {
-        let told = tokio::time::timeout(Duration::from_secs(30), moved.recv()).await;
+        let told = tokio::time::timeout(Duration::from_secs(120), moved.recv()).await;
         let (space, rev) =
             told.unwrap_or_else(|_| panic!("no event for {waited_for:?}")).expect("the listener should not lag");
         if waited_for.get(&space).is_some_and(|expected| rev >= *expected) {

@@ -173,7 +173,7 @@ async fn a_watcher_whose_read_failed_retries_by_itself() {
     faulty.refuse_reads(2);
     memory.add_note("news").await.unwrap();
     let told =
-        tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should retry").unwrap();
+        tokio::time::timeout(Duration::from_secs(120), watch.next()).await.expect("the watcher should retry").unwrap();
     assert!(matches!(told, Watched::Revision { rev: 1, .. }), "{told:?}");
 }
 

@@ -59,7 +59,7 @@ async fn check_lying<T>(
     assert!(reading.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     store.held().await;
     store.let_go();
-    let closed = tokio::time::timeout(Duration::from_secs(30), corkboard.close()).await;
+    let closed = tokio::time::timeout(Duration::from_secs(120), corkboard.close()).await;
     closed.expect("closing should not wait for an abandoned read").unwrap();
 }
 

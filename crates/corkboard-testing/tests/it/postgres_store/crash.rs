@@ -44,7 +44,7 @@ async fn a_killed_server_that_restarts_is_found_again() {
     assert!(two.load(&space("ada")).await.is_err_and(|error| error.is_retryable()));
     tokio::task::block_in_place(|| server.start());
     eventually("the store works again", || async { memory.set("key", &3).await.is_ok() }).await;
-    let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watcher should wake up");
+    let seen = tokio::time::timeout(Duration::from_secs(120), watch.next()).await.expect("the watcher should wake up");
     assert!(matches!(seen.unwrap(), Watched::Revision { rev: 2, .. }));
     eventually("the other store handle works again", || async { two.load(&space("ada")).await.is_ok() }).await;
 }

@@ -75,9 +75,9 @@ async fn put(store: &dyn Store, space: &SpaceId, expected: Head, body: &[u8]) ->
 
 /// Waits until a condition holds that others establish.
 async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(120);
     while !condition().await {
-        assert!(tokio::time::Instant::now() < deadline, "{what}: not within 30 s");
+        assert!(tokio::time::Instant::now() < deadline, "{what}: not within 120 s");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -139,10 +139,10 @@ async fn other_processes_are_notified_of_commits() {
     client.batch_execute(&format!("LISTEN \"corkboard:{}\"", schema.name())).await.unwrap();
     let long = space(&"x".repeat(2000));
     let head = put(&*store, &long, Head::EMPTY, b"1").await;
-    let heard = tokio::time::timeout(Duration::from_secs(30), told.recv()).await.unwrap().unwrap();
+    let heard = tokio::time::timeout(Duration::from_secs(120), told.recv()).await.unwrap().unwrap();
     assert!(heard.trim().ends_with(":1") && heard.len() < 100, "{heard}");
     store.delete(&long, head, commit()).await.unwrap();
-    let heard = tokio::time::timeout(Duration::from_secs(30), told.recv()).await.unwrap().unwrap();
+    let heard = tokio::time::timeout(Duration::from_secs(120), told.recv()).await.unwrap().unwrap();
     assert!(heard.trim().ends_with(":2"), "{heard}");
 }
 
@@ -170,7 +170,7 @@ async fn without_notifications_polling_finds_other_writes() {
                 }
             };
             let newest = changes.wait_for(|rev| *rev >= head.rev);
-            tokio::time::timeout(Duration::from_secs(30), newest).await.expect("the watcher should wake up").unwrap();
+            tokio::time::timeout(Duration::from_secs(120), newest).await.expect("the watcher should wake up").unwrap();
         }
     }
 }

@@ -183,7 +183,7 @@ async fn passwords_are_checked_and_never_shown() {
     })
     .await;
     redis_as(&url.replace("geheim", "neu"), &["ACL", "SETUSER", "ada", "resetpass", ">geheim"]);
-    assert!(tokio::time::timeout(Duration::from_secs(30), store.head(&space("a"))).await.unwrap().is_ok());
+    assert!(tokio::time::timeout(Duration::from_secs(120), store.head(&space("a"))).await.unwrap().is_ok());
 }
 
 fn redis_as(url: &str, command: &[&str]) {

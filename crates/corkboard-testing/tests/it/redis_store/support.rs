@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use redis::FromRedisValue;
 
 /// Longer than anything here takes.
-const FOREVER: Duration = Duration::from_secs(30);
+const FOREVER: Duration = Duration::from_secs(120);
 
 /// The result of a command that is sent directly to the server.
 pub(crate) fn redis<T: FromRedisValue>(server: &TestServer, command: &[&str]) -> T {
