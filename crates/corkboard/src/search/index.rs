@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use super::dates::day_number;
 use super::document::Document;
 use super::interned::Interned;
-use super::meaning::Meaning;
+use super::meaning::{Meaning, WordPieces};
 use super::words::Stems;
 use similar::Bigrams;
 
@@ -37,6 +37,7 @@ pub(crate) struct Index<Id> {
     name_bytes: u64,
     /// Kept while many documents are added.
     stems: Stems,
+    word_pieces: WordPieces,
 }
 
 struct Indexed<Id> {
@@ -120,6 +121,7 @@ impl<Id> Index<Id> {
             postings: 0,
             name_bytes: 0,
             stems: Stems::default(),
+            word_pieces: WordPieces::default(),
         }
     }
 }
@@ -172,7 +174,7 @@ impl<Id: Ord + Clone> Index<Id> {
         if self.has_meanings {
             self.meanings.resize(self.documents.len(), Meaning::default());
             if let Some(place) = self.meanings.get_mut(slot as usize) {
-                *place = Meaning::of_document(document);
+                *place = Meaning::of_document(document, &mut self.word_pieces);
             }
         }
         if let Some(place) = self.documents.get_mut(slot as usize) {
@@ -229,6 +231,7 @@ impl<Id: Ord + Clone> Index<Id> {
     /// Drops what only helps while documents are added.
     pub(crate) fn settle(&mut self) {
         self.stems = Stems::default();
+        self.word_pieces = WordPieces::default();
     }
 
     fn term_number(&mut self, text: &str) -> u32 {

@@ -41,15 +41,15 @@ impl Meaning {
 
     pub(super) fn of_query(text: &str) -> Self {
         let mut sum = [0.0; DIMENSIONS];
-        MODEL.add(text, &mut sum);
+        MODEL.add(text, &mut WordPieces::default(), &mut sum);
         Self::new(&sum)
     }
 
-    pub(super) fn of_document(document: &Document<'_>) -> Self {
+    pub(super) fn of_document(document: &Document<'_>, known: &mut WordPieces) -> Self {
         let mut sum = [0.0; DIMENSIONS];
         let heading = [document.author, document.key].into_iter().chain(document.tags.iter().map(|tag| &**tag));
         for text in heading.chain([&*document.body]) {
-            MODEL.add(text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default(), &mut sum);
+            MODEL.add(text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default(), known, &mut sum);
         }
         Self::new(&sum)
     }
@@ -75,6 +75,13 @@ impl Meaning {
     }
 }
 
+/// A cache of the pieces of words. Most words of a text have occurred before.
+#[derive(Default)]
+pub(super) struct WordPieces(HashMap<Box<str>, Box<[u32]>>);
+
+/// Maximum number of words in the cache.
+const MAX_CACHED_WORDS: usize = 10_000;
+
 #[derive(Default)]
 struct Model {
     pieces: HashMap<&'static str, u32>,
@@ -99,8 +106,8 @@ impl Model {
     }
 
     /// Adds the vectors of a text's pieces.
-    fn add(&self, text: &str, sum: &mut [f32; DIMENSIONS]) {
-        self.each_piece(text, |piece| {
+    fn add(&self, text: &str, known: &mut WordPieces, sum: &mut [f32; DIMENSIONS]) {
+        self.each_piece(text, known, |piece| {
             let at = piece as usize;
             let (Some(scale), Some(row)) =
                 (self.scales.get(at * 2..at * 2 + 2), self.rows.get(at * ROW_BYTES..(at + 1) * ROW_BYTES))
@@ -117,30 +124,39 @@ impl Model {
         });
     }
 
-    /// Calls `each` with the numbers of a text's pieces: for each word the longest known beginnings, one after another.
-    /// A word with an unknown part is skipped.
-    fn each_piece(&self, text: &str, mut each: impl FnMut(u32)) {
-        let (mut found, mut candidate) = (Vec::new(), String::new());
+    /// Calls `each` with the numbers of a text's pieces.
+    fn each_piece(&self, text: &str, known: &mut WordPieces, mut each: impl FnMut(u32)) {
+        let WordPieces(known) = known;
         each_word(text, |word| {
-            found.clear();
-            let mut rest = word;
-            while !rest.is_empty() {
-                let mut ends = rest.char_indices().map(|(at, character)| at + character.len_utf8()).rev();
-                let longest = ends.find_map(|end| {
-                    let part = rest.get(..end)?;
-                    candidate.clear();
-                    if rest.len() < word.len() {
-                        candidate.push_str("##");
-                    }
-                    candidate.push_str(part);
-                    Some((*self.pieces.get(&*candidate)?, end))
-                });
-                let Some((piece, end)) = longest else { return };
-                found.push(piece);
-                rest = rest.get(end..).unwrap_or_default();
+            if let Some(pieces) = known.get(word) {
+                return pieces.iter().for_each(|piece| each(*piece));
             }
-            found.iter().for_each(|piece| each(*piece));
+            let pieces = self.pieces_of(word).unwrap_or_default();
+            pieces.iter().for_each(|piece| each(*piece));
+            if known.len() < MAX_CACHED_WORDS {
+                known.insert(word.into(), pieces.into());
+            }
         });
+    }
+
+    /// The longest known beginning of a word, then of its rest, and so on. `None` if a part is unknown.
+    fn pieces_of(&self, word: &str) -> Option<Vec<u32>> {
+        let (mut pieces, mut candidate) = (Vec::new(), String::new());
+        let mut rest = word;
+        while !rest.is_empty() {
+            let mut ends = rest.char_indices().map(|(at, character)| at + character.len_utf8()).rev();
+            let (piece, end) = ends.find_map(|end| {
+                candidate.clear();
+                if rest.len() < word.len() {
+                    candidate.push_str("##");
+                }
+                candidate.push_str(rest.get(..end)?);
+                Some((*self.pieces.get(&*candidate)?, end))
+            })?;
+            pieces.push(piece);
+            rest = rest.get(end..).unwrap_or_default();
+        }
+        Some(pieces)
     }
 }
 
@@ -182,7 +198,7 @@ mod tests {
             ("", &[]),
         ] {
             let mut pieces = Vec::new();
-            MODEL.each_piece(text, |piece| pieces.push(piece));
+            MODEL.each_piece(text, &mut WordPieces::default(), |piece| pieces.push(piece));
             assert_eq!(pieces, expected, "{text}");
         }
     }

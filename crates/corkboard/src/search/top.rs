@@ -14,6 +14,11 @@ impl<T: Ord> Top<T> {
         Self { limit, kept: BinaryHeap::with_capacity(limit.min(64) + 1) }
     }
 
+    /// The least of those kept, if there is no room for more.
+    pub(crate) fn least(&self) -> Option<&T> {
+        self.kept.peek().filter(|_| self.kept.len() >= self.limit).map(|Reverse(least)| least)
+    }
+
     pub(crate) fn takes(&self, candidate: &T) -> bool {
         self.kept.len() < self.limit || self.kept.peek().is_some_and(|Reverse(least)| candidate > least)
     }

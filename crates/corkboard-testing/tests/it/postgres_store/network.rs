@@ -171,7 +171,9 @@ async fn a_watcher_whose_connections_are_cut_misses_nothing() {
         }
         let seen = loop {
             // A read that was cut is retried, as a program would.
-            match tokio::time::timeout(Duration::from_secs(120), watch.next()).await.expect("the watcher should wake up")
+            match tokio::time::timeout(Duration::from_secs(120), watch.next())
+                .await
+                .expect("the watcher should wake up")
             {
                 Ok(Watched::Bookmark { .. }) => {}
                 Ok(Watched::Revision { rev, .. }) => break rev,

@@ -46,6 +46,10 @@ const MAX_SIMILAR: usize = 3;
 const MEANING: f32 = 0.4;
 /// Documents without any of the words are found if they are at least this close.
 const MIN_CLOSENESS: f32 = 0.4;
+/// Number of documents, the best for the words, whose meaning is compared with the query's.
+const MIN_CANDIDATES: usize = 100;
+/// A document with this score contains what the query asks for.
+const COVERED: f32 = 0.8;
 /// Documents are alike if they share this much of their words.
 const ALIKE: f32 = 0.9;
 const MIN_ALIKE_TERMS: usize = 4;
@@ -196,31 +200,33 @@ impl<Id: Ord + Clone> Index<Id> {
         let asked = self.asked(query, now);
         SCRATCH.with_borrow_mut(|scratch| {
             self.score(&asked, scratch);
+            let admit = |document: &Indexed<Id>| admit(&document.id);
             // Some are left out as duplicates.
-            let mut top = Top::new(2 * limit);
-            let mut offer = |slot: u32, score: f32| {
-                let Some(Some(document)) = self.documents.get(slot as usize) else { return };
-                let ranked = Ranked { score, slot, document };
-                if top.takes(&ranked) && admit(&document.id) {
-                    top.offer(ranked);
+            let wanted = 2 * limit;
+            let candidates = if asked.meaning.is_some() { wanted.max(MIN_CANDIDATES) } else { wanted };
+            let mut top = self.best(
+                scratch.touched.iter().map(|slot| (*slot, self.text_score(&asked, scratch, *slot))),
+                candidates,
+                admit,
+            );
+            if let Some(meaning) = &asked.meaning {
+                let closeness =
+                    |slot: u32| self.meanings.get(slot as usize).map_or(0.0, |its| meaning.closeness(its).max(0.0));
+                for ranked in &mut top {
+                    ranked.score += MEANING * closeness(ranked.slot);
                 }
-            };
-            match &asked.meaning {
-                None => scratch.touched.iter().for_each(|slot| offer(*slot, self.text_score(&asked, scratch, *slot))),
-                Some(meaning) => {
-                    for (slot, of_document) in (0..).zip(&self.meanings) {
-                        let closeness = meaning.closeness(of_document).max(0.0);
-                        let is_touched = scratch.scores.get(slot as usize).is_some_and(|score| *score > 0.0);
-                        if is_touched {
-                            offer(slot, self.text_score(&asked, scratch, slot) + MEANING * closeness);
-                        } else if closeness >= MIN_CLOSENESS {
-                            offer(slot, MEANING * closeness);
-                        }
-                    }
+                // Where the words tell enough, other documents would only come after those found.
+                let is_covered = top.iter().any(|ranked| ranked.score >= COVERED);
+                if top.len() < limit && !is_covered {
+                    let others = self.slots.values().filter(|slot| scratch.score_of(**slot) == 0.0);
+                    let others =
+                        others.map(|slot| (*slot, closeness(*slot))).filter(|(_, close)| *close >= MIN_CLOSENESS);
+                    top.extend(self.best(others.map(|(slot, close)| (slot, MEANING * close)), wanted, admit));
                 }
+                top.sort_unstable_by(|mine, its| its.cmp(mine));
             }
             let mut kept: Vec<(Ranked<'_, Id>, usize)> = Vec::with_capacity(limit);
-            for ranked in top.into_sorted() {
+            for ranked in top.into_iter().take(wanted) {
                 let is_full = kept.len() >= limit;
                 match kept.iter_mut().find(|(kept, _)| are_alike(&kept.document.terms, &ranked.document.terms)) {
                     Some((_, folded)) => *folded += 1,
@@ -240,10 +246,32 @@ impl<Id: Ord + Clone> Index<Id> {
         })
     }
 
+    /// The best of these documents that `admit` lets in, best first.
+    fn best(
+        &self,
+        scores: impl Iterator<Item = (u32, f32)>,
+        limit: usize,
+        admit: impl Fn(&Indexed<Id>) -> bool,
+    ) -> Vec<Ranked<'_, Id>> {
+        let mut top: Top<Ranked<'_, Id>> = Top::new(limit);
+        for (slot, score) in scores {
+            // Most documents are ruled out without looking at them.
+            if top.least().is_some_and(|least| score < least.score) {
+                continue;
+            }
+            let Some(Some(document)) = self.documents.get(slot as usize) else { continue };
+            let ranked = Ranked { score, slot, document };
+            if top.takes(&ranked) && admit(document) {
+                top.offer(ranked);
+            }
+        }
+        top.into_sorted()
+    }
+
     /// A document's score for the words of a query, its dates and its authors.
     fn text_score(&self, asked: &Asked<'_>, scratch: &Scratch, slot: u32) -> f32 {
         let traits = self.traits(slot);
-        let own = scratch.scores.get(slot as usize).copied().unwrap_or_default();
+        let own = scratch.score_of(slot);
         let session = scratch.session_best.get(traits.session as usize).copied().unwrap_or_default();
         (own + SESSION * session) * asked.author_factor(traits) / asked.whole
     }
@@ -536,6 +564,10 @@ impl Asked<'_> {
 }
 
 impl Scratch {
+    fn score_of(&self, slot: u32) -> f32 {
+        self.scores.get(slot as usize).copied().unwrap_or_default()
+    }
+
     fn resize(&mut self, documents: usize, sessions: usize) {
         if self.scores.len() < documents {
             self.scores.resize(documents, 0.0);

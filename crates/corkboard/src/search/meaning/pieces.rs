@@ -6,7 +6,19 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 use super::MAX_WORD_CHARS;
 
 /// Calls `each` with every word in lower case and without accents. Punctuation marks and Chinese characters are words.
-pub(super) fn each_word(text: &str, mut each: impl FnMut(&str)) {
+pub(super) fn each_word(text: &str, each: impl FnMut(&str)) {
+    let cleaned = text.chars().filter_map(|character| match character {
+        _ if character.is_whitespace() => Some(' '),
+        _ if is_ignored(character) => None,
+        _ => Some(character),
+    });
+    match text.is_ascii() {
+        true => split(cleaned.map(|character| character.to_ascii_lowercase()), each),
+        false => split(cleaned.nfd().filter(|character| !is_accent(*character)).flat_map(char::to_lowercase), each),
+    }
+}
+
+fn split(characters: impl Iterator<Item = char>, mut each: impl FnMut(&str)) {
     let mut word = String::new();
     let mut finish = |word: &mut String| {
         if !word.is_empty() && word.chars().count() <= MAX_WORD_CHARS {
@@ -14,12 +26,7 @@ pub(super) fn each_word(text: &str, mut each: impl FnMut(&str)) {
         }
         word.clear();
     };
-    let cleaned = text.chars().filter_map(|character| match character {
-        _ if character.is_whitespace() => Some(' '),
-        _ if is_ignored(character) => None,
-        _ => Some(character),
-    });
-    for character in cleaned.nfd().filter(|character| !is_accent(*character)).flat_map(char::to_lowercase) {
+    for character in characters {
         if character == ' ' {
             finish(&mut word);
         } else if is_punctuation(character) || is_chinese(character) {
@@ -37,6 +44,7 @@ fn is_ignored(character: char) -> bool {
     use GeneralCategory::{Control, Format, PrivateUse, Unassigned};
     match character {
         ' '..='~' => false,
+        _ if character.is_ascii() => true,
         '\u{fffd}' => true,
         _ => matches!(character.general_category(), Control | Format | PrivateUse | Unassigned),
     }
