@@ -151,7 +151,7 @@ mod tests {
             ),
             (
                 "{\"name\":\"a\",\"parts\":[{\"nme\":1}]}",
-                "line 1, column 29: parts[0].nme: unknown field; must be one of `name`, `count`, `color`, `parts`",
+                "line 1, column 28: parts[0].nme: unknown field; must be one of `name`, `count`, `color`, `parts`",
             ),
             ("{}", "line 1, column 2: missing field `name`"),
         ] {

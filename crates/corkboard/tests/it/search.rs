@@ -1,7 +1,7 @@
 //! Ranked search over an agent's memory: always current, private, in every stored scope.
 
 use corkboard::{
-    AgentMemory, ClearOptions, Corkboard, EntryMetadata, LimitName, NoteId, Options, Refusal, Search, SearchHit,
+    AgentMemory, ClearOptions, Corkboard, EntryMetadata, LimitName, NoteId, Options, Refusal, Search, SearchHit, Tier,
 };
 use serde_json::json;
 
@@ -364,4 +364,49 @@ async fn search_works_with_a_memory_budget_of_nothing() {
         assert_eq!(found(agent, &format!("word{round}x1")).await, [format!("k{round}")]);
         assert_eq!(corkboard.resident(), (0, 0), "neither state nor index stays");
     }
+}
+
+#[tokio::test]
+async fn other_words_with_the_same_meaning_are_found() {
+    let home = Home::sqlite();
+    let corkboard = home.open().await;
+    let agent = corkboard.agent("A").unwrap();
+    agent.working().set("car", "We bought new automobile tyres").await.unwrap();
+    agent.working().set("lunch", "The soup needs salt").await.unwrap();
+    let hits = agent.search("vehicle wheels").await.unwrap();
+    assert_eq!(names(&hits), ["car"]);
+    assert!(hits[0].score < 0.4, "a hit without the words should not pass for a good match: {hits:?}");
+    assert_eq!(found(&agent, "vehicle wheels").await, [""; 0]);
+    corkboard.close().await.unwrap();
+
+    let core = Corkboard::open_with(home.url(), Options { tier: Tier::Core, ..Options::default() }).await.unwrap();
+    let hits = core.agent("A").unwrap().search("vehicle wheels").await.unwrap();
+    assert_eq!(names(&hits), [""; 0], "the tier core has no model");
+}
+
+#[tokio::test]
+async fn hits_are_folded_explained_and_limited_by_tokens() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        for (key, text) in [
+            ("a", "The release goes out on Friday evening"),
+            ("b", "the release goes out on friday evening!"),
+            ("c", "A release needs the notes of all teams"),
+        ] {
+            memory.set(key, text).await.unwrap();
+        }
+        let hits = agent.search("release on Friday").explain(true).await.unwrap();
+        assert_eq!(hits.iter().map(|hit| hit.folded).collect::<Vec<_>>(), [1, 0], "{hits:?}");
+        for hit in &hits {
+            let parts: f32 = hit.explanation.as_ref().unwrap().parts.iter().map(|part| part.score).sum();
+            assert!((parts - hit.score).abs() < 1e-4, "{hit:?}");
+        }
+        assert!(hits[0].explanation_text().starts_with("releas "), "{}", hits[0].explanation_text());
+        for (tokens, count) in [(1, 1), (10, 1), (1000, 2)] {
+            assert_eq!(agent.search("release").max_tokens(tokens).await.unwrap().len(), count, "{tokens} tokens");
+        }
+        let found = names(&agent.search("\"goes out\" key:b").await.unwrap());
+        assert_eq!(found, ["b"]);
+    })
+    .await;
 }
