@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("People", &["review", "approve", "reject", "choose", "nudge"]),
     ("Knowledge", &["core", "learn"]),
     ("Data", &["snapshot", "export", "import", "migrate"]),
-    ("Operations", &["stats", "doctor", "gc", "compact", "config", "completions", "help"]),
+    ("Operations", &["stats", "doctor", "gc", "compact", "forget", "config", "completions", "help"]),
 ];
 
 const TEMPLATE: &str = "\

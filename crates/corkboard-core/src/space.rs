@@ -80,6 +80,12 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
         false
     }
 
+    /// Whether summaries of earlier revisions may contain what is to be forgotten. A store drops the old summaries of
+    /// all revisions that are rewritten.
+    fn is_in_summaries(_forget: &Self::Forget) -> bool {
+        false
+    }
+
     /// Calls `visit` with every free text of an event. Names, keys and IDs are not free text.
     fn each_text_of(_event: &Self::Event, _visit: &mut VisitText<'_>) {}
 

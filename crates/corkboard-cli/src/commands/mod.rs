@@ -11,6 +11,7 @@ mod context;
 mod core;
 mod doctor;
 mod export;
+mod forget;
 mod gc;
 mod handoff;
 mod import;
@@ -82,6 +83,7 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     Gc(gc::Gc),
     Compact(compact::Compact),
+    Forget(forget::Forget),
     #[command(subcommand)]
     Token(token::TokenCommand),
     #[command(subcommand)]
@@ -102,9 +104,10 @@ impl Command {
         match self {
             Self::Tools(tools::Tools::List(_)) => IfMissing::UseNone,
             // These wait for other writers or trim what is there, so the store must exist.
-            Self::Memory(memory::Memory::Watch(_)) | Self::Board(board::BoardCommand::Watch(_)) | Self::Compact(_) => {
-                IfMissing::Fail
-            }
+            Self::Memory(memory::Memory::Watch(_))
+            | Self::Board(board::BoardCommand::Watch(_))
+            | Self::Compact(_)
+            | Self::Forget(_) => IfMissing::Fail,
             command if command.only_reads() => IfMissing::FailUnlessDefault,
             _ => IfMissing::Create,
         }
@@ -182,6 +185,7 @@ impl Command {
             Self::Stats(stats) => Box::pin(stats.run(session)),
             Self::Gc(gc) => Box::pin(gc.run(session)),
             Self::Compact(compact) => Box::pin(compact.run(session)),
+            Self::Forget(forget) => Box::pin(forget.run(session)),
             Self::Token(token) => Box::pin(token.run(session, global)),
             Self::Snapshot(snapshot) => Box::pin(snapshot.run(session)),
             // `run_without_session` and `help::parse` handle these.

@@ -298,6 +298,11 @@ impl Space for BoardState {
         texts::redact_event(event, &mut |id, _, text| forget.is_meant(id, text))
     }
 
+    /// A summary contains the board's name and goal.
+    fn is_in_summaries(forget: &BoardForget) -> bool {
+        matches!(forget, BoardForget::Text { .. } | BoardForget::Record { id: RecordId::Board })
+    }
+
     fn each_text_of(event: &BoardEvent, visit: &mut VisitText<'_>) {
         texts::redact_event(&mut event.clone(), &mut texts::only_reads(visit));
     }

@@ -3,6 +3,7 @@
 mod best;
 mod create;
 mod entries;
+mod forget;
 mod search;
 
 use std::any::Any;
