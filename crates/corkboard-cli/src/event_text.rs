@@ -131,6 +131,10 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         BoardEvent::LearningsRolledBack { learnings } => {
             format!("rolled back {}", learned(learnings))
         }
+        BoardEvent::RecordForgotten { id, fields } => match fields.as_slice() {
+            [] => format!("forgot the texts of {id}"),
+            fields => format!("forgot texts of {id}: {}", fields.join(", ")),
+        },
         BoardEvent::Forked { image, from } => {
             let tasks = count(image.tasks.len() as u64, "task", "tasks");
             format!("forked the board from {} at revision {}, with {tasks}", one_line(&from.board), from.rev)

@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("People", &["review", "approve", "reject", "choose", "nudge"]),
     ("Knowledge", &["core", "learn"]),
     ("Data", &["snapshot", "export", "import", "migrate"]),
-    ("Operations", &["stats", "doctor", "gc", "compact", "config", "bench", "completions", "help"]),
+    ("Operations", &["stats", "doctor", "gc", "compact", "forget", "config", "bench", "completions", "help"]),
 ];
 
 const TEMPLATE: &str = "\

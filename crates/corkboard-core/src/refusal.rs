@@ -26,6 +26,9 @@ pub enum Refusal {
     /// A name (key, scope name, agent ID, tag, idempotency key) is empty or consists of white space.
     #[error("{what} must not be blank")]
     Blank { what: Cow<'static, str> },
+    /// A text to find and forget is too short: it would match almost everything.
+    #[error("the text to forget must have at least {least} characters")]
+    TextTooShort { least: u64 },
     /// A name contains a control character or an invisible one, such as a zero-width character or a direction mark.
     #[error("{what} must not contain control or invisible characters (found {character:?} at byte {at})")]
     ControlCharacter { what: Cow<'static, str>, character: char, at: usize },

@@ -43,6 +43,7 @@ text! {
     crate::board::CoreRef, "CoreRef", "An entry of a memory core: the core's name, a colon and the entry ID", "^.+:[Ee]-[0-9]{1,18}$", "house-rules:E-1";
     crate::board::TaskRef, "TaskRef", "A task ID, or the key of a task in the same request", "^.+$", "T-1";
     crate::board::BoardItem, "BoardItem", "The ID of a task, decision, discovery, artifact or choice", "^[TDFACtdfac]-[0-9]{1,18}$", "T-1";
+    crate::board::RecordId, "RecordId", "The ID of a task, decision, discovery, artifact, choice, nudge or approval; `learning:` and a learning ID; or `board` for the board's own texts", "^([TDFACNtdfacn]-[0-9]{1,18}|[Aa][Pp]-[0-9]{1,18}|learning:.+|board)$", "D-1";
     crate::notebook::NotebookLearningId, "NotebookLearningId", "The ID of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
     crate::notebook::SnippetId, "SnippetId", "The ID of a snippet", "^[Vv][Cc]-[0-9]{1,18}$", "VC-1";
     crate::notebook::NotebookItemId, "NotebookItemId", "The ID of a key learning or a snippet", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";

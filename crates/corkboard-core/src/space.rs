@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::forget::VisitText;
 use crate::id::{check_principal, check_visible};
 use crate::{
     Actor, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, RememberedAnswers,
@@ -78,6 +79,18 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     fn redact(_event: &mut Self::Event, _forget: &mut Self::Forget) -> bool {
         false
     }
+
+    /// Whether summaries of earlier revisions may contain what is to be forgotten. A store drops the old summaries of
+    /// all revisions that are rewritten.
+    fn is_in_summaries(_forget: &Self::Forget) -> bool {
+        false
+    }
+
+    /// Calls `visit` with every free text of an event. Names, keys and IDs are not free text.
+    fn each_text_of(_event: &Self::Event, _visit: &mut VisitText<'_>) {}
+
+    /// Calls `visit` with every free text of the state.
+    fn each_text(&self, _visit: &mut VisitText<'_>) {}
 
     fn next_due(&self) -> Option<Timestamp>;
 

@@ -308,6 +308,24 @@ impl Corkboard {
         Core::new(id, self.actor.clone(), self.inner.cores.clone(), self.inner.clone())
     }
 
+    /// The engines of agents, boards, cores and conversations.
+    pub(crate) fn engines(
+        &self,
+    ) -> (&Arc<Engine<AgentState>>, &Arc<Engine<BoardState>>, &Arc<Engine<CoreState>>, &Arc<Engine<AgentState>>) {
+        let Engines { agents, boards, cores, conversations, .. } = &*self.inner;
+        (agents, boards, cores, conversations)
+    }
+
+    /// Refuses a handle that can open only some spaces.
+    pub(crate) fn check_unlimited(&self) -> Result<()> {
+        self.check_open()?;
+        if !self.allowed_spaces.is_limited() {
+            return Ok(());
+        }
+        let principal = self.actor.via.as_ref().unwrap_or(&self.actor.principal).clone();
+        Err(Error::NotGranted { principal, kind: "store", name: "all spaces".into() })
+    }
+
     pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<TokenLookups>, Arc<dyn Any + Send + Sync>) {
         (self.inner.tokens.clone(), self.inner.token_lookups.clone(), self.inner.clone())
     }

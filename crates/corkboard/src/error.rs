@@ -177,6 +177,7 @@ impl Error {
         match self {
             Self::Refused(refusal) => match refusal {
                 Refusal::Blank { .. } => ("blank", Invalid),
+                Refusal::TextTooShort { .. } => ("text_too_short", Invalid),
                 Refusal::ControlCharacter { .. } => ("control_character", Invalid),
                 Refusal::Limit { .. } => ("limit", Limit),
                 Refusal::Importance { .. } => ("importance", Invalid),

@@ -47,6 +47,7 @@ mod corkboard;
 mod engine;
 mod error;
 mod exit_and_status_codes;
+mod forget_text;
 mod garbage;
 mod ids;
 mod knowledge;
@@ -93,9 +94,10 @@ pub use corkboard_core::{
     EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
     NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind, count,
 };
-pub use engine::{Followed, Watch, Watched};
+pub use engine::{Followed, TextPlace, Watch, Watched};
 pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
+pub use forget_text::{ForgetProgress, ForgetText, ForgottenText, FoundText};
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
     Core, CoreEntries, CoreEntryDocument, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries,

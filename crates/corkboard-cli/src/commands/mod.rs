@@ -12,6 +12,7 @@ mod context;
 mod core;
 mod doctor;
 mod export;
+mod forget;
 mod gc;
 mod handoff;
 mod import;
@@ -83,6 +84,7 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     Gc(gc::Gc),
     Compact(compact::Compact),
+    Forget(forget::Forget),
     #[command(subcommand)]
     Token(token::TokenCommand),
     #[command(subcommand)]
@@ -107,7 +109,8 @@ impl Command {
             // These wait for other writers or trim what is there, so the store must exist.
             Self::Memory(memory::Memory::Watch(_))
             | Self::Board(board::BoardSubcommand::Watch(_))
-            | Self::Compact(_) => IfMissing::Fail,
+            | Self::Compact(_)
+            | Self::Forget(_) => IfMissing::Fail,
             command if command.only_reads() => IfMissing::FailUnlessDefault,
             _ => IfMissing::Create,
         }
@@ -186,6 +189,7 @@ impl Command {
             Self::Stats(stats) => Box::pin(stats.run(session)),
             Self::Gc(gc) => Box::pin(gc.run(session)),
             Self::Compact(compact) => Box::pin(compact.run(session)),
+            Self::Forget(forget) => Box::pin(forget.run(session)),
             Self::Token(token) => Box::pin(token.run(session, global)),
             Self::Snapshot(snapshot) => Box::pin(snapshot.run(session)),
             // `run_without_session` and `help::parse` handle these.

@@ -366,3 +366,30 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         "#,
     );
 }
+
+#[test]
+fn forgetting_is_alike_on_a_store_and_through_a_server() {
+    check(
+        r#"
+        cork memory set plan 'ask hunter2'
+        cork memory set plan 'ask nobody'
+        cork board create Find --id find
+        cork --board find board decide 'Which?' this --rationale 'hunter2 said so'
+        cork --board find board forget D-1
+        cork --board find board forget D-9 --hard --yes
+        cork --board find board forget D-1 --hard --yes
+        cork --board find board forget D-1 --hard --yes
+        cork core add rules 'never say hunter2'
+        cork core add rules 'hunter2 is gone'
+        cork core forget rules E-2 --hard --yes
+        cork core forget rules E-9 --hard --yes
+        cork forget hunter2
+        cork forget hu --hard --yes
+        cork forget hunter2 --dry-run
+        cork forget hunter2 --hard
+        cork forget hunter2 --hard --yes
+        cork forget hunter2 --hard --yes
+        cork core show rules --forgotten
+        "#,
+    );
+}

@@ -335,3 +335,49 @@ fn json_contains_the_access_count() {
     let listed = sandbox.items(&["memory", "list"]);
     assert_eq!((&listed[0]["access_count"], &listed[0]["last_accessed_at"]), (&json!(0), &json!(null)));
 }
+
+#[test]
+fn a_text_is_found_and_erased_in_the_whole_store() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "secret", "it is hunter2"]);
+    sandbox.ok(&["memory", "set", "secret", "nothing"]);
+    sandbox.ok(&["core", "add", "rules", "never say hunter2"]);
+    sandbox.ok(&["core", "add", "rules", "kept rule"]);
+    sandbox.ok(&["board", "create", "Find hunter2", "--id", "find"]);
+    sandbox.ok(&["--board", "find", "board", "decide", "Which?", "this", "--rationale", "hunter2 said so"]);
+    sandbox.fails(&["forget", "hunter2"], 2, "add --hard");
+    sandbox.fails(&["forget", "ab", "--hard", "--yes"], 2, "at least 3 characters");
+    let found = sandbox.ok(&["forget", "hunter2", "--dry-run"]);
+    assert_eq!(
+        found,
+        "agent/default entry secret (only in history): it is hunter2\n\
+         board/find board: Find hunter2\n\
+         board/find D-1: hunter2 said so\n\
+         core/rules E-1: never say hunter2"
+    );
+    sandbox.fails(&["forget", "hunter2", "--hard"], 2, "this would erase the text from 4 items");
+    assert!(sandbox.files_contain("hunter2"));
+    let forgotten = sandbox.ok(&["forget", "hunter2", "--hard", "--yes"]);
+    assert_eq!(forgotten, "forgotten: 3 items removed or replaced, 4 revisions of the logs rewritten");
+    assert!(!sandbox.files_contain("hunter2") && sandbox.files_contain("kept rule"));
+    assert_eq!(sandbox.ok(&["forget", "hunter2", "--hard", "--yes"]), "the text was not found");
+    assert_eq!(sandbox.json(&["forget", "hunter2", "--dry-run"])["found"], 0);
+}
+
+#[test]
+fn records_of_boards_and_entries_of_cores_are_erased() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["board", "create", "b", "--id", "find"]);
+    sandbox.ok(&["--board", "find", "board", "decide", "Which?", "this", "--rationale", "hunter2 said so"]);
+    sandbox.fails(&["--board", "find", "board", "forget", "D-1"], 2, "add --hard");
+    sandbox.fails(&["--board", "find", "board", "forget", "D-1", "--hard"], 2, "confirm with --yes");
+    sandbox.fails(&["--board", "find", "board", "forget", "D-2", "--hard", "--yes"], 3, "D-2");
+    sandbox.fails(&["--board", "find", "board", "forget", "X-2", "--hard", "--yes"], 2, "expected a form like");
+    let forgotten = sandbox.json(&["--board", "find", "board", "forget", "D-1", "--hard", "--yes"]);
+    assert_eq!(forgotten, json!({"removed": 1, "revisions": 1, "copies": []}));
+    sandbox.ok(&["core", "add", "rules", "never say hunter2"]);
+    sandbox.fails(&["core", "forget", "rules", "E-1", "--hard", "--reason", "no"], 2, "cannot be used with");
+    let forgotten = sandbox.ok(&["core", "forget", "rules", "E-1", "--hard", "--yes"]);
+    assert_eq!(forgotten, "forgotten: E-1, 1 revision of the log rewritten");
+    assert!(!sandbox.files_contain("hunter2"));
+}

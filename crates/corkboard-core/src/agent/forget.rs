@@ -1,11 +1,12 @@
 //! Forgetting for good: removes a value from the log but keeps the revisions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::forget_notebook as notebooks;
 use super::{AgentEvent, AgentImage, AgentState};
@@ -31,6 +32,17 @@ pub enum Forget {
         id: NoteId,
         /// The texts of all notes with this number, collected from the log.
         texts: BTreeSet<String>,
+    },
+    /// All entries, notes and notebook items that contain a text, and all earlier values that contain it. An entry is
+    /// forgotten with its earlier values, a notebook's progress loses the bullets with the text.
+    Text {
+        text: String,
+        /// The entries that contain the text now. See [`Forget::collect`].
+        #[serde(skip)]
+        ids: BTreeSet<EntryId>,
+        /// Which entry a later append in the log belongs to.
+        #[serde(skip)]
+        trail: Trail,
     },
     /// A notebook, or one item of it with its reasons. A progress bullet that repeats the text of an item is not
     /// forgotten with the item. If there may be one, forget the whole notebook.
@@ -66,6 +78,22 @@ impl Forget {
         Self::Note { id, texts: BTreeSet::new() }
     }
 
+    /// Forgets everything that contains this text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), ids: BTreeSet::new(), trail: Trail::default() }
+    }
+
+    /// Collects the entries that contain the text to forget, so that their earlier values are removed from the log, too.
+    pub fn collect(&mut self, state: &AgentState) {
+        let Self::Text { text, ids, trail } = self else { return };
+        for (_, scope) in state.all_scopes() {
+            for (key, entry) in scope.entries.iter().filter(|(_, entry)| has_text(entry, text)) {
+                ids.insert(entry.id);
+                trail.keys.insert(key.clone());
+            }
+        }
+    }
+
     /// Forgets a notebook, or one item of it.
     pub fn notebook(notebook: NotebookName, item: Option<NotebookItemId>) -> Self {
         Self::Notebook { notebook, item }
@@ -73,29 +101,41 @@ impl Forget {
 
     /// Prepares for the events of a log from its start.
     pub(super) fn begin(&mut self) {
-        if let Self::Entry { trail, .. } = self {
+        if let Self::Entry { trail, .. } | Self::Text { trail, .. } = self {
             trail.ids.clear();
             trail.removed = None;
         }
     }
 
-    fn is_entry(&self, key: &Key, id: EntryId) -> bool {
-        matches!(self, Self::Entry { key: forgotten, ids, .. } if key == forgotten || ids.contains(&id))
+    fn is_entry(&self, key: &Key, entry: &EntryData) -> bool {
+        match self {
+            Self::Entry { key: forgotten, ids, .. } => key == forgotten || ids.contains(&entry.id),
+            Self::Text { text, ids, .. } => ids.contains(&entry.id) || has_text(entry, text),
+            Self::Note { .. } | Self::Notebook { .. } => false,
+        }
     }
 
     /// Whether text appended under this key belongs to a forgotten entry.
-    fn is_appended(&self, scope: ScopeId, key: &Key) -> bool {
-        let Self::Entry { key: forgotten, ids, trail } = self else { return false };
+    fn is_appended(&self, scope: ScopeId, key: &Key, appended: &str) -> bool {
+        let (is_meant, ids, trail) = match self {
+            Self::Entry { key: forgotten, ids, trail } => (key == forgotten, ids, trail),
+            Self::Text { text, ids, trail } => (appended.contains(text.as_str()), ids, trail),
+            Self::Note { .. } | Self::Notebook { .. } => return false,
+        };
         let known = trail.ids.get(&(scope, key.clone()));
-        key == forgotten || known.map_or_else(|| trail.keys.contains(key), |id| ids.contains(id))
+        is_meant || known.map_or_else(|| trail.keys.contains(key), |id| ids.contains(id))
     }
 
     /// Collects keys and entries from an event before it is redacted.
     fn follow(&mut self, event: &AgentEvent) {
-        let Self::Entry { key: forgotten, ids, trail } = self else { return };
+        let (forgotten, ids, trail) = match self {
+            Self::Entry { key, ids, trail } => (Some(&*key), ids, trail),
+            Self::Text { ids, trail, .. } => (None, ids, trail),
+            Self::Note { .. } | Self::Notebook { .. } => return,
+        };
         let before = trail.removed.take();
         let mut seen = |trail: &mut Trail, scope: ScopeId, key: &Key, id: EntryId| {
-            if key == forgotten {
+            if Some(key) == forgotten {
                 ids.insert(id);
             }
             if ids.contains(&id) {
@@ -139,19 +179,23 @@ impl Forget {
     }
 
     pub(super) fn is_note(&self, note: &Note) -> bool {
-        matches!(self, Self::Note { id, texts } if *id == note.id || texts.contains(&*note.text))
+        match self {
+            Self::Note { id, texts } => *id == note.id || texts.contains(&*note.text),
+            Self::Text { text, .. } => note.text.contains(text.as_str()),
+            Self::Entry { .. } | Self::Notebook { .. } => false,
+        }
     }
 
     pub(super) fn removals(&self, state: &AgentState) -> Vec<AgentEvent> {
         let in_scope = |(scope, content): (_, &crate::ScopeState)| {
-            let entries = content.entries.iter().filter(|(key, entry)| self.is_entry(key, entry.id));
+            let entries = content.entries.iter().filter(|(key, entry)| self.is_entry(key, entry));
             let entries =
                 entries.map(|(key, _)| AgentEvent::EntryRemoved { scope, key: key.clone() }).collect::<Vec<_>>();
             let notes = content.notes.values().filter(|note| self.is_note(note));
             let notes = notes.map(|note| AgentEvent::NoteRemoved { scope, id: note.id }).collect::<Vec<_>>();
             entries.into_iter().chain(notes)
         };
-        let in_notebooks = notebooks::removal(self, state);
+        let in_notebooks = notebooks::removals(self, state);
         state.all_scopes().flat_map(in_scope).chain(in_notebooks).collect()
     }
 
@@ -159,15 +203,21 @@ impl Forget {
     pub(super) fn redact(&mut self, event: &mut AgentEvent) -> bool {
         self.follow(event);
         match event {
-            AgentEvent::EntrySet { key, entry, .. } => self.is_entry(key, entry.id) && redact_entry(entry),
-            AgentEvent::EntryAppended { scope, key, text } if !text.is_empty() && self.is_appended(*scope, key) => {
+            AgentEvent::EntrySet { key, entry, .. } => self.is_entry(key, entry) && redact_entry(entry),
+            AgentEvent::EntryAppended { scope, key, text }
+                if !text.is_empty() && self.is_appended(*scope, key, text) =>
+            {
                 text.clear();
                 true
             }
             AgentEvent::NoteAdded { note, .. } => self.redact_note(note),
             AgentEvent::Restored { image } => self.redact_image(image),
-            AgentEvent::NotebookUpdated { notebook, update } => notebooks::redact_update(self, notebook, update),
-            AgentEvent::NotebookRestored { notebook, content } => notebooks::redact_content(self, notebook, content),
+            AgentEvent::NotebookUpdated { notebook, update } => {
+                notebooks::redact_update(update, &mut |item, text| self.is_in_notebook(notebook, item, text))
+            }
+            AgentEvent::NotebookRestored { notebook, content } => {
+                notebooks::redact_content(content, &mut |item, text| self.is_in_notebook(notebook, item, text))
+            }
             AgentEvent::NotebookCleared { .. } | AgentEvent::NotebookItemRemoved { .. } => false,
             AgentEvent::EntryAppended { .. }
             | AgentEvent::EntryRemoved { .. }
@@ -184,10 +234,10 @@ impl Forget {
     fn redact_image(&mut self, image: &mut AgentImage) -> bool {
         let mut changed = false;
         for (name, notebook) in &mut image.notebooks {
-            changed |= notebooks::redact_notebook(self, name, notebook);
+            changed |= notebooks::redact_notebook(notebook, &mut |item, text| self.is_in_notebook(name, item, text));
         }
         for scope in &mut image.scopes {
-            for entry in scope.entries.iter_mut().filter(|entry| self.is_entry(&entry.key, entry.entry.id)) {
+            for entry in scope.entries.iter_mut().filter(|entry| self.is_entry(&entry.key, &entry.entry)) {
                 changed |= redact_entry(&mut entry.entry);
             }
             for note in &mut scope.notes {
@@ -210,7 +260,46 @@ impl Forget {
 }
 
 /// The replacement for forgotten text.
-pub(super) const REDACTED: &str = "[forgotten]";
+pub(super) const REDACTED: &str = crate::forget::FORGOTTEN;
+
+/// Whether an entry contains a text: in its value, its tags or its additional data.
+fn has_text(entry: &EntryData, text: &str) -> bool {
+    let mut has_text = false;
+    each_text_of(entry, &mut |found| has_text |= found.contains(text));
+    has_text
+}
+
+/// Calls `each` with every text of an entry. A value that is not text is offered as JSON, and each text in it.
+pub(super) fn each_text_of(entry: &EntryData, each: &mut dyn FnMut(&str)) {
+    match entry.value.as_text() {
+        Some(text) => each(&text),
+        None => match entry.value.parse().unwrap_or_default() {
+            Value::Null | Value::Bool(_) => {}
+            value => {
+                each(entry.value.as_json());
+                each_text_in(&value, each);
+            }
+        },
+    }
+    entry.tags.iter().chain(&entry.session).for_each(|text| each(text));
+    for (name, value) in entry.custom.iter().flat_map(|custom| custom.iter()) {
+        each(name);
+        each_text_in(value, each);
+    }
+}
+
+fn each_text_in(value: &Value, each: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Number(number) => each(&number.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| each_text_in(value, each)),
+        Value::Object(values) => values.iter().for_each(|(name, value)| {
+            each(name);
+            each_text_in(value, each);
+        }),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
 
 /// Replaces the content of an entry. Text stays text, so that later appends in the log still fit.
 fn redact_entry(entry: &mut EntryData) -> bool {

@@ -1,104 +1,142 @@
-//! Forgetting a notebook or one of its items. IDs are never reused, so an ID identifies all texts of an item.
+//! Forgetting a notebook, one of its items or a text in it. IDs are never reused, so an ID identifies all texts of an
+//! item.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::forget::REDACTED;
 use super::{AgentEvent, AgentState, Forget};
+use crate::NotebookName;
 use crate::notebook::{Archived, Notebook, NotebookContent, NotebookItem, NotebookItemId, NotebookUpdate, Progress};
-use crate::{NotebookName, Space};
+
+/// Called with each text of a notebook and its item; none: the progress. Returns whether to replace the text.
+pub(super) type VisitNotebookText<'a> = dyn FnMut(Option<NotebookItemId>, &str) -> bool + 'a;
 
 impl Forget {
-    /// If this forgets the notebook or an item of it: the item, or None for the whole notebook.
-    fn in_notebook(&self, name: &NotebookName) -> Option<Option<NotebookItemId>> {
+    /// Whether this text of a notebook is to be forgotten. Without `item`, it is a bullet of the progress.
+    pub(super) fn is_in_notebook(&self, name: &NotebookName, item: Option<NotebookItemId>, text: &str) -> bool {
         match self {
-            Self::Notebook { notebook, item } if notebook == name => Some(*item),
-            _ => None,
+            Self::Notebook { notebook, item: forgotten } => {
+                notebook == name && (forgotten.is_none() || *forgotten == item)
+            }
+            Self::Text { text: forgotten, .. } => text.contains(forgotten.as_str()),
+            Self::Entry { .. } | Self::Note { .. } => false,
         }
     }
 }
 
-pub(super) fn removal(forget: &Forget, state: &AgentState) -> Option<<AgentState as Space>::Event> {
-    let Forget::Notebook { notebook, item } = forget else { return None };
-    let found = state.notebook(notebook.as_str())?;
-    match item {
-        None if found.is_empty() => None,
-        None => Some(AgentEvent::NotebookCleared { notebook: notebook.clone() }),
-        Some(id) if found.has(*id) => Some(AgentEvent::NotebookItemRemoved { notebook: notebook.clone(), id: *id }),
-        Some(_) => None,
+pub(super) fn removals(forget: &Forget, state: &AgentState) -> Vec<AgentEvent> {
+    match forget {
+        Forget::Notebook { notebook, item } => {
+            let Some(found) = state.notebook(notebook.as_str()) else { return Vec::new() };
+            let removal = match item {
+                None if found.is_empty() => None,
+                None => Some(AgentEvent::NotebookCleared { notebook: notebook.clone() }),
+                Some(id) if found.has(*id) => {
+                    Some(AgentEvent::NotebookItemRemoved { notebook: notebook.clone(), id: *id })
+                }
+                Some(_) => None,
+            };
+            removal.into_iter().collect()
+        }
+        Forget::Text { text, .. } => {
+            state.notebooks.iter().flat_map(|(name, found)| removals_of_text(text, name, found)).collect()
+        }
+        Forget::Entry { .. } | Forget::Note { .. } => Vec::new(),
     }
 }
 
-pub(super) fn redact_update(forget: &Forget, name: &NotebookName, update: &mut NotebookUpdate) -> bool {
-    let Some(item) = forget.in_notebook(name) else { return false };
-    let mut changed = item.is_none() && update.progress.as_mut().is_some_and(redact_progress);
+/// Removes the items and the bullets that contain a text.
+fn removals_of_text(text: &str, name: &NotebookName, found: &Notebook) -> Vec<AgentEvent> {
+    let (mut ids, mut in_progress): (Vec<NotebookItemId>, bool) = (Vec::new(), false);
+    redact_notebook(&mut found.clone(), &mut |item, found| {
+        match item {
+            _ if !found.contains(text) => {}
+            None => in_progress = true,
+            Some(id) if ids.contains(&id) => {}
+            Some(id) => ids.push(id),
+        }
+        false
+    });
+    let removed = ids.into_iter().map(|id| AgentEvent::NotebookItemRemoved { notebook: name.clone(), id });
+    let mut removals: Vec<_> = removed.collect();
+    if in_progress {
+        let mut progress = found.progress.clone();
+        for list in [&mut progress.completed, &mut progress.in_progress, &mut progress.remaining] {
+            list.retain(|bullet| !bullet.contains(text));
+        }
+        let update = Box::new(NotebookUpdate { progress: Some(progress), ..NotebookUpdate::default() });
+        removals.push(AgentEvent::NotebookUpdated { notebook: name.clone(), update });
+    }
+    removals
+}
+
+pub(super) fn redact_update(update: &mut NotebookUpdate, visit: &mut VisitNotebookText<'_>) -> bool {
+    let mut changed = update.progress.as_mut().is_some_and(|progress| redact_progress(progress, visit));
     for (id, learning) in &mut update.learnings {
-        changed |= is_meant(item, *id) && redact([&mut learning.text, &mut learning.reason]);
+        changed |= redact(Some((*id).into()), [&mut learning.text, &mut learning.reason], visit);
     }
     for (id, snippet) in &mut update.snippets {
-        changed |= is_meant(item, *id) && redact([&mut snippet.label, &mut snippet.text, &mut snippet.reason]);
+        changed |= redact(Some((*id).into()), [&mut snippet.label, &mut snippet.text, &mut snippet.reason], visit);
     }
     for old in &mut update.archived_learnings {
-        changed |= is_meant(item, old.id) && redact([&mut old.reason]);
+        changed |= redact(Some(old.id.into()), [&mut old.reason], visit);
     }
     for old in &mut update.archived_snippets {
-        changed |= is_meant(item, old.id) && redact([&mut old.reason]);
+        changed |= redact(Some(old.id.into()), [&mut old.reason], visit);
     }
     changed
 }
 
-pub(super) fn redact_content(forget: &Forget, name: &NotebookName, content: &mut NotebookContent) -> bool {
-    let Some(item) = forget.in_notebook(name) else { return false };
-    let changed = item.is_none() && redact_progress(&mut content.progress);
-    changed | redact_items(item, &mut content.learnings) | redact_items(item, &mut content.snippets)
+pub(super) fn redact_content(content: &mut NotebookContent, visit: &mut VisitNotebookText<'_>) -> bool {
+    let changed = redact_progress(&mut content.progress, visit);
+    changed | redact_items(&mut content.learnings, visit) | redact_items(&mut content.snippets, visit)
 }
 
-pub(super) fn redact_notebook(forget: &Forget, name: &NotebookName, notebook: &mut Notebook) -> bool {
-    let Some(item) = forget.in_notebook(name) else { return false };
-    let changed = item.is_none() && redact_progress(&mut notebook.progress);
-    let shown = redact_items(item, &mut notebook.learnings) | redact_items(item, &mut notebook.snippets);
-    let archived = redact_archived(item, &mut notebook.archived_learnings);
-    changed | shown | archived | redact_archived(item, &mut notebook.archived_snippets)
-}
-
-/// Whether this item is to be forgotten. Without `item`, all are.
-fn is_meant(item: Option<NotebookItemId>, id: impl Into<NotebookItemId>) -> bool {
-    item.is_none_or(|item| item == id.into())
+pub(super) fn redact_notebook(notebook: &mut Notebook, visit: &mut VisitNotebookText<'_>) -> bool {
+    let changed = redact_progress(&mut notebook.progress, visit);
+    let shown = redact_items(&mut notebook.learnings, visit) | redact_items(&mut notebook.snippets, visit);
+    let archived = redact_archived(&mut notebook.archived_learnings, visit);
+    changed | shown | archived | redact_archived(&mut notebook.archived_snippets, visit)
 }
 
 fn redact_items<T: NotebookItem<Id: Into<NotebookItemId>> + Clone>(
-    item: Option<NotebookItemId>,
     items: &mut [Arc<T>],
+    visit: &mut VisitNotebookText<'_>,
 ) -> bool {
-    let meant = items.iter_mut().filter(|found| is_meant(item, found.id()));
-    meant.fold(false, |changed, found| changed | redact(Arc::make_mut(found).texts()))
-}
-
-fn redact_archived<T: NotebookItem<Id: Into<NotebookItemId>> + Clone>(
-    item: Option<NotebookItemId>,
-    items: &mut [Archived<T>],
-) -> bool {
-    let meant = items.iter_mut().filter(|old| is_meant(item, old.item.id()));
-    meant.fold(false, |changed, old| {
-        changed | redact(Arc::make_mut(&mut old.item).texts()) | redact([&mut old.archived_because])
+    items.iter_mut().fold(false, |changed, found| {
+        let id = found.id().into();
+        changed | redact(Some(id), Arc::make_mut(found).texts(), visit)
     })
 }
 
-/// Leaves the smallest valid progress: one redacted bullet.
-fn redact_progress(progress: &mut Progress) -> bool {
-    let kept = Progress { in_progress: vec![REDACTED.into()], ..Progress::default() };
-    let changed = !progress.is_empty() && *progress != kept;
-    if changed {
-        *progress = kept;
+fn redact_archived<T: NotebookItem<Id: Into<NotebookItemId>> + Clone>(
+    items: &mut [Archived<T>],
+    visit: &mut VisitNotebookText<'_>,
+) -> bool {
+    items.iter_mut().fold(false, |changed, old| {
+        let id = old.item.id().into();
+        let changed = changed | redact(Some(id), Arc::make_mut(&mut old.item).texts(), visit);
+        changed | redact(Some(id), [&mut old.archived_because], visit)
+    })
+}
+
+/// If no bullet remains, leaves the smallest valid progress: one redacted bullet.
+fn redact_progress(progress: &mut Progress, visit: &mut VisitNotebookText<'_>) -> bool {
+    let bullets = progress.completed.iter_mut().chain(&mut progress.in_progress).chain(&mut progress.remaining);
+    let changed = redact(None, bullets, visit);
+    if changed && progress.bullets().all(|bullet| **bullet == *REDACTED) {
+        *progress = Progress { in_progress: vec![REDACTED.into()], ..Progress::default() };
     }
     changed
 }
 
-fn redact<'a>(texts: impl IntoIterator<Item = &'a mut Arc<str>>) -> bool {
-    let mut changed = false;
-    for text in texts.into_iter().filter(|text| ***text != *REDACTED) {
-        *text = REDACTED.into();
-        changed = true;
-    }
-    changed
+fn redact<'a>(
+    item: Option<NotebookItemId>,
+    texts: impl IntoIterator<Item = &'a mut Arc<str>>,
+    visit: &mut VisitNotebookText<'_>,
+) -> bool {
+    texts.into_iter().fold(false, |changed, text| crate::forget::redact(text, |text| visit(item, text)) | changed)
 }

@@ -13,6 +13,7 @@ mod forget;
 mod forget_notebook;
 mod image;
 mod notebooks;
+mod texts;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -22,6 +23,7 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::forget::VisitText;
 use crate::json::JsonText;
 use crate::notebook::Notebook;
 use crate::space::{CommandEffects, Space, Stamp};
@@ -166,6 +168,14 @@ impl Space for AgentState {
 
     fn redact(event: &mut AgentEvent, forget: &mut Forget) -> bool {
         forget.redact(event)
+    }
+
+    fn each_text_of(event: &AgentEvent, visit: &mut VisitText<'_>) {
+        texts::each_text_of(event, visit);
+    }
+
+    fn each_text(&self, visit: &mut VisitText<'_>) {
+        texts::each_text(&AgentImage::from(self.clone()), visit);
     }
 
     fn next_due(&self) -> Option<Timestamp> {

@@ -42,11 +42,13 @@ pub enum BoardAction {
     Promote,
     /// Delete the board with its log, even if something keeps it from being purged.
     Delete,
+    /// Forget the texts of records permanently.
+    Forget,
     Tick,
 }
 
 /// Each action, in words that follow "may not", and the roles that may do it. Everything else is denied.
-static TABLE: [(BoardAction, &str, &[Role]); 25] = [
+static TABLE: [(BoardAction, &str, &[Role]); 26] = [
     (BoardAction::Create, "create a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks or choices, or change dependencies", &[Orchestrator, Human, Admin]),
@@ -71,6 +73,7 @@ static TABLE: [(BoardAction, &str, &[Role]); 25] = [
     (BoardAction::Extract, "extract learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Promote, "promote, refuse or roll back learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Delete, "delete the board", &[Human, Admin]),
+    (BoardAction::Forget, "forget records of the board permanently", &[Human, Admin]),
     (BoardAction::Tick, "expire overdue items", &[Orchestrator, Worker, Reviewer, Human, Admin]),
 ];
 
@@ -152,6 +155,7 @@ impl BoardCommand {
             | Self::RefuseLearning { .. }
             | Self::RollBackLearnings { .. }
             | Self::FinishRollBack { .. } => BoardAction::Promote,
+            Self::Forget { .. } => BoardAction::Forget,
             Self::Tick => BoardAction::Tick,
         })
     }

@@ -219,6 +219,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         | BoardEvent::LearningRefused { .. }
         | BoardEvent::RollBackBegun { .. }
         | BoardEvent::LearningsRolledBack { .. } => state.apply_learning(event, stamp)?,
+        BoardEvent::RecordForgotten { id, fields } => state.forget_record(id, fields, stamp)?,
         BoardEvent::Forked { image, from } => {
             if state.info.is_some() {
                 return Err(misfit("the board already exists"));

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, BoardOutcome, ChoiceId, CoreRef, DecisionId, DiscoveryId,
-    FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery,
-    NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardForget, BoardImage, BoardOutcome, ChoiceId, CoreRef, DecisionId,
+    DiscoveryId, FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision,
+    NewDiscovery, NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
 };
 use crate::knowledge::CoreEntryId;
 use crate::{AgentId, CoreId};
@@ -214,6 +214,8 @@ pub enum BoardCommand {
         /// The revision in which it was begun.
         begun_rev: u64,
     },
+    /// Forgets texts permanently. The process that decides this then removes them from the log.
+    Forget { forget: BoardForget },
     /// Expires overdue items. Every command does so first.
     Tick,
 }
@@ -357,6 +359,8 @@ pub enum BoardReply {
         /// End of the minimum retention.
         until: Timestamp,
     },
+    /// To `Forget`: the number of records whose texts were forgotten.
+    Forgotten { records: u64 },
     /// To every other command.
     Done,
 }

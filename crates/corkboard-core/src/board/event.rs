@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardOutcome, BoardStatus, Cancellation, ChoiceId,
     DecisionId, DiscoveryId, ForkedFrom, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery,
-    NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult,
+    NewNudge, NewTask, NudgeId, RecordId, ReviewStatus, TaskEdit, TaskId, TaskResult,
 };
 use crate::knowledge::{CoreEntryId, NewCoreEntry};
 use crate::{ActorKind, AgentId, CoreId};
@@ -294,6 +294,13 @@ pub enum BoardEvent {
     },
     /// Learnings were removed from their cores.
     LearningsRolledBack { learnings: Vec<LearningId> },
+    /// Texts of a record were forgotten permanently. The revisions before this one no longer contain them.
+    RecordForgotten {
+        id: RecordId,
+        /// The forgotten texts by field, such as `rationale` or `setbacks.0`. If empty, all texts of the record.
+        #[serde(default)]
+        fields: Vec<String>,
+    },
     /// The board was created as a copy of another.
     #[serde(rename = "board_forked", alias = "forked")]
     Forked {
@@ -358,6 +365,7 @@ impl BoardEvent {
             | Self::LearningRefused { .. }
             | Self::RollBackBegun { .. }
             | Self::LearningsRolledBack { .. }
+            | Self::RecordForgotten { .. }
             | Self::Forked { .. } => None,
         }
     }

@@ -12,6 +12,7 @@ mod cores;
 mod decide;
 mod encode;
 mod event;
+mod forget;
 mod graph;
 mod id;
 mod image;
@@ -31,6 +32,7 @@ mod size;
 mod status;
 mod summary;
 mod task;
+mod texts;
 mod views;
 
 use alloc::string::String;
@@ -43,6 +45,7 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::forget::VisitText;
 use crate::space::{CommandEffects, PerformError, Space, Stamp};
 use crate::{Actor, Commit, Context, FormatError, Limits, Refusal, SpaceKind, Usage};
 
@@ -52,6 +55,7 @@ pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, Retain
 pub use contribution::Contribution;
 pub use core_ref::{CoreRef, ParseCoreRefError};
 pub use event::BoardEvent;
+pub use forget::BoardForget;
 pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NudgeId, ParseIdError, TaskId, TaskRef};
 pub(crate) use id::{NumberedId, numbered_id};
 pub use image::BoardImage;
@@ -75,6 +79,7 @@ pub use record::{
 pub use rule::{Tally, TaskOutcome, TriggerVerdict};
 pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
+pub use texts::{ParseRecordIdError, RecordId};
 pub use views::{Hindrance, TaskList, TaskPosition, TaskView};
 
 use views::Views;
@@ -255,8 +260,7 @@ impl Space for BoardState {
     type Command = BoardCommand;
     type Event = BoardEvent;
     type Reply = BoardReply;
-    /// A part of a board cannot be forgotten, only the whole board.
-    type Forget = core::convert::Infallible;
+    type Forget = BoardForget;
 
     fn expire(&self, now: Timestamp) -> Vec<BoardEvent> {
         decide::expire(self, now)
@@ -288,6 +292,23 @@ impl Space for BoardState {
 
     fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Result<Vec<u8>, FormatError> {
         encode::encode(commit).map_or_else(|| commit.encode(), Ok)
+    }
+
+    fn redact(event: &mut BoardEvent, forget: &mut BoardForget) -> bool {
+        texts::redact_event(event, &mut |id, _, text| forget.is_meant(id, text))
+    }
+
+    /// A summary contains the board's name and goal.
+    fn is_in_summaries(forget: &BoardForget) -> bool {
+        matches!(forget, BoardForget::Text { .. } | BoardForget::Record { id: RecordId::Board })
+    }
+
+    fn each_text_of(event: &BoardEvent, visit: &mut VisitText<'_>) {
+        texts::redact_event(&mut event.clone(), &mut texts::only_reads(visit));
+    }
+
+    fn each_text(&self, visit: &mut VisitText<'_>) {
+        texts::redact_image(&mut BoardImage::from(self.clone()), &mut texts::only_reads(visit));
     }
 
     fn next_due(&self) -> Option<Timestamp> {

@@ -3,8 +3,8 @@
 use alloc::string::String;
 
 use super::{
-    BoardCommand, BoardEdit, CoreRef, LearningChanges, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision,
-    NewDiscovery, NewTask, TaskRef, WhichLearnings,
+    BoardCommand, BoardEdit, BoardForget, CoreRef, LearningChanges, LearningId, NewArtifact, NewBoard, NewChoice,
+    NewDecision, NewDiscovery, NewTask, TaskRef, WhichLearnings,
 };
 
 /// Bytes counted for naming a task.
@@ -72,6 +72,7 @@ impl BoardCommand {
             Self::Fork { name, .. } => text(name),
             Self::AbandonPromotion { reason, .. } => reason.len(),
             Self::RefuseLearning { reason, .. } => text(reason),
+            Self::Forget { forget: BoardForget::Text { text } } => text.len(),
             Self::RollBackLearnings { which: WhichLearnings::All, reason } => text(reason),
             Self::RollBackLearnings { which: WhichLearnings::These(learnings), reason } => {
                 text(reason) + learnings.iter().map(LearningId::bytes).sum::<usize>()
@@ -96,6 +97,7 @@ impl BoardCommand {
             | Self::FinishPromotion { .. }
             | Self::FinishAbandonment { .. }
             | Self::FinishRollBack { .. }
+            | Self::Forget { forget: BoardForget::Record { .. } }
             | Self::Tick => 0,
         };
         bytes as u64

@@ -17,6 +17,8 @@ pub enum CoreAction {
     /// To raise the trust of an entry.
     Vouch,
     Forget,
+    /// To remove an entry permanently, also from the log.
+    Erase,
     Restore,
     Withdraw,
     Clear,
@@ -45,11 +47,12 @@ const PEOPLE: &[Role] = &[Human, Admin];
 const NOBODY: &[Role] = &[];
 
 /// Everything that is not listed is denied.
-static TABLE: [AccessRow; 10] = [
+static TABLE: [AccessRow; 11] = [
     row(CoreAction::Add, "add entries to the core", LEARNING, PEOPLE, EVERYBODY),
     row(CoreAction::Edit, "edit entries of the core", REVIEWING, PEOPLE, EVERYBODY),
     row(CoreAction::Vouch, "vouch for entries of the core", PEOPLE, PEOPLE, NOBODY),
     row(CoreAction::Forget, "forget entries of the core", REVIEWING, PEOPLE, EVERYBODY),
+    row(CoreAction::Erase, "forget entries of the core permanently", PEOPLE, PEOPLE, EVERYBODY),
     row(CoreAction::Restore, "restore entries of the core", REVIEWING, PEOPLE, EVERYBODY),
     row(CoreAction::Withdraw, "withdraw entries by their origin", LEARNING, LEARNING, EVERYBODY),
     row(CoreAction::Clear, "clear the core", PEOPLE, PEOPLE, EVERYBODY),
@@ -127,6 +130,7 @@ impl CoreCommand {
             Self::Add { .. } => CoreAction::Add,
             Self::Edit { .. } => CoreAction::Edit,
             Self::Forget { .. } => CoreAction::Forget,
+            Self::Erase { .. } => CoreAction::Erase,
             Self::Restore { .. } => CoreAction::Restore,
             Self::Withdraw { .. } => CoreAction::Withdraw,
             Self::Clear => CoreAction::Clear,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
+use super::{CoreEdit, CoreEntryId, CoreForget, CoreImage, NewCoreEntry, Withdrawal};
 
 /// A command to a memory core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub enum CoreCommand {
         /// The origin to withdraw.
         of: Withdrawal,
     },
+    /// Removes entries permanently. The process that decides this then removes their texts from the log.
+    Erase { forget: CoreForget },
     /// Removes all entries, including forgotten ones. Their IDs are not reused.
     Clear,
     /// Replaces the whole core.
@@ -77,7 +79,7 @@ pub enum CoreReply {
         #[serde(default)]
         forgotten: u64,
     },
-    /// The answer to `Clear`.
+    /// The answer to `Clear` and `Erase`.
     Cleared {
         /// The number of removed entries, including forgotten ones.
         entries: u64,

@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use super::{
-    Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryData, CoreEntryId, CoreEvent, CoreImage,
-    CoreReply, CoreState, Expiry, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
+    Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryData, CoreEntryId, CoreEvent, CoreForget,
+    CoreImage, CoreReply, CoreState, Expiry, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
 use crate::authority::admitted;
 use crate::board::check_tagged;
+use crate::forget::check_forgotten_text;
 use crate::id::{check_principal, check_visible};
 use crate::space::{CommandEffects, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
@@ -28,7 +29,7 @@ pub(super) fn decide(
     let reply = decider.decide(command)?;
     let warnings = match command {
         // Forgetting is always possible, even if its reason makes the core exceed a limit.
-        CoreCommand::Forget { .. } => Vec::new(),
+        CoreCommand::Forget { .. } | CoreCommand::Erase { .. } => Vec::new(),
         _ => check_size(state, &decider.state, context.limits)?,
     };
     Ok(CommandEffects { events: decider.events, reply, warnings })
@@ -50,6 +51,7 @@ impl CoreDecider<'_> {
             CoreCommand::Forget { entry, reason, if_version } => self.forget(*entry, reason.as_deref(), *if_version),
             CoreCommand::Restore { entry, if_version } => self.restore(*entry, *if_version),
             CoreCommand::Withdraw { of } => self.withdraw(of),
+            CoreCommand::Erase { forget } => self.erase(forget),
             CoreCommand::Clear => {
                 let entries = self.state.entries.len() as u64;
                 if entries > 0 {
@@ -250,6 +252,20 @@ impl CoreDecider<'_> {
         }
         self.push(CoreEvent::EntryForgotten { id, reason: reason.map(Arc::from) });
         self.changed()
+    }
+
+    fn erase(&mut self, forget: &CoreForget) -> ReplyResult {
+        match forget {
+            CoreForget::Text { text } => check_forgotten_text(text)?,
+            // The log may still contain the texts of an entry that was removed.
+            CoreForget::Entry { id } if CoreEntryId::default() < *id && *id <= self.state.last => {}
+            CoreForget::Entry { id } => return Err(Refusal::NotInCore { entry: *id }),
+        }
+        let concerned = self.state.entries.values().filter(|entry| forget.concerns(entry));
+        let ids: Vec<_> = concerned.map(|entry| entry.id).collect();
+        let entries = ids.len() as u64;
+        ids.into_iter().for_each(|id| self.push(CoreEvent::EntryErased { id }));
+        Ok(CoreReply::Cleared { entries })
     }
 
     fn restore(&mut self, id: CoreEntryId, if_version: Option<u64>) -> ReplyResult {

@@ -51,6 +51,8 @@ pub enum CoreEvent {
         #[serde(default)]
         provenance: Vec<Provenance>,
     },
+    /// An entry was forgotten permanently and removed. The revisions before this one no longer contain its texts.
+    EntryErased { id: CoreEntryId },
     /// An entry expired and was removed.
     EntryExpired { id: CoreEntryId },
     /// All entries were removed.

@@ -6,6 +6,7 @@ mod command;
 mod decide;
 mod entry;
 mod event;
+mod forget;
 mod image;
 mod provenance;
 
@@ -18,6 +19,7 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::forget::VisitText;
 use crate::space::{CommandEffects, Space, Stamp};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
@@ -25,6 +27,7 @@ pub use access::CoreAction;
 pub use command::{Added, AddedHow, CoreCommand, CoreReply};
 pub use entry::{CoreEdit, CoreEntry, CoreEntryData, CoreEntryId, Expiry, ForgottenMark, NewCoreEntry, Vouched};
 pub use event::CoreEvent;
+pub use forget::CoreForget;
 pub use image::CoreImage;
 pub use provenance::{Provenance, Trust, Withdrawal};
 
@@ -77,8 +80,7 @@ impl Space for CoreState {
     type Command = CoreCommand;
     type Event = CoreEvent;
     type Reply = CoreReply;
-    /// Nothing in a core can be removed from its log. Only the whole core can be deleted.
-    type Forget = core::convert::Infallible;
+    type Forget = CoreForget;
 
     fn expire(&self, now: Timestamp) -> Vec<CoreEvent> {
         let due = self.expiries.iter().take_while(|(at, _)| *at <= now);
@@ -105,6 +107,23 @@ impl Space for CoreState {
 
     fn apply(&mut self, event: &CoreEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    fn redact(event: &mut CoreEvent, forget: &mut CoreForget) -> bool {
+        forget::redact_event(event, &mut |id, text| forget.is_meant(id, text))
+    }
+
+    fn each_text_of(event: &CoreEvent, visit: &mut VisitText<'_>) {
+        forget::redact_event(&mut event.clone(), &mut |id, text| {
+            visit(&id, text);
+            false
+        });
+    }
+
+    fn each_text(&self, visit: &mut VisitText<'_>) {
+        for entry in self.entries.values() {
+            forget::each_text(entry, |text| visit(&entry.id, text));
+        }
     }
 
     fn next_due(&self) -> Option<Timestamp> {

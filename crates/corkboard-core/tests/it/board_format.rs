@@ -33,11 +33,11 @@ use std::sync::{Arc, LazyLock};
 use crate::board_support::*;
 use crate::support::{check_fields, edited_fields};
 use corkboard_core::board::{
-    ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage,
-    BoardOutcome, BoardReply, BoardState, CancelCause, Cancellation, ChoiceId, DecisionId, DiscoveryId, DiscoveryType,
-    FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge,
-    NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus,
-    TriggerRule, Unfinished, WhichLearnings,
+    ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardForget,
+    BoardImage, BoardOutcome, BoardReply, BoardState, CancelCause, Cancellation, ChoiceId, DecisionId, DiscoveryId,
+    DiscoveryType, FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewBoard, NewDecision,
+    NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor, ReviewStatus, TaskEdit, TaskId,
+    TaskResult, TaskStatus, TriggerRule, Unfinished, WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{
@@ -47,7 +47,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "board",
     "board-copy",
     "board-small",
@@ -60,6 +60,7 @@ const KINDS: [&str; 12] = [
     "board-outside",
     "board-untied",
     "board-reworked",
+    "board-forgotten",
 ];
 
 #[test]
@@ -96,8 +97,8 @@ fn the_fixtures_contain_every_event_and_every_reply() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 52, "{events:?}");
-    assert_eq!(replies.len(), 16, "{replies:?}");
+    assert_eq!(events.len(), 53, "{events:?}");
+    assert_eq!(replies.len(), 17, "{replies:?}");
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn the_fixtures_contain_every_variant_of_every_enum() {
 #[test]
 fn the_fixtures_contain_every_optional_field_present_and_absent() {
     let lines_of = |version: u32| -> Vec<Value> {
-        let lines = KINDS.iter().flat_map(|kind| Fixture::read(kind, version).log);
+        let lines = kinds_of(version).flat_map(|kind| Fixture::read(kind, version).log);
         lines.map(|line| serde_json::from_slice(&line).unwrap()).collect()
     };
     let events_in = |lines: &[Value], name: &str| -> Vec<Value> {
@@ -284,7 +285,12 @@ fn an_event_that_does_not_fit_is_a_misfit() {
 }
 
 fn fixtures() -> impl Iterator<Item = (&'static str, u32)> {
-    KINDS.into_iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version)))
+    (FIRST..=FORMAT_VERSION).flat_map(|version| kinds_of(version).map(move |kind| (kind, version)))
+}
+
+/// The kinds that a version has. Nothing could be forgotten in format 2.
+fn kinds_of(version: u32) -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().filter(move |kind| version > 2 || *kind != "board-forgotten")
 }
 
 /// Sets the fields that only format 3 stores to one value: when a record was last changed, and who made a choice or a
@@ -342,6 +348,7 @@ impl Fixture {
                 write_if_missing("board-outside", &told_from_outside());
                 write_if_missing("board-untied", &untied());
                 write_if_missing("board-reworked", &reworked());
+                write_if_missing("board-forgotten", &forgotten());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -815,6 +822,20 @@ fn reworked() -> Desk {
     desk
 }
 
+/// A board with a decision whose texts were forgotten, and a task that lost one of its texts.
+fn forgotten() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "forgotten".into(), ..NewBoard::default() });
+    desk.add(NewTask { description: "the password is hunter2".into(), ..NewTask::new("Log in") });
+    let decision = NewDecision { question: "Which?".into(), choice: "this one".into(), ..NewDecision::default() };
+    desk.tell(BoardCommand::RecordDecision(decision));
+    let forget = |forget| BoardCommand::Forget { forget };
+    let key = IdempotencyKey::new("forget", &1, &desk.limits).unwrap();
+    let record = BoardForget::Record { id: "D-1".parse().unwrap() };
+    desk.request(&human(), &Request { idempotency: Some(key), ..Request::new(forget(record)) }).unwrap();
+    desk.tell(forget(BoardForget::Text { text: "hunter2".into() }));
+    desk
+}
+
 /// A board whose dependencies were removed.
 fn untied() -> Desk {
     let mut desk = Desk::with(NewBoard { name: "untied".into(), ..NewBoard::default() });
@@ -887,6 +908,7 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::LearningRefused { .. } => "learning refused",
         BoardEvent::RollBackBegun { .. } => "roll-back begun",
         BoardEvent::LearningsRolledBack { .. } => "learnings rolled back",
+        BoardEvent::RecordForgotten { .. } => "record forgotten",
         BoardEvent::Forked { .. } => "board_forked",
     }
 }
@@ -908,6 +930,7 @@ fn reply_name(reply: &BoardReply) -> &'static str {
         BoardReply::Retained { .. } => "retained",
         BoardReply::Promotion { .. } => "promotion",
         BoardReply::RollBack(_) => "roll-back",
+        BoardReply::Forgotten { .. } => "forgotten",
         BoardReply::Done => "done",
     }
 }

@@ -9,10 +9,11 @@ mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::board_support::{BoardCommit, Desk, replay, scan, ticked};
+use crate::board_forget;
+use crate::board_support::{BoardCommit, Desk, human, replay, scan, ticked};
 use corkboard_core::board::{
-    BoardAction, BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, BoardStatus, ForkedFrom, LearningState,
-    NewBoard, NudgeTarget, ReviewStatus, Task, TaskId, TaskStatus,
+    BoardAction, BoardCommand, BoardEvent, BoardForget, BoardImage, BoardReply, BoardState, BoardStatus, ForkedFrom,
+    LearningState, NewBoard, NudgeTarget, ReviewStatus, Task, TaskId, TaskStatus,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, Limits, Refusal, Request, Revisioned, Role, Space, Stamp};
@@ -463,6 +464,40 @@ fn is_arrow(was: &Task, is: &Task) -> bool {
         (Cancelled, Pending) => was.is_stopped(),
         (from, Cancelled) => !from.is_finished(),
         _ => false,
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_redacted_log_leads_to_the_same_board(steps in steps(), which in any::<Index>(), whole in any::<bool>()) {
+        let mut desk = each_step(&steps, |_, _| ());
+        let texts = board_forget::texts(&desk.log, desk.state());
+        prop_assume!(!texts.is_empty());
+        let (record, text) = which.get(&texts).clone();
+        let forget = match whole {
+            true => BoardForget::Record { id: record.parse().unwrap() },
+            false => BoardForget::Text { text: text.clone() },
+        };
+        let is_meant = |other: &str, found: &str| if whole { other == record } else { found.contains(&text) };
+        match desk.ask(&human(), BoardCommand::Forget { forget: forget.clone() }) {
+            // The record exists only in the log: the board was restored or purged since.
+            Err(Refusal::NotOnBoard { .. } | Refusal::BoardPurged) => return Ok(()),
+            // Too short to be forgotten.
+            Err(Refusal::TextTooShort { .. }) if text.trim().chars().count() < 3 => return Ok(()),
+            answer => drop(answer.unwrap()),
+        }
+        let log = board_forget::redacted(&desk.log, &forget);
+        prop_assert_eq!(&replay(Revisioned::default(), &log, &desk.limits), &desk.live);
+        let left = board_forget::texts(&log, desk.state());
+        let left: Vec<_> = left.iter().filter(|(other, found)| is_meant(other, found)).collect();
+        prop_assert!(left.is_empty(), "{left:?}");
+        // All other texts are where they were.
+        let others: Vec<_> = texts.iter().filter(|(other, found)| !is_meant(other, found)).collect();
+        let kept = board_forget::texts(&log, desk.state());
+        let lost: Vec<_> = others.into_iter().filter(|text| !kept.contains(text)).collect();
+        prop_assert!(whole || lost.is_empty(), "{lost:?}");
     }
 }
 

@@ -10,7 +10,7 @@ use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Refusal, Role};
 
 /// The permissions, written a second time by hand: orchestrator, worker, reviewer, observer, human, admin.
-const ALLOWED: [(BoardAction, [u8; 6]); 25] = [
+const ALLOWED: [(BoardAction, [u8; 6]); 26] = [
     (BoardAction::Create, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Edit, [1, 0, 0, 0, 1, 1]),
     (BoardAction::AddTasks, [1, 0, 0, 0, 1, 1]),
@@ -35,6 +35,7 @@ const ALLOWED: [(BoardAction, [u8; 6]); 25] = [
     (BoardAction::Extract, [1, 0, 1, 0, 1, 1]),
     (BoardAction::Promote, [1, 0, 1, 0, 1, 1]),
     (BoardAction::Delete, [0, 0, 0, 0, 1, 1]),
+    (BoardAction::Forget, [0, 0, 0, 0, 1, 1]),
     (BoardAction::Tick, [1, 1, 1, 0, 1, 1]),
 ];
 

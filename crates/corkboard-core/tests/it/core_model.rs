@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::core_forget;
 use crate::core_support::*;
 use corkboard_core::knowledge::{
-    CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, Expiry, NewCoreEntry, Trust,
-    Withdrawal,
+    CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreForget, CoreImage, CoreReply, CoreState, Expiry, NewCoreEntry,
+    Trust, Withdrawal,
 };
 use corkboard_core::{Actor, ActorKind, BoardId, Limits, Refusal, Revisioned};
 use jiff::{SignedDuration, Timestamp};
@@ -247,7 +248,8 @@ impl Reference {
                 !said.origins.is_empty()
             }),
             CoreCommand::Clear => self.said.clear(),
-            CoreCommand::Replace { .. } | CoreCommand::Tick => {}
+            // The random histories do not erase. A test of its own does.
+            CoreCommand::Replace { .. } | CoreCommand::Tick | CoreCommand::Erase { .. } => {}
         }
     }
 }
@@ -363,6 +365,28 @@ proptest! {
         prop_assert_eq!(&loaded, &at_the_cut);
         prop_assert_eq!(loaded.encode().unwrap(), stored);
         prop_assert_eq!(replay(loaded, tail, &shelf.limits), shelf.live);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_redacted_log_leads_to_the_same_core(steps in steps(), which in any::<Index>(), id in 1..8u64, whole in any::<bool>()) {
+        let mut shelf = each_step(&steps, |_, _, _, _, _| ());
+        let (id, text) = (CoreEntryId(id), which.get(&TEXTS).trim().to_owned());
+        let forget = if whole { CoreForget::Entry { id } } else { CoreForget::Text { text: text.clone() } };
+        let answer = shelf.ask(&actors()[0], CoreCommand::Erase { forget: forget.clone() });
+        if id > shelf.state().last() && whole {
+            prop_assert!(matches!(answer, Err(Refusal::NotInCore { .. })), "{answer:?}");
+            return Ok(());
+        }
+        answer.unwrap();
+        let log = core_forget::redacted(&shelf.log, &forget);
+        prop_assert_eq!(&replay(Revisioned::default(), &log, &shelf.limits), &shelf.live);
+        for (found_id, found) in core_forget::texts(&log, shelf.state()) {
+            prop_assert!(if whole { found_id != id.to_string() } else { !found.contains(&text) }, "{found_id}: {found}");
+        }
     }
 }
 

@@ -3,17 +3,18 @@
 
 use crate::core_support::*;
 use corkboard_core::knowledge::{
-    CoreAction, CoreCommand, CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Trust, Withdrawal,
+    CoreAction, CoreCommand, CoreEdit, CoreEntryId, CoreForget, CoreImage, NewCoreEntry, Trust, Withdrawal,
 };
 use corkboard_core::{Actor, ActorKind, AgentId, Limits, Refusal, Role};
 
 /// The permissions, written a second time by hand: orchestrator, worker, reviewer, observer, human, admin. First for a
 /// shared core, then for another agent's core, then for one's own.
-const ALLOWED: [(CoreAction, [[u8; 6]; 3]); 10] = [
+const ALLOWED: [(CoreAction, [[u8; 6]; 3]); 11] = [
     (CoreAction::Add, [[1, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
     (CoreAction::Edit, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
     (CoreAction::Vouch, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
     (CoreAction::Forget, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Erase, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
     (CoreAction::Restore, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
     (CoreAction::Withdraw, [[1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
     (CoreAction::Clear, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
@@ -92,6 +93,7 @@ fn commands(shelf: &Shelf) -> Vec<(CoreAction, CoreCommand)> {
         (Does::Forget, CoreCommand::Forget { entry: CoreEntryId(1), reason: None, if_version }),
         (Does::Restore, CoreCommand::Restore { entry: CoreEntryId(3), if_version }),
         (Does::Withdraw, CoreCommand::Withdraw { of: Withdrawal::Author { name: "ann".into() } }),
+        (Does::Erase, CoreCommand::Erase { forget: CoreForget::Entry { id: CoreEntryId(1) } }),
         (Does::Clear, CoreCommand::Clear),
         (Does::Replace, CoreCommand::Replace { image: Box::new(CoreImage::of(shelf.state(), shelf.now)) }),
         (Does::Tick, CoreCommand::Tick),

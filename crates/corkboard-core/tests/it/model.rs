@@ -127,6 +127,26 @@ proptest! {
     }
 
     #[test]
+    fn a_forgotten_text_is_in_no_value_and_the_redacted_log_leads_to_the_same_state(
+        plan in plan(any_limits()),
+        which in any::<Index>(),
+    ) {
+        let mut run = each_step(&plan, |_, _| ());
+        let found = texts(&run.core.log, run.core.state());
+        let found: Vec<_> = found.into_iter().filter(|text| corkboard_core::check_forgotten_text(text).is_ok()).collect();
+        prop_assume!(!found.is_empty());
+        let text = which.get(&found).clone();
+        let mut forget = Forget::text(&text);
+        forget.collect(run.core.state());
+        redact(&run.core.log, &mut forget);
+        run.core.request(&Request::new(AgentCommand::Forget { forget: forget.clone() })).unwrap();
+        let without = redact(&run.core.log, &mut forget);
+        prop_assert_eq!(&replay(Revisioned::default(), &without, &run.core.limits), &run.core.live);
+        let left = texts(&without, run.core.state());
+        prop_assert!(left.iter().all(|left| !left.contains(&text)), "{text:?} in {left:?}");
+    }
+
+    #[test]
     fn the_next_due_time_is_the_soonest_expiry_of_a_scan(plan in plan(any_limits())) {
         each_step(&plan, |_, run| {
             let entries = run.core.state().all_scopes().flat_map(|(_, scope)| scope.entries.values());
@@ -354,6 +374,18 @@ fn variant(value: &impl Debug) -> String {
 fn config() -> Config {
     let config = Config { failure_persistence: None, max_shrink_iters: 4_096, ..Config::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { config } else { Config { cases: 80, ..config } }
+}
+
+/// All texts in a log and a state.
+fn texts(log: &[impl AsRef<[u8]>], state: &AgentState) -> Vec<String> {
+    let mut texts = Vec::new();
+    for line in log {
+        for event in AgentCommit::decode(line.as_ref()).unwrap().events {
+            AgentState::each_text_of(&event, &mut |_, text| texts.push(text.to_owned()));
+        }
+    }
+    state.each_text(&mut |_, text| texts.push(text.to_owned()));
+    texts
 }
 
 /// The log after redaction.

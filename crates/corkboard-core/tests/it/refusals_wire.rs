@@ -83,6 +83,7 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
     let (from, to) = (TaskStatus::InProgress, TaskStatus::Completed);
     vec![
         Refusal::Blank { what: text().into() },
+        Refusal::TextTooShort { least: number },
         Refusal::ControlCharacter { what: text().into(), character, at: number as usize },
         Refusal::Limit { limit: LimitName::KeyBytes, used: number, allowed: number },
         Refusal::Importance { importance },

@@ -7,6 +7,7 @@ mod core_entries;
 mod cores;
 mod entries_and_notes;
 mod events;
+mod forget;
 mod handoff;
 mod notebook;
 mod notebook_update;
@@ -40,6 +41,7 @@ pub(crate) fn described() -> Routes {
         .merge(entries_and_notes::routes())
         .merge(events::routes())
         .merge(cores::routes())
+        .merge(forget::routes())
         .merge(core_entries::routes())
         .merge(handoff::routes())
         .merge(scopes::routes())

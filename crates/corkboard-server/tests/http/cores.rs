@@ -213,3 +213,32 @@ async fn reading_a_core_needs_a_grant_and_writing_also_a_role() {
     assert_eq!(vouched["vouched"]["by"], "hugo");
     running.stop().await;
 }
+
+#[tokio::test]
+async fn records_entries_and_texts_are_forgotten_for_good() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    let rule = json!({"content": "never say hunter2"});
+    admin.post("/v1/cores/rules/entries", &rule).await;
+    let forgotten = admin.post("/v1/cores/rules/forget", &json!({"id": "E-1"})).await.ok();
+    assert_eq!((&forgotten["removed"], &forgotten["revisions"]), (&json!(1), &json!(1)));
+    admin.get("/v1/cores/rules/entries/E-1").await.problem(404, "not_found");
+    admin.post("/v1/cores/rules/entries", &rule).await;
+    admin.post("/v1/boards", &json!({"name": "Find it", "id": "find"})).await;
+    let decision = json!({"question": "Which?", "choice": "this", "rationale": "hunter2 said so"});
+    admin.post("/v1/boards/find/decisions", &decision).await;
+    let text = |dry_run: bool| json!({"text": "hunter2", "dry_run": dry_run});
+    let found = admin.post("/v1/forget", &text(true)).await.ok();
+    assert_eq!((&found["found"], &found["removed"]), (&json!(2), &json!(0)));
+    assert_eq!(
+        found["items"][0],
+        json!({"space": "board/find", "item": "D-1", "snippet": "hunter2 said so", "place": "current"})
+    );
+    let forgotten = admin.post("/v1/boards/find/forget", &json!({"id": "D-1"})).await.ok();
+    assert_eq!((&forgotten["removed"], &forgotten["copies"]), (&json!(1), &json!([])));
+    assert_eq!(admin.get("/v1/boards/find/decisions/D-1").await.ok()["rationale"], "[forgotten]");
+    assert_eq!(admin.post("/v1/forget", &text(false)).await.ok()["removed"], 1);
+    assert_eq!(admin.post("/v1/forget", &text(true)).await.ok()["found"], 0);
+    admin.post("/v1/forget", &json!({"text": "ab"})).await.problem(400, "text_too_short");
+    admin.post("/v1/boards/find/forget", &json!({"id": "D-9"})).await.problem(404, "not_found");
+}

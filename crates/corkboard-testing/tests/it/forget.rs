@@ -3,8 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use corkboard::boards::{BoardItem, NewBoard, NewDecision, NewTask};
 use corkboard::store::Cursor;
-use corkboard::{AgentEvent, AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy, Watched};
+use corkboard::{
+    Actor, ActorKind, AgentEvent, AgentMemory, Conversations, Corkboard, EntryMetadata, Options, Retention, Role,
+    SnapshotPolicy, TextPlace, Watched,
+};
 use corkboard_core::{AgentId, Limits, NoteId, SpaceId};
 use corkboard_testing::Harness;
 use corkboard_testing::servers::TestServer;
@@ -413,4 +417,152 @@ async fn forgetting_missing_content_ends_at_once() {
 
 async fn in_time<T>(work: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), work).await.expect("the work should finish within a minute")
+}
+
+/// The secret in present values, overwritten values and values that only appends put together; on agents, in a shared
+/// conversation, on a board, in a core, and in a learning that was promoted.
+async fn secret_everywhere(corkboard: &Corkboard) {
+    let agent = corkboard.agent("forgetful").unwrap();
+    history(&agent).await;
+    let memory = agent.working();
+    memory.set("overwritten", SECRET).await.unwrap();
+    memory.set("overwritten", "stays").await.unwrap();
+    let (first, second) = SECRET.split_at(7);
+    memory.set("appended", first).await.unwrap();
+    memory.append("appended", second).await.unwrap();
+    memory.add_note(SECRET).await.unwrap();
+    let block = format!(
+        "CURRENT_PROGRESS:\n  In Progress:\n    - find {SECRET}\n    - kept bullet\nKEY_LEARNINGS:\n  ADD:\n    - because {SECRET}: learned\n    - because of that: kept learning\n"
+    );
+    agent.notebook("main").unwrap().apply(&block).await.unwrap();
+    let conversation = agent.conversation("c-1").unwrap();
+    conversation.set("said", SECRET).await.unwrap();
+    conversation.set("other", "kept in the conversation").await.unwrap();
+    let long_term = corkboard.core("rules").unwrap();
+    long_term.add(format!("the password is {SECRET}")).await.unwrap();
+    long_term.add("kept rule").await.unwrap();
+    let new = NewBoard {
+        name: format!("Find {SECRET}"),
+        goal: SECRET.into(),
+        cores: vec!["rules".into()],
+        ..NewBoard::default()
+    };
+    let board = corkboard.create_board(new).id("launch").await.unwrap();
+    let task = NewTask { description: format!("use {SECRET}"), ..NewTask::new("kept title") };
+    board.add_tasks(vec![task], vec![]).await.unwrap();
+    let rationale = format!("because {SECRET} is a very long word");
+    let decision =
+        NewDecision { question: "Which?".into(), choice: "kept choice".into(), rationale, ..NewDecision::default() };
+    let decision = board.record_decision(decision).await.unwrap();
+    board.promote_learning(format!("{decision}").parse().unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_text_is_forgotten_everywhere_in_a_store() {
+    for harness in [Harness::memory(), Harness::file(WORKER), Harness::sqlite(WORKER)] {
+        let shared = Options { conversations: Conversations::Shared, ..eager_snapshots() };
+        let corkboard = harness.corkboard_with(shared.clone()).await;
+        secret_everywhere(&corkboard).await;
+        let has_files = !matches!(corkboard.store_info().kind, "memory");
+        assert!(!has_files || raw_files(&harness).contains(SECRET));
+        let found = corkboard.find_text(SECRET).await.unwrap();
+        for (space, item) in [
+            ("agent/forgetful", "entry password"),
+            ("agent/forgetful", "entry overwritten"),
+            ("agent/forgetful", "entry appended"),
+            ("agent/forgetful", "note 1"),
+            ("agent/forgetful", "notebook main KL-1"),
+            ("agent/forgetful", "notebook main progress"),
+            ("conversation/forgetful/c-1", "entry said"),
+            ("board/launch", "board"),
+            ("board/launch", "T-1"),
+            ("board/launch", "D-1"),
+            ("board/launch", "learning:D-1"),
+            ("core/rules", "E-1"),
+            ("core/rules", "E-3"),
+        ] {
+            assert!(
+                found.items.iter().any(|found| found.space == space && found.item == item),
+                "{space} {item}: {found:#?}"
+            );
+        }
+        let of = |item: &str| found.items.iter().find(|found| found.item == item).unwrap();
+        assert_eq!(
+            (of("entry overwritten").place, of("entry password").place),
+            (TextPlace::History, TextPlace::Current)
+        );
+        assert!(of("T-1").snippet.contains(&format!("use {SECRET}")));
+        assert_eq!((found.removed, found.revisions), (0, 0));
+
+        let forgotten = corkboard.forget_text(SECRET).await.unwrap();
+        assert_eq!((forgotten.found, forgotten.items), (found.found, found.items));
+        assert!(forgotten.removed >= 9 && forgotten.revisions > 20, "{} {}", forgotten.removed, forgotten.revisions);
+        if has_files {
+            assert!(!raw_files(&harness).contains(SECRET), "{}", corkboard.store_info().kind);
+        }
+        let again = corkboard.forget_text(SECRET).await.unwrap();
+        assert_eq!((again.found, again.removed, again.revisions), (0, 0, 0));
+
+        // Everything else is there, also for a process that reads the log from its start.
+        let fresh = harness.corkboard_with(shared).await;
+        for corkboard in [&corkboard, &fresh] {
+            let agent = corkboard.agent("forgetful").unwrap();
+            assert_eq!(agent.working().get::<String>("kept").await.unwrap().as_deref(), Some("stays still"));
+            assert_eq!(agent.working().get::<String>("overwritten").await.unwrap().as_deref(), Some("stays"));
+            let conversation = agent.conversation("c-1").unwrap();
+            assert_eq!(conversation.get::<String>("other").await.unwrap().as_deref(), Some("kept in the conversation"));
+            let board = corkboard.board("launch").unwrap().view().await.unwrap();
+            assert_eq!(&*board.state().tasks().next().unwrap().title, "kept title");
+            assert_eq!(&*board.state().tasks().next().unwrap().description, "[forgotten]");
+            assert_eq!(board.state().decisions().next().unwrap().choice, "kept choice");
+            let core = corkboard.core("rules").unwrap();
+            assert_eq!(core.search("password").await.unwrap().len(), 0);
+            assert_eq!(core.search("kept rule").await.unwrap().len(), 1);
+            let boards = corkboard.boards(None, 10).await.unwrap();
+            assert!(!format!("{boards:?}").contains(SECRET), "{boards:?}");
+            assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn names_with_the_text_are_reported_and_stay() {
+    let corkboard = Harness::memory().corkboard().await;
+    corkboard.agent("hunter2-fan").unwrap().working().set("of-hunter2", "kept").await.unwrap();
+    let forgotten = corkboard.forget_text("hunter2").await.unwrap();
+    let places: Vec<_> = forgotten.items.iter().map(|item| (item.item.as_str(), item.place)).collect();
+    assert_eq!(places, [("revision 1", TextPlace::Name), ("the name of the space", TextPlace::Name)]);
+    assert_eq!((forgotten.removed, forgotten.revisions, forgotten.kept().count()), (0, 0, 2));
+    for text in ["", "ab", "  a "] {
+        let refused = corkboard.forget_text(text).await.unwrap_err();
+        assert_eq!(refused.to_string(), "the text to forget must have at least 3 characters");
+    }
+    let worker = corkboard.acting_as(Actor::new("ann", ActorKind::Agent, Role::Worker));
+    assert_eq!(worker.find_text("hunter2").await.unwrap_err().code(), "role_denied");
+}
+
+#[tokio::test]
+async fn a_record_of_a_board_and_an_entry_of_a_core_are_forgotten() {
+    for harness in [Harness::file(WORKER), Harness::sqlite(WORKER)] {
+        let corkboard = harness.corkboard_with(eager_snapshots()).await;
+        let board =
+            corkboard.create_board(NewBoard { name: "b".into(), cores: vec!["rules".into()], ..NewBoard::default() });
+        let board = board.id("launch").await.unwrap();
+        let rationale = format!("because {SECRET} is a very long word");
+        let decision =
+            NewDecision { question: "Which?".into(), choice: "this".into(), rationale, ..NewDecision::default() };
+        let decision = board.record_decision(decision).await.unwrap();
+        board.promote_learning(format!("{decision}").parse().unwrap()).await.unwrap();
+        let forgotten = board.forget_record(BoardItem::Decision(decision)).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.copies), (1, vec!["rules".to_owned()]));
+        assert!(raw_files(&harness).contains(SECRET), "the copy in the core stays");
+        let core = corkboard.core("rules").unwrap();
+        let entry = core.entries().await.unwrap().items[0].id;
+        let forgotten = core.erase(entry).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (1, 1));
+        assert!(!raw_files(&harness).contains(SECRET));
+        let again =
+            (board.forget_record(BoardItem::Decision(decision)).await.unwrap(), core.erase(entry).await.unwrap());
+        assert_eq!((again.0.removed, again.0.revisions, again.1.removed, again.1.revisions), (0, 0, 0, 0));
+    }
 }

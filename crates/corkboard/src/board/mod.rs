@@ -7,6 +7,7 @@ mod cores;
 mod create;
 mod diff;
 mod document;
+mod forget;
 mod fork;
 mod graph;
 mod history;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use corkboard_core::agent::Forget;
-use corkboard_core::{Actor, AgentId, Refusal, SpaceId};
+use corkboard_core::{Actor, AgentId, Refusal, SpaceId, SpaceKind};
 use futures_util::future::BoxFuture;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -21,7 +21,7 @@ use crate::engine::{Deletion, RemoteEngine};
 use crate::error::error_chain;
 use crate::net::{is_loopback, tls};
 use crate::store::{ConnectError, ServerUrl, StoreError};
-use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
+use crate::{AnswerDocument, Error, Forgotten, ForgottenText, Problem, Result};
 
 /// Header with the actor that the caller acts for, as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
@@ -348,6 +348,21 @@ impl RemoteEngine for HttpClient {
             // Forgetting changes the memory's revision, so `if_rev` would not hold on a repeat.
             let again = if if_rev.is_some() { Resend::No } else { Resend::Yes };
             self.post(&path, Some(&actor), body, again).await
+        })
+    }
+
+    fn forget_record(&self, space: SpaceId, actor: Actor, id: String) -> BoxFuture<'_, Result<Forgotten>> {
+        Box::pin(async move {
+            let kind = if space.kind() == Some(SpaceKind::Core) { "cores" } else { "boards" };
+            let path = format!("/v1/{kind}/{}/forget", segment(space.name()));
+            self.post(&path, Some(&actor), json!({ "id": id }).to_string().into_bytes(), Resend::Yes).await
+        })
+    }
+
+    fn forget_text(&self, actor: Actor, text: String, dry_run: bool) -> BoxFuture<'_, Result<ForgottenText>> {
+        Box::pin(async move {
+            let body = json!({ "text": text, "dry_run": dry_run }).to_string().into_bytes();
+            self.post("/v1/forget", Some(&actor), body, Resend::Yes).await
         })
     }
 

@@ -18,7 +18,15 @@ impl<S: Space> Engine<S> {
     /// Removes something from the log and the snapshot, after revision `removed` removed it from the state. Later
     /// revisions are not changed. Returns how many revisions changed. Afterwards the store's files contain no trace of
     /// it.
-    pub(crate) async fn forget(
+    pub(crate) async fn forget(self: &Arc<Self>, slot: &Arc<Slot<S>>, forget: S::Forget, removed: u64) -> Result<u64> {
+        let rewritten = self.rewrite(slot, forget, removed).await?;
+        // Always scrub: an earlier attempt may have rewritten the log and failed before this.
+        self.store.scrub().await?;
+        Ok(rewritten)
+    }
+
+    /// Like [`Engine::forget`], but leaves traces in the store's files, for a caller that scrubs after several spaces.
+    pub(crate) async fn rewrite(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
         mut forget: S::Forget,
@@ -35,10 +43,7 @@ impl<S: Space> Engine<S> {
             let rewritten = engine.rewrite_without(&slot, &mut forget, removed).await;
             slot.index.discard();
             alone.hand_over(&engine, &slot);
-            let rewritten = rewritten?;
-            // Always scrub: an earlier attempt may have rewritten the log and failed before this.
-            engine.store.scrub().await?;
-            Ok(rewritten)
+            rewritten
         }))
         .await
     }
@@ -53,7 +58,7 @@ impl<S: Space> Engine<S> {
             };
             // First collect what was added since the survey; it must be known before redacting the first revision.
             self.redacted(slot, forget, removed).await?;
-            let (head, records) = self.redacted(slot, forget, removed).await?;
+            let Redacted { head, records, changed } = self.redacted(slot, forget, removed).await?;
             if head != state.head {
                 continue;
             }
@@ -62,7 +67,6 @@ impl<S: Space> Engine<S> {
                 // Never written, or deleted and not written since: nothing to rewrite.
                 return Ok(0);
             }
-            let changed = records.len() as u64;
             let body = state.encode().map_err(|error| Error::format(&slot.id, error))?;
             // Write a snapshot even if there was none, so that another process cannot store an older one.
             let snapshot = Some(Snapshot { head, body });
@@ -78,10 +82,10 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// Returns the redacted versions of the revisions up to `until` that change, and the log's head.
-    async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget, until: u64) -> Result<(Head, Vec<Record>)> {
+    /// Redacts the revisions up to `until`.
+    async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget, until: u64) -> Result<Redacted> {
         let mut cursor = Cursor { rev: self.store.load(&slot.id).await?.born.rev, commit: None };
-        let mut changed = Vec::new();
+        let (mut records, mut changed) = (Vec::new(), 0);
         S::begin_redaction(forget);
         loop {
             let page = match self.store.read_after(&slot.id, cursor, PAGE).await {
@@ -101,12 +105,24 @@ impl<S: Space> Engine<S> {
                 let found = commit.events.iter_mut().filter_map(|event| S::redact(event, forget).then_some(())).count();
                 if found > 0 {
                     let body = commit.encode().map_err(|error| Error::format(&slot.id, error))?;
-                    changed.push(Record { body, ..record });
+                    records.push(Record { body, ..record });
+                    changed += 1;
+                } else if S::is_in_summaries(forget) {
+                    records.push(record);
                 }
             }
             if cursor.rev >= page.head.rev {
-                return Ok((page.head, changed));
+                return Ok(Redacted { head: page.head, records, changed });
             }
         }
     }
+}
+
+/// A log without what is to be forgotten.
+struct Redacted {
+    head: Head,
+    /// The revisions to rewrite.
+    records: Vec<Record>,
+    /// How many of them contained what is to be forgotten.
+    changed: u64,
 }

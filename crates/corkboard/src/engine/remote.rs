@@ -12,7 +12,7 @@ use super::decide::warn;
 use super::{Engine, Slot};
 use crate::log::{AnswerDocument, CommandDocument};
 use crate::store::{Cursor, StoreError};
-use crate::{Error, Forgotten, Result};
+use crate::{Error, Forgotten, ForgottenText, Result};
 
 /// How many times to recompute a command after losing to a concurrent change.
 const ATTEMPTS: usize = 64;
@@ -35,6 +35,12 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
         forget: Forget,
         if_rev: Option<u64>,
     ) -> BoxFuture<'_, Result<Forgotten>>;
+
+    /// Permanently forgets a record of a board or an entry of a core.
+    fn forget_record(&self, space: SpaceId, actor: Actor, id: String) -> BoxFuture<'_, Result<Forgotten>>;
+
+    /// Finds a text in the whole store, and forgets it unless this is a dry run.
+    fn forget_text(&self, actor: Actor, text: String, dry_run: bool) -> BoxFuture<'_, Result<ForgottenText>>;
 
     /// Deletes everything of an agent, if its memory is at revision `if_rev`. Returns whether there was anything to
     /// delete.

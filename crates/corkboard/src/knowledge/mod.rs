@@ -4,6 +4,7 @@ mod best;
 mod create;
 mod document;
 mod entries;
+mod forget;
 mod search;
 
 use std::any::Any;

@@ -19,7 +19,7 @@ use uuid::Builder;
 use super::agent::AgentRuntime;
 use super::handle::MemoryHandle;
 use super::write::unexpected;
-use super::{MemoryEvent, listener};
+use super::{Forgotten, MemoryEvent, listener};
 use crate::access::AuthenticatedActor;
 use crate::engine::{Answer, Engine, RequestSource, Slot};
 use crate::scratchpad::ScratchpadContents;
@@ -210,20 +210,31 @@ impl AgentRuntime {
         let mut removed = 0;
         for engine in self.conversation_engines() {
             for listed in self.listed_conversations(engine, usize::MAX).await? {
-                let (slot, mut forget) = (engine.slot(&listed.space), forget.clone());
-                engine.survey(&slot, &mut forget).await?;
-                let command = Request::new(AgentCommand::Forget { forget: forget.clone() });
-                let answer =
-                    engine.ask(&slot, actor.clone(), Usage::default(), RequestSource::Request(command)).await?;
-                match answer.reply {
-                    AgentReply::Cleared { entries } => removed += entries,
-                    other => return Err(unexpected(other)),
-                }
-                engine.forget(&slot, forget, answer.rev).await?;
+                removed += forget_in(engine, &engine.slot(&listed.space), actor, forget.clone()).await?.removed;
+                engine.store.scrub().await?;
             }
         }
         Ok(removed)
     }
+}
+
+/// Permanently forgets something in a conversation, without scrubbing the store.
+pub(crate) async fn forget_in(
+    engine: &Arc<Engine<AgentState>>,
+    slot: &Arc<Slot<AgentState>>,
+    actor: &AuthenticatedActor,
+    mut forget: Forget,
+) -> Result<Forgotten> {
+    engine.survey(slot, &mut forget).await?;
+    forget.collect(&engine.current(slot).await?.state);
+    let command = Request::new(AgentCommand::Forget { forget: forget.clone() });
+    let answer = engine.ask(slot, actor.clone(), Usage::default(), RequestSource::Request(command)).await?;
+    let removed = match answer.reply {
+        AgentReply::Cleared { entries } => entries,
+        other => return Err(unexpected(other)),
+    };
+    let revisions = engine.rewrite(slot, forget, answer.rev).await?;
+    Ok(Forgotten { removed, revisions, copies: Vec::new() })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,12 @@ impl AgentMemory {
     /// is a separate entry, and its key must be forgotten too.
     pub fn forget(&self, key: &str) -> ForgetForGood {
         let key = Key::new(key, &self.options().limits);
-        ForgetForGood { memory: self.clone(), forget: key.map(Forget::entry).map_err(Error::from), if_rev: None }
+        ForgetForGood {
+            memory: self.clone(),
+            forget: key.map(Forget::entry).map_err(Error::from),
+            if_rev: None,
+            scrub: true,
+        }
     }
 
     /// Permanently forgets a note of any durable scope, and all notes with the same text, like [`AgentMemory::forget`].
@@ -39,7 +44,7 @@ impl AgentMemory {
 
     /// Permanently forgets the described items, like [`AgentMemory::forget`].
     pub fn forget_for_good(&self, forget: Forget) -> ForgetForGood {
-        ForgetForGood { memory: self.clone(), forget: Ok(forget), if_rev: None }
+        ForgetForGood { memory: self.clone(), forget: Ok(forget), if_rev: None, scrub: true }
     }
 }
 
@@ -52,6 +57,7 @@ pub struct ForgetForGood {
     memory: AgentMemory,
     forget: Result<Forget>,
     if_rev: Option<u64>,
+    scrub: bool,
 }
 
 impl ForgetForGood {
@@ -61,8 +67,14 @@ impl ForgetForGood {
         self
     }
 
+    /// Leaves traces in the store's files, for a caller that scrubs after several memories.
+    pub(crate) fn without_scrubbing(mut self) -> Self {
+        self.scrub = false;
+        self
+    }
+
     async fn run(self) -> Result<Forgotten> {
-        let Self { memory, forget, if_rev } = self;
+        let Self { memory, forget, if_rev, scrub } = self;
         let (mut forget, (runtime, actor)) = (forget?, memory.parts());
         // Run in a separate task, so that the deletion completes even if the caller stops waiting.
         joined(tokio::spawn(async move {
@@ -71,6 +83,7 @@ impl ForgetForGood {
                 return remote.forget(runtime.id().clone(), Actor::clone(&actor), forget, if_rev).await;
             }
             engine.survey(slot, &mut forget).await?;
+            forget.collect(&engine.current(slot).await?.state);
             let count = |reply| match reply {
                 AgentReply::Cleared { entries } => Ok(entries),
                 other => Err(unexpected(other)),
@@ -87,14 +100,17 @@ impl ForgetForGood {
                 // Ephemeral notes are numbered separately, so match them by text.
                 Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
                 // Ephemeral memory has no notebooks.
-                Forget::Entry { .. } | Forget::Notebook { .. } => forget.clone(),
+                Forget::Entry { .. } | Forget::Text { .. } | Forget::Notebook { .. } => forget.clone(),
             };
             removed += runtime.forget_in_conversations(&actor, &ephemeral).await?;
             removed +=
                 count(runtime.ask_ephemeral(&actor, RequestSource::Request(Request::new(command(&ephemeral))))?.reply)?;
             let stored = runtime.ask(&actor, RequestSource::Request(Request::new(command(&forget)))).await?;
             removed += count(stored.reply)?;
-            let revisions = engine.forget(slot, forget, stored.rev).await?;
+            let revisions = match scrub {
+                true => engine.forget(slot, forget, stored.rev).await?,
+                false => engine.rewrite(slot, forget, stored.rev).await?,
+            };
             Ok(Forgotten { removed, revisions, copies: Vec::new() })
         }))
         .await

@@ -29,7 +29,7 @@ pub use agent::{AgentMemory, AgentWatch};
 pub use batch::Batch;
 pub use clear_and_restore::ClearOptions;
 pub use conversation::{Conversation, ConversationInfo};
-pub(crate) use conversation::{EntriesAndNotes, end_if_idle};
+pub(crate) use conversation::{EntriesAndNotes, end_if_idle, forget_in};
 pub use events::MemoryEvent;
 pub use forget::{ForgetForGood, Forgotten};
 pub use handle::MemoryHandle;

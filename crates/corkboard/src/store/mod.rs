@@ -104,7 +104,8 @@ pub trait Store: Send + Sync + 'static {
     fn import(&self, import: Import) -> StoreFuture<'_, Appended>;
 
     /// Replaces the bodies of some revisions, and the snapshot if one is given, if the log's head is still the expected
-    /// one; all or nothing. Revisions and commit IDs stay the same, so readers notice nothing.
+    /// one; all or nothing. Revisions and commit IDs stay the same, so readers notice nothing. Afterwards, the store keeps
+    /// no earlier summary of these revisions.
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended>;
 
     /// Removes all traces of deleted, trimmed and rewritten content from the store's files, tables and keys. This may

@@ -10,6 +10,7 @@ mod delete;
 mod diff;
 mod discover;
 mod edit;
+mod forget;
 mod fork;
 mod graph;
 mod list;
@@ -58,6 +59,7 @@ pub(crate) enum BoardSubcommand {
     Fork(fork::Fork),
     Diff(diff::Diff),
     Log(log::Log),
+    Forget(forget::Forget),
     Delete(delete::Delete),
 }
 
@@ -68,7 +70,7 @@ impl BoardSubcommand {
             session,
             [
                 Create, List, Show, Search, Graph, Watch, Edit, Decide, Discover, Artifact, Pause, Resume, Complete,
-                Cancel, Archive, Discard, Fork, Diff, Log, Delete
+                Cancel, Archive, Discard, Fork, Diff, Log, Forget, Delete
             ]
         )
     }

@@ -2,19 +2,22 @@ use clap::Args;
 use corkboard::cores::CoreEntryId;
 
 use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
 use crate::core_args::{CoreArgument, CoreEntryConditions};
 use crate::error::CliError;
-use crate::output::json_object;
+use crate::output::{count, json_object, one_line};
 
-/// Hide an entry of a core; it can be restored
+/// Hide an entry of a core, or erase it with --hard
 ///
-/// A forgotten entry is neither listed nor found until it is restored or added again. Its text stays in the core and its
-/// log.
+/// A hidden entry is neither listed nor found until it is restored or added again. Its text stays in the core and its log.
+/// With --hard, the entry is erased from the core, the log, the snapshot and the store's files, and cannot be restored. That
+/// cannot reach copies: exports, backups, and a database's own log and replicas.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork core forget house-rules E-1
-  cork core forget house-rules E-1 --reason 'now on Fridays' --if-version 3")]
+  cork core forget house-rules E-1 --reason 'now on Fridays' --if-version 3
+  cork core forget house-rules E-1 --hard")]
 pub(crate) struct Forget {
     #[command(flatten)]
     core: CoreArgument,
@@ -23,8 +26,16 @@ pub(crate) struct Forget {
     entry: CoreEntryId,
 
     /// Why; recorded with the entry
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "hard")]
     reason: Option<String>,
+
+    /// Erase it permanently, including history
+    #[arg(long)]
+    hard: bool,
+
+    /// With --hard: do not ask for confirmation
+    #[arg(long, short, requires = "hard")]
+    yes: bool,
 
     #[command(flatten)]
     conditions: CoreEntryConditions,
@@ -32,7 +43,17 @@ pub(crate) struct Forget {
 
 impl Forget {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let core = self.core.open(session)?.conditions(&self.conditions);
+        let core = self.core.open(session)?;
+        if self.hard {
+            let (id, name) = (self.entry, one_line(core.id().as_str()));
+            confirm(Consent::from_flag(self.yes), &format!("erase all texts that {id} of core {name} ever had"))?;
+            let forgotten = core.erase(id).await?;
+            return session.output.answer(&forgotten, || {
+                let revisions = count(forgotten.revisions, "revision", "revisions");
+                format!("forgotten: {id}, {revisions} of the log rewritten")
+            });
+        }
+        let core = core.conditions(&self.conditions);
         let (id, version) = (self.entry, core.forget(self.entry, self.reason.as_deref()).await?);
         session.output.answer(&json_object! { id, version }, || format!("{id} is forgotten"))
     }

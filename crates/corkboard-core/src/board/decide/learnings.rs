@@ -39,7 +39,8 @@ impl BoardCommand {
             | Self::AbandonPromotion { .. }
             | Self::FinishAbandonment { .. }
             | Self::RollBackLearnings { .. }
-            | Self::FinishRollBack { .. } => true,
+            | Self::FinishRollBack { .. }
+            | Self::Forget { .. } => true,
             Self::AsOrchestrator { command, .. } => command.is_always_welcome(),
             _ => false,
         }

@@ -5,6 +5,7 @@ mod check;
 mod choices;
 mod claims;
 mod consequences;
+mod forget;
 mod forks;
 mod graph;
 mod learnings;
@@ -118,6 +119,7 @@ impl BoardDecider<'_> {
             BoardCommand::Fork { from, name, image } => return self.fork(from, name.as_deref(), image),
             BoardCommand::Archive { retain } => return self.archive(*retain),
             BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
+            BoardCommand::Forget { forget } => return self.forget(forget),
             // The orchestrator of a board that has ended holds no lease, and may still promote its learnings.
             BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
                 return self.decide(command);
@@ -134,6 +136,7 @@ impl BoardDecider<'_> {
             | BoardCommand::Tick
             | BoardCommand::Archive { .. }
             | BoardCommand::Discard { .. }
+            | BoardCommand::Forget { .. }
             | BoardCommand::Purge => Ok(BoardReply::Done),
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),

@@ -11,6 +11,7 @@ use super::super::{ApprovalVerdict, BoardItem, BoardState, Decision, Discovery, 
 use super::patterns::Patterns;
 use super::{LearningCandidate, LearningId, LearningSource};
 use crate::MemoryKind;
+use crate::forget::FORGOTTEN;
 use crate::knowledge::Trust;
 
 /// The author of a pattern.
@@ -247,7 +248,8 @@ fn is_lesson(decision: &Decision) -> bool {
 }
 
 fn is_worth_keeping(discovery: &Discovery) -> bool {
-    discovery.kind == DiscoveryType::Insight || discovery.promote_to_core.is_some()
+    let is_marked = discovery.kind == DiscoveryType::Insight || discovery.promote_to_core.is_some();
+    is_marked && discovery.content != FORGOTTEN
 }
 
 /// A record and the tasks that it concerns, up to `MOST_ITEMS`.

@@ -11,6 +11,7 @@ use super::extract::{CandidateFields, FINDER, MOST_ITEMS, points};
 use super::id::first_word;
 use super::sequence::{Chain, frequent_chains};
 use super::{LearningCandidate, LearningId, LearningSource};
+use crate::forget::FORGOTTEN;
 use crate::knowledge::Trust;
 use crate::{AgentId, MemoryKind};
 
@@ -35,7 +36,8 @@ impl Patterns {
     pub(super) fn of(state: &BoardState) -> Self {
         let mut places: BTreeMap<String, u32> = BTreeMap::new();
         let (mut tasks, mut words): (Vec<(TaskId, u32)>, Vec<Arc<str>>) = (Vec::new(), Vec::new());
-        for task in state.tasks().filter(|task| task.status == TaskStatus::Completed) {
+        let completed = state.tasks().filter(|task| task.status == TaskStatus::Completed);
+        for task in completed.filter(|task| &*task.title != FORGOTTEN) {
             let Some(word) = first_word(&task.title) else { continue };
             let place = *places.entry(word).or_insert_with_key(|word| {
                 words.push(word.as_str().into());
@@ -48,8 +50,9 @@ impl Patterns {
 
     /// Whether a task was completed after it was sent back or failed with a reason.
     pub(super) fn is_rework(task: &Task) -> bool {
-        let has_reason = task.setbacks.iter().any(|setback| setback.comment.is_some());
-        task.status == TaskStatus::Completed && has_reason
+        let is_reason = |comment: &Arc<str>| **comment != *FORGOTTEN;
+        let has_reason = task.setbacks.iter().any(|setback| setback.comment.as_ref().is_some_and(is_reason));
+        task.status == TaskStatus::Completed && has_reason && &*task.title != FORGOTTEN
     }
 
     /// Tasks that followed one another more than once.

@@ -205,6 +205,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
 fn refusal_name(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Blank { .. } => "blank",
+        Refusal::TextTooShort { .. } => "about forgetting: see board_forget.rs and core_forget.rs",
         Refusal::ControlCharacter { .. } => "control character",
         Refusal::Limit { .. } => "limit",
         Refusal::Importance { .. } => "importance",

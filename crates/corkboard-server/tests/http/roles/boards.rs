@@ -31,6 +31,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards/{board}/archive", Archive),
         on_board("POST /v1/boards/{board}/discard", Archive),
         on_board("POST /v1/boards/{board}/purge", Purge),
+        on_board("POST /v1/boards/{board}/forget", Forget),
         lists("GET /v1/gc"),
         lists("POST /v1/gc").asking(Asks::OnBoard(Purge)),
         // Tasks: another agent holds T-1.

@@ -33,7 +33,7 @@ pub(crate) fn expected() -> Vec<Expected> {
 }
 
 /// None: every role may do it.
-const ROUTES: [(&str, Option<CoreAction>); 13] = [
+const ROUTES: [(&str, Option<CoreAction>); 14] = [
     ("DELETE /v1/cores/{core}", Some(Delete)),
     ("POST /v1/cores/{core}/clear", Some(Clear)),
     ("GET /v1/cores/{core}/entries", None),
@@ -42,6 +42,7 @@ const ROUTES: [(&str, Option<CoreAction>); 13] = [
     ("PATCH /v1/cores/{core}/entries/{id}", Some(Edit)),
     ("POST /v1/cores/{core}/entries/{id}/forget", Some(Forget)),
     ("POST /v1/cores/{core}/entries/{id}/restore", Some(Restore)),
+    ("POST /v1/cores/{core}/forget", Some(Erase)),
     ("GET /v1/cores/{core}/image", None),
     ("POST /v1/cores/{core}/replace", Some(Replace)),
     ("GET /v1/cores/{core}/search", None),

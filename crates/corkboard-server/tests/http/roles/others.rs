@@ -17,6 +17,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         any_token("GET /v1/events"),
         admins("GET /v1/store/check"),
         admins("POST /v1/store/scrub"),
+        admins("POST /v1/forget"),
         admins("POST /v1/sign-in-links"),
         admins("GET /v1/tokens"),
         admins("POST /v1/tokens"),

@@ -215,9 +215,14 @@ impl DataFolder {
         header.edition += u64::from(snapshot.is_some());
         let bodies: HashMap<u64, &Vec<u8>> = rewrite.records.iter().map(|record| (record.rev, &record.body)).collect();
         let mut log = NewLog::begin(&self.root, &header)?;
-        while let Some((mut record, ending)) = files.met(records.next())? {
+        while let Some((mut record, mut ending)) = files.met(records.next())? {
             if let Some(body) = bodies.get(&record.rev) {
                 record.body = body.to_vec();
+            }
+            // Only the newest summary is read. Older ones, such as a board's former name, may contain what is to be
+            // forgotten.
+            if let Some(ending) = ending.as_mut().filter(|_| record.rev < head.rev) {
+                ending.summary.clear();
             }
             log.record(&record, ending.as_ref())?;
         }

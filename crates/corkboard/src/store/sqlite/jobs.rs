@@ -204,14 +204,16 @@ fn perform_rewrite(transaction: &Transaction<'_>, rewrite: &Rewrite) -> Result<A
                     transaction.prepare_cached("SELECT commit_id, at, summary FROM log WHERE position = ?1")?;
                 kept.query_row([position.first()], |kept| {
                     let (commit, summary) = (kept.get_ref(0)?.as_blob()?, kept.get_ref(2)?.as_blob_or_null()?);
+                    // Only the newest summary is read. An older one may contain what is to be forgotten.
+                    let summary = summary.filter(|_| record.rev == head.rev);
                     let space = rewrite.space.as_str();
-                    Ok(checksum::of_record(space, record.rev, commit, kept.get(1)?, summary, &record.body))
+                    let sum = checksum::of_record(space, record.rev, commit, kept.get(1)?, summary, &record.body);
+                    Ok((summary.map(<[u8]>::to_vec), sum))
                 })
             })
-            .and_then(|sum| {
-                let body = record.parts().next();
-                let values = params![position.first(), body, sum];
-                transaction.execute("UPDATE log SET body = ?2, sum = ?3 WHERE position = ?1", values)
+            .and_then(|(summary, sum)| {
+                let values = params![position.first(), record.parts().next(), summary, sum];
+                transaction.execute("UPDATE log SET body = ?2, summary = ?3, sum = ?4 WHERE position = ?1", values)
             })
             .map_err(error)?;
         insert_parts(transaction, row.id, record)?;

@@ -1,0 +1,56 @@
+use clap::Args;
+use corkboard::boards::RecordId;
+
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
+use crate::output::{count, one_line};
+
+/// Erase the texts of a record, including history
+///
+/// Rewrites the log, the snapshot and the store's files. The record stays with its ID, status and dependencies; its texts
+/// read [forgotten]. A learning made from the record is erased too, except in memory cores that already hold it. Forgetting
+/// cannot reach copies: exports, backups, forks of the board, and a database's own log and replicas.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork --board add-login-1a2b3c4d board forget D-1 --hard
+  cork --board add-login-1a2b3c4d board forget T-3 --hard --yes
+  cork --board add-login-1a2b3c4d board forget board --hard    # its name, goal, constraints and reasons")]
+pub(crate) struct Forget {
+    /// Record ID, such as D-1, T-3, F-2, A-4, C-1, N-1, AP-1 or learning:D-1; `board` for the board's own texts
+    record: RecordId,
+
+    /// Confirm that history is erased too (required)
+    #[arg(long)]
+    hard: bool,
+
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Forget {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
+        let (record, board) = (&self.record, session.open_board()?);
+        if !self.hard {
+            let message = "forgetting also erases history; add --hard to confirm";
+            return Err(CliError::invalid("needs_hard", message)
+                .hint("to keep history, edit the task or the board, or supersede the decision"));
+        }
+        // Report a missing board before asking for confirmation.
+        board.view().await?;
+        let name = one_line(board.id().as_str());
+        confirm(Consent::from_flag(self.yes), &format!("erase all texts that {record} of board {name} ever had"))?;
+        let forgotten = board.forget_record(record.clone()).await?;
+        session.output.answer(&forgotten, || {
+            let revisions = count(forgotten.revisions, "revision", "revisions");
+            let mut said = format!("forgotten: {record}, {revisions} of the log rewritten");
+            if !forgotten.copies.is_empty() {
+                let cores = forgotten.copies.join(", ");
+                said.push_str(&format!("\na learning made from it is still in {cores}: use `cork core forget --hard`"));
+            }
+            said
+        })
+    }
+}
