@@ -167,8 +167,8 @@ impl Session {
             error if error.code() == "not_granted" && error.to_string().contains(&about_agent) => {
                 (!self.opened_agents.is_empty()).then(|| name_an_agent(&self.opened_agents))
             }
-            Error::Refused(Refusal::RoleDenied { role, what, .. }) if self.token_role == Some(*role) => {
-                Some(denied_to_token(*role, what))
+            Error::Refused(Refusal::RoleDenied { role, what, may, .. }) if self.token_role == Some(*role) => {
+                Some(denied_to_token(*role, what, may))
             }
             Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch, .. }) if holder.as_str() == caller => {
                 let sent = self.sent_epoch.get()?;

@@ -16,6 +16,8 @@ const NO_DATABASE: &str = "(3D000)";
 
 /// How the message ends if the folder of a store is a file.
 const IS_A_FILE: &str = "File exists (os error 17)";
+/// Who may do what only admins may, as in a refusal.
+const ADMINS: &str = "admins";
 const NOT_A_DATABASE: &str = "this file is not a Corkboard database";
 
 /// What to do about an error, unless its message says so already.
@@ -178,7 +180,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::NoBranch { .. } => "`cork choose list` shows the branches of each choice".into(),
         Refusal::BadChoice { .. } => "see the example in `cork choose add --help`".into(),
-        Refusal::RoleDenied { role, what, .. } => denied(*role, what),
+        Refusal::RoleDenied { role, what, may, .. } => denied(*role, what, may),
         Refusal::OrchestratorHeld { .. } => "wait until the orchestrator releases the role, or its lease expires".into(),
         Refusal::Fenced { what, .. } if what == "orchestrator" => {
             "nothing was written; another orchestrator runs the board now".into()
@@ -204,9 +206,10 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
 }
 
 /// The hint if the token's role does not allow an action.
-pub(crate) fn denied_to_token(role: Role, what: &str) -> String {
+pub(crate) fn denied_to_token(role: Role, what: &str, may: &str) -> String {
     let wanted = match roles_that_may(what).first() {
         Some(first) => format!("{} {first}'s", first.article()),
+        None if may == ADMINS => "an admin's".into(),
         None => "another role's".into(),
     };
     format!("your token is {} {role}'s; ask an admin for {wanted} (`cork token create --with-role …`)", role.article())
@@ -219,13 +222,14 @@ fn roles_that_may(what: &str) -> Vec<Role> {
 }
 
 /// The roles that allow an action on a board. For other actions, the refusal names them.
-fn denied(role: Role, what: &str) -> String {
-    let may: Vec<&str> = roles_that_may(what).into_iter().map(Role::as_str).collect();
-    match may.split_last() {
+fn denied(role: Role, what: &str, may: &str) -> String {
+    let roles: Vec<&str> = roles_that_may(what).into_iter().map(Role::as_str).collect();
+    match roles.split_last() {
         Some((last, [])) => format!("this needs --role {last}"),
         Some((last, others)) => {
             format!("this needs --role {} or {last}, not {role}; see the table in docs/boards.md", others.join(", "))
         }
+        None if may == ADMINS => "this needs an admin's token, or without a server --role admin".into(),
         None => "choose another role with --role; docs/boards.md and docs/cores.md list what each role may do".into(),
     }
 }

@@ -1,6 +1,6 @@
 //! `cork compact`: trim old history; also measures logs for `cork stats` and `cork doctor`.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use corkboard::store::Trim;
 use corkboard::{Corkboard, LogSize, SpaceId, SpaceKind, Trimmed};
 use jiff::SignedDuration;
@@ -23,7 +23,7 @@ const PAGE: usize = 1000;
 /// restoring then work only from the newest revision of this moment on. Watching starts at the oldest revision kept.
 /// `cork stats --all` shows the size of each log.
 #[derive(Args)]
-#[group(id = "which", required = true, multiple = true, args = ["older_than", "before_rev"])]
+#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["older_than", "before_rev"]))]
 #[command(after_help = "\
 Examples:
   cork compact --older-than 30d --dry-run

@@ -233,7 +233,7 @@ fn warnings(settings: &Settings, address: SocketAddr) -> Vec<String> {
         if length < SHORTEST_ADMIN {
             warnings.push(format!(
                 "warning: the admin token in CORK_TOKEN is shorter than {SHORTEST_ADMIN} characters and can be guessed. \
-                 Use at least {SHORTEST_ADMIN} random characters"
+                 Use a longer, random one"
             ));
         }
     }
