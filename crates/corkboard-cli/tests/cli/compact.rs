@@ -101,7 +101,7 @@ fn a_folder_of_logs_is_trimmed_too() {
 fn invalid_arguments_are_refused() {
     let sandbox = Sandbox::new();
     for (arguments, said) in [
-        (&["compact"][..], "--older-than"),
+        (&["compact"][..], "<--older-than <AGE>|--before-rev <REV>>"),
         (&["compact", "--older-than", "soon"], "30d or 12h"),
         (&["compact", "--older-than", "1d", "--space", "default"], "agent/default"),
         (&["compact", "--older-than", "1d", "--space", "tokens/all"], "expected a form like"),

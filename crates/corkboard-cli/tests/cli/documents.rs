@@ -213,7 +213,7 @@ fn the_examples_of_tools_run() {
     assert!(text.contains(calls), "{text}");
     let prepare = "export CORK_BOARD=auth-1a2b3c4d; cork board create Auth --id auth-1a2b3c4d; cork task add Schema\n";
     let ran =
-        run_script(&Sandbox::new(), &format!("{prepare}{}", text.replace(calls, &format!("{calls}< /dev/null "))));
+        run_script(&Sandbox::local(), &format!("{prepare}{}", text.replace(calls, &format!("{calls}< /dev/null "))));
     assert!(ran.stdout.contains("Stored plan.") && ran.stdout.contains("T-1 is yours"), "{ran:?}");
 }
 

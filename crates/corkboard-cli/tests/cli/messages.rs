@@ -201,9 +201,7 @@ fn mistakes_in_requests() {
         (
             "/v1/boards/plan/nudges",
             r#"{"to": ["lin"], "message": "hi"}"#,
-            concat!(
-                r#"line 1, column 8: to: expected {"agent": NAME}, "orchestrator", "all" or an agent's name, found an array"#,
-            ),
+            r#"line 1, column 8: to: expected {"agent": NAME}, "orchestrator", "all" or an agent's name, found an array"#,
         ),
         (
             "/v1/tools/write_memory",

@@ -112,7 +112,7 @@ async fn a_whole_board_by_tool_calls_alone() {
         let status = caller.call("boss", "board_status", json!({})).await;
         let expected = "\
 Auth system (active): Add JWT
-5 tasks: 3 pending, 1 in_progress, 1 blocked
+5 tasks: 3 pending, 1 in progress, 1 blocked
 In progress:
   T-1 Design token schema (ann)
 Blocked:
@@ -234,7 +234,7 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
             ("board_context", json!({"task": "seven"}), "invalid task ID"),
             ("board_context", json!({"budget": 3}), "too small"),
             ("board_context", json!({"budget": -3}), "expected a whole number that is not negative, found -3"),
-            ("claim_task", json!({"task": 7}), "invalid type"),
+            ("claim_task", json!({"task": 7}), "expected a string, found 7"),
             ("claim_task", json!({"tasks": "T-1"}), "unknown field"),
             ("update_task", json!({"status": "done"}), "unknown value"),
             ("update_task", json!({"status": "blocked"}), "\"blocked\" needs a reason"),
