@@ -18,7 +18,7 @@ fn usage_errors_are_2() {
         (&["memory", "set", "a", "b", "--importance", "high"][..], "expected a number from 0 to 1"),
         (&["memory", "set", "a", "b", "--kind", "rumour"][..], "possible values: fact"),
         (&["memory", "set", "a", "b", "--custom", "[1]"][..], "expected a JSON object, found an array"),
-        (&["memory", "set", "a", "b", "--if-version", "-1"][..], "must not be negative"),
+        (&["memory", "set", "a", "b", "--if-version=-1"][..], "must not be negative"),
         (&["memory", "watch", "--limit", "0"][..], "must be at least 1"),
         (&["--role", "king", "stats"][..], "possible values: orchestrator"),
         (&["--principal", "", "stats"][..], "--principal"),

@@ -534,8 +534,11 @@ async fn an_entry_reports_its_access_count() {
 async fn entries_are_filtered_and_sorted_and_a_cursor_survives_its_entry() {
     let server = Running::start().await;
     let admin = server.admin();
-    for (key, importance, tag) in [("b", 0.9, "x"), ("a", 0.5, "x"), ("d", 0.1, "y"), ("c", 0.7, "x")] {
-        let metadata = json!({"importance": importance, "tags": [tag]});
+    for (day, key, importance, tag) in [(1, "b", 0.9, "x"), (2, "a", 0.5, "x"), (3, "d", 0.1, "y"), (4, "c", 0.7, "x")]
+    {
+        // The clock may give two writes the same time.
+        let at = format!("2026-01-0{day}T12:00:00Z");
+        let metadata = json!({"importance": importance, "tags": [tag], "at": at});
         admin.put(&format!("/v1/agents/ada/entries/{key}"), &json!({"value": 1, "metadata": metadata})).await.ok();
     }
     let page = async |query: &str| {
