@@ -239,5 +239,5 @@ async fn records_entries_and_texts_are_forgotten_for_good() {
     assert_eq!(admin.post("/v1/forget", &text(false)).await.ok()["removed"], 1);
     assert_eq!(admin.post("/v1/forget", &text(true)).await.ok()["found"], 0);
     admin.post("/v1/forget", &json!({"text": "ab"})).await.problem(400, "text_too_short");
-    admin.post("/v1/boards/find/forget", &json!({"id": "D-9"})).await.problem(404, "not_found");
+    admin.post("/v1/boards/find/forget", &json!({"id": "D-9"})).await.problem(404, "not_on_board");
 }
