@@ -308,12 +308,21 @@ impl Corkboard {
         Core::new(id, self.actor.clone(), self.inner.cores.clone(), self.inner.clone())
     }
 
-    /// The engines of agents, boards, cores and conversations.
-    pub(crate) fn engines(
-        &self,
-    ) -> (&Arc<Engine<AgentState>>, &Arc<Engine<BoardState>>, &Arc<Engine<CoreState>>, &Arc<Engine<AgentState>>) {
-        let Engines { agents, boards, cores, conversations, .. } = &*self.inner;
-        (agents, boards, cores, conversations)
+    pub(crate) fn agents_engine(&self) -> &Arc<Engine<AgentState>> {
+        &self.inner.agents
+    }
+
+    /// The engine of conversations; that of agents if they are shared.
+    pub(crate) fn conversations_engine(&self) -> &Arc<Engine<AgentState>> {
+        &self.inner.conversations
+    }
+
+    pub(crate) fn boards_engine(&self) -> &Arc<Engine<BoardState>> {
+        &self.inner.boards
+    }
+
+    pub(crate) fn cores_engine(&self) -> &Arc<Engine<CoreState>> {
+        &self.inner.cores
     }
 
     /// Refuses a handle that can open only some spaces.

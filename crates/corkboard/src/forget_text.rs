@@ -118,7 +118,7 @@ impl ForgetText {
         let Self { corkboard, text, dry_run, on_progress } = self;
         let actor = Actor::clone(corkboard.actor());
         check_forgotten_text(&text)?;
-        if let Some(remote) = corkboard.engines().0.remote() {
+        if let Some(remote) = corkboard.agents_engine().remote() {
             return remote.forget_text(actor, text, dry_run).await;
         }
         check_forgets_everywhere(&actor)?;
@@ -128,7 +128,7 @@ impl ForgetText {
         }
         let mut search =
             Search { text, dry_run, on_progress, is_shared: true, spaces: 0, answer: ForgottenText::default() };
-        let (agents, boards, cores, conversations) = corkboard.engines();
+        let (agents, conversations) = (corkboard.agents_engine(), corkboard.conversations_engine());
         // Before the agents: forgetting in an agent's memory also forgets in its conversations.
         search.each(agents, SpaceKind::Conversation, Forget::text, &corkboard).await?;
         if !Arc::ptr_eq(agents, conversations) {
@@ -136,8 +136,8 @@ impl ForgetText {
             search.each(conversations, SpaceKind::Conversation, Forget::text, &corkboard).await?;
         }
         search.each(agents, SpaceKind::Agent, Forget::text, &corkboard).await?;
-        search.each(boards, SpaceKind::Board, |text| BoardForget::Text { text }, &corkboard).await?;
-        search.each(cores, SpaceKind::Core, |text| CoreForget::Text { text }, &corkboard).await?;
+        search.each(corkboard.boards_engine(), SpaceKind::Board, |text| BoardForget::Text { text }, &corkboard).await?;
+        search.each(corkboard.cores_engine(), SpaceKind::Core, |text| CoreForget::Text { text }, &corkboard).await?;
         if !dry_run {
             // Always: an earlier call may have rewritten the logs and failed before this.
             corkboard.scrub().await?;
@@ -230,8 +230,10 @@ impl Search {
                 core.forget_for_good(CoreForget::Text { text }).await?
             }
             SpaceKind::Conversation => {
-                let (agents, _, _, conversations) = corkboard.engines();
-                let engine = if self.is_shared { agents } else { conversations };
+                let engine = match self.is_shared {
+                    true => corkboard.agents_engine(),
+                    false => corkboard.conversations_engine(),
+                };
                 forget_in(engine, &engine.slot(space), corkboard.authenticated_actor(), Forget::text(text)).await?
             }
             SpaceKind::Tokens => return Ok(()),

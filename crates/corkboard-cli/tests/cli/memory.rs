@@ -355,7 +355,10 @@ fn a_text_is_found_and_erased_in_the_whole_store() {
          board/find D-1: hunter2 said so\n\
          core/rules E-1: never say hunter2"
     );
-    sandbox.fails(&["forget", "hunter2", "--hard"], 2, "this would erase the text from 4 items");
+    let unconfirmed = sandbox.cork(&["forget", "hunter2", "--hard"]);
+    assert_eq!(unconfirmed.code, 2);
+    assert!(unconfirmed.stderr.starts_with(&found), "{unconfirmed:?}");
+    assert!(unconfirmed.stderr.contains("error: this would erase the text from 4 items"), "{unconfirmed:?}");
     assert!(sandbox.files_contain("hunter2"));
     let forgotten = sandbox.ok(&["forget", "hunter2", "--hard", "--yes"]);
     assert_eq!(forgotten, "forgotten: 3 items removed or replaced, 4 revisions of the logs rewritten");

@@ -6,12 +6,13 @@ use corkboard::cores::CoreEntryId;
 use corkboard::{Forgotten, ForgottenText};
 
 use super::cores::CorePath;
+use super::spaces::with_refusal;
 use crate::routes::prelude::*;
 
 pub(super) fn routes() -> Routes {
     Routes::new()
         .merge(routes!(forget_board_record).tag("boards"))
-        .merge(routes!(erase_core_entry).tag("cores"))
+        .merge(routes!(delete_core_entry).tag("cores"))
         .merge(routes!(forget_text).tag("operations"))
 }
 
@@ -70,7 +71,7 @@ async fn forget_board_record(
     Body(body): Body<RecordBody>,
 ) -> RevResult<Forgotten> {
     let board = caller.board(&path.board)?;
-    let forgotten = board.forget_record(body.id).await?;
+    let forgotten = board.forget_record(body.id).await.map_err(with_refusal)?;
     Ok(RevResponse::new(forgotten, board.view().await?.rev()))
 }
 
@@ -85,13 +86,13 @@ async fn forget_board_record(
     request_body = EntryBody,
     responses((status = 200, description = "It was forgotten", body = WithRev<Forgotten>), Problems)
 )]
-async fn erase_core_entry(
+async fn delete_core_entry(
     caller: Caller,
     Path(path): Path<CorePath>,
     Body(body): Body<EntryBody>,
 ) -> RevResult<Forgotten> {
     let core = caller.core(&path.core)?;
-    let forgotten = core.erase(body.id).await?;
+    let forgotten = core.erase(body.id).await.map_err(with_refusal)?;
     Ok(RevResponse::new(forgotten, core.rev().await?))
 }
 
@@ -109,5 +110,5 @@ async fn erase_core_entry(
 async fn forget_text(caller: Caller, Body(body): Body<TextBody>) -> Result<Json<ForgottenText>, HttpError> {
     let corkboard = caller.store()?;
     let forget = if body.dry_run { corkboard.find_text(body.text) } else { corkboard.forget_text(body.text) };
-    Ok(Json(forget.await?))
+    forget.await.map(Json).map_err(with_refusal)
 }

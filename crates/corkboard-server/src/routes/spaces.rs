@@ -268,7 +268,7 @@ async fn execute_command(
 }
 
 /// A problem from which the Rust client can rebuild the library's refusal.
-fn with_refusal(error: Error) -> HttpError {
+pub(super) fn with_refusal(error: Error) -> HttpError {
     let refusal = match &error {
         Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
         _ => None,

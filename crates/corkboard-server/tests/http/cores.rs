@@ -4,7 +4,7 @@ use corkboard::{ActorKind, Role, TokenRequest};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Running, answer, with, worker};
+use crate::support::{Client, Running, answer, next_millisecond, with, worker};
 
 fn reviewer(principal: &str, grants: Value) -> TokenRequest {
     TokenRequest { role: Role::Reviewer, ..worker(principal, grants) }
@@ -73,6 +73,7 @@ async fn entries_are_filtered_and_sorted_and_a_cursor_survives_its_entry() {
     let admin = running.admin();
     for (content, importance) in [("one", 0.5), ("two", 0.9), ("three", 0.1)] {
         admin.post("/v1/cores/house/entries", &json!({"content": content, "importance": importance})).await.ok();
+        next_millisecond().await;
     }
     admin.patch("/v1/cores/house/entries/E-1", &json!({"content": "one, changed"})).await.ok();
     let listed = async |query: &str| ids(&admin, &format!("/v1/cores/house/entries?{query}")).await;
@@ -240,5 +241,5 @@ async fn records_entries_and_texts_are_forgotten_for_good() {
     assert_eq!(admin.post("/v1/forget", &text(false)).await.ok()["removed"], 1);
     assert_eq!(admin.post("/v1/forget", &text(true)).await.ok()["found"], 0);
     admin.post("/v1/forget", &json!({"text": "ab"})).await.problem(400, "text_too_short");
-    admin.post("/v1/boards/find/forget", &json!({"id": "D-9"})).await.problem(404, "not_found");
+    admin.post("/v1/boards/find/forget", &json!({"id": "D-9"})).await.problem(404, "not_on_board");
 }

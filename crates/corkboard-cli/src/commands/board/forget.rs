@@ -16,7 +16,7 @@ use crate::output::{count, one_line};
 Examples:
   cork --board add-login-1a2b3c4d board forget D-1 --hard
   cork --board add-login-1a2b3c4d board forget T-3 --hard --yes
-  cork --board add-login-1a2b3c4d board forget board --hard    # its name, goal, constraints and reasons")]
+  cork --board add-login-1a2b3c4d board forget board --hard    # its own texts")]
 pub(crate) struct Forget {
     /// Record ID, such as D-1, T-3, F-2, A-4, C-1, N-1, AP-1 or learning:D-1; `board` for the board's own texts
     record: RecordId,

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{header, make_board, rev, somebody};
-use crate::support::{Client, Running, answer};
+use crate::support::{Client, Running, answer, next_millisecond};
 
 /// All pages of a list, each with at most `limit` items.
 async fn pages(client: &Client, path: &str, limit: usize) -> Vec<Vec<Value>> {
@@ -110,6 +110,7 @@ async fn lists_are_filtered_and_sorted() {
     let grace = full_board(&server).await;
     for (task, priority) in [("T-1", 3), ("T-2", -2), ("T-3", 7)] {
         grace.patch(&format!("/v1/boards/b/tasks/{task}"), &json!({"priority": priority})).await.ok();
+        next_millisecond().await;
     }
     grace.post("/v1/boards/b/tasks/T-2/assign", &json!({"agent": "lin"})).await.ok();
     let all = grace.get("/v1/boards/b/tasks").await.ok()["items"].as_array().expect("tasks").clone();
@@ -157,6 +158,7 @@ async fn boards_are_filtered_and_sorted() {
     let grace = somebody(&server, "grace", Role::Human).await;
     for board in ["c", "a", "b"] {
         make_board(&grace, board).await;
+        next_millisecond().await;
     }
     grace.post("/v1/boards/c/tasks", &json!({"title": "One"})).await.ok();
     let ids = |pages: Vec<Vec<Value>>| pages.concat().iter().map(|board| super::text(&board["id"])).collect::<Vec<_>>();

@@ -22,6 +22,14 @@ pub(crate) const ADMIN: &str = "the-admins-secret";
 /// A timeout that is longer than anything takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Waits until the clock shows another time, so that the next write has a later one than the last.
+pub(crate) async fn next_millisecond() {
+    let before = jiff::Timestamp::now().as_millisecond();
+    while jiff::Timestamp::now().as_millisecond() == before {
+        tokio::time::sleep(Duration::from_micros(200)).await;
+    }
+}
+
 /// A running server.
 pub(crate) struct Running {
     /// Its address: `http://127.0.0.1:PORT`.

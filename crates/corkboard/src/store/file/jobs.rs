@@ -218,11 +218,10 @@ impl DataFolder {
         while let Some((mut record, mut ending)) = files.met(records.next())? {
             if let Some(body) = bodies.get(&record.rev) {
                 record.body = body.to_vec();
-            }
-            // Only the newest summary is read. Older ones, such as a board's former name, may contain what is to be
-            // forgotten.
-            if let Some(ending) = ending.as_mut().filter(|_| record.rev < head.rev) {
-                ending.summary.clear();
+                // Only the newest summary is read. An older one may contain what is to be forgotten.
+                if let Some(ending) = ending.as_mut().filter(|_| record.rev < head.rev) {
+                    ending.summary.clear();
+                }
             }
             log.record(&record, ending.as_ref())?;
         }
