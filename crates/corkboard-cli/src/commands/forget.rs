@@ -16,7 +16,7 @@ use crate::progress::ProgressLine;
 /// Searches all agents with their notebooks and conversations, all boards and memory cores, and values that only the logs
 /// still contain. Shows where the text is, asks for confirmation, and erases it from logs, snapshots and the store's files.
 /// Entries, notes and notebook items that contain it are removed. Records of boards stay; their texts that contain it read
-/// [forgotten]. Names, such as keys and agents' names, stay. It cannot reach copies: exports, backups, and a database's own
+/// `[forgotten]`. Names, such as keys and agents' names, stay. It cannot reach copies: exports, backups, and a database's own
 /// log and replicas.
 #[derive(Args)]
 #[command(after_help = "\

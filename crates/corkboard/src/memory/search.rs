@@ -124,5 +124,5 @@ fn hit(state: &AgentState, found: &Found<MemoryDocument>, query: &Query) -> Opti
         true => None,
         false => Some(FoundScope { id: scope, name: state.scope(scope)?.name.clone() }),
     };
-    Some(SearchHit { scope, ..SearchHit::new(item, &document, trust, &found, query) })
+    Some(SearchHit { scope, ..SearchHit::new(item, &document, trust, found, query) })
 }

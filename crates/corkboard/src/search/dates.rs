@@ -188,10 +188,8 @@ fn day_of_month(word: &str) -> Option<i8> {
 }
 
 fn month(word: &str) -> Option<i8> {
-    let is_meant = |name: &&str| {
-        **name == *word || (word.len() == 3 && name.starts_with(word)) || (word == "sept" && **name == *"september")
-    };
-    let at = MONTHS.iter().position(|name| is_meant(&name))?;
+    let word = if word == "sept" { "sep" } else { word };
+    let at = MONTHS.iter().position(|name| *name == word || (word.len() == 3 && name.starts_with(word)))?;
     i8::try_from(at + 1).ok()
 }
 

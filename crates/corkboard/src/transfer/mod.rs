@@ -5,7 +5,7 @@
 //! next due time, and its summary. It does not have tombstones of deleted spaces, which no store lists: in the copy,
 //! such a space begins at revision 1. Spaces of kinds that this version does not know are not copied. An export
 //! contains access tokens, as hashes; [`import`] and [`migrate`] omit them unless the options
-//! [include](Tokens::Include) them.
+//! [include](TokenCopying::Include) them.
 //!
 //! [`migrate`] copies from store to store and compares both. [`export`] and [`import`] use JSON lines, described in the
 //! module `format`. All of them work a page at a time, while others write to the source. They can be stopped at any

@@ -203,7 +203,7 @@ async fn write(agent: &AgentMemory, entry: &Entry) -> Result<(), CliError> {
         Some(title) => format!("{title}: {}", entry.text),
         None => entry.text.clone(),
     };
-    agent.working().set(&*entry.id, &text).metadata(metadata).await?;
+    agent.working().set(&entry.id, &text).metadata(metadata).await?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::output::{count, one_line};
 /// Erase the texts of a record, including history
 ///
 /// Rewrites the log, the snapshot and the store's files. The record stays with its ID, status and dependencies; its texts
-/// read [forgotten]. A learning made from the record is erased too, except in memory cores that already hold it. Forgetting
+/// read `[forgotten]`. A learning made from the record is erased too, except in memory cores that already hold it. Forgetting
 /// cannot reach copies: exports, backups, forks of the board, and a database's own log and replicas.
 #[derive(Args)]
 #[command(after_help = "\
