@@ -14,9 +14,9 @@ use crate::output::{count, one_line};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --board add-login-1a2b3c4d board forget D-1 --hard
-  cork --board add-login-1a2b3c4d board forget T-3 --hard --yes
-  cork --board add-login-1a2b3c4d board forget board --hard    # its own texts")]
+  cork board forget D-1 --hard
+  cork board forget T-3 --hard --yes --board add-login-1a2b3c4d
+  cork board forget board --hard    # the board's own texts")]
 pub(crate) struct Forget {
     /// Record ID, such as D-1, T-3, F-2, A-4, C-1, N-1, AP-1 or learning:D-1; `board` for the board's own texts
     record: RecordId,
