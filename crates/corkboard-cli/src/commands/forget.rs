@@ -64,7 +64,10 @@ impl Forget {
         let forgotten = corkboard.forget_text(self.text).on_progress(told(output, "forgetting")).await?;
         output.answer(&forgotten, || {
             if !is_there {
-                return in_words(&found);
+                return match found.found {
+                    0 => in_words(&found),
+                    _ => format!("{}\nnothing was erased: the text occurs only in names, which stay", in_words(&found)),
+                };
             }
             let items = count(forgotten.removed, "item", "items");
             let revisions = count(forgotten.revisions, "revision", "revisions");

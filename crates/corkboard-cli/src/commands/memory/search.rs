@@ -9,8 +9,8 @@ use crate::search_args::{SearchArgs, hit_table};
 
 /// Search entries and notes, best match first
 ///
-/// Finds what contains any of the words, ignoring word endings and common words (the, when, did), what means nearly the same,
-/// and what was written on a date or by an author that the query mentions. Entries of one session raise each other's score.
+/// Finds entries and notes that contain any of the words, that mean nearly the same, or that were written on a date or by an
+/// author in the query. Ignores word endings and common words (the, when, did). Entries of one session raise each other's score.
 /// Searches the agent's memory, its durable scopes and its notebooks. Quote a phrase to require it.
 #[derive(Args)]
 #[command(after_help = "\
