@@ -29,6 +29,9 @@ enum Kind {
     Faulty(Box<Harness>),
 }
 
+/// How long a writer waits for other processes: on a busy disk, six writers can keep one waiting for over 30 s.
+pub const SQLITE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
+
 impl Harness {
     /// `memory:`, shared by everyone who opens it.
     pub fn memory() -> Self {
@@ -84,8 +87,9 @@ impl Harness {
             }
             Kind::Sqlite(folder) => {
                 let path = folder.path().join("corkboard.db");
-                let timeout = Options::default().busy_timeout;
-                Arc::new(SqliteStore::open(path, Ownership::Shared, timeout).await.expect("the store should open"))
+                Arc::new(
+                    SqliteStore::open(path, Ownership::Shared, SQLITE_PATIENCE).await.expect("the store should open"),
+                )
             }
             Kind::Postgres(schema) => {
                 let timeout = Options::default().busy_timeout;

@@ -22,6 +22,6 @@ pub mod transfer;
 
 pub use chance::{dice, seed};
 pub use faulty::{Fault, FaultPlan, FaultyStore};
-pub use harness::{Harness, PostgresSchema, Worker};
+pub use harness::{Harness, PostgresSchema, SQLITE_PATIENCE, Worker};
 pub use pgbouncer::PgBouncer;
 pub use proxy::{Direction, Proxy};

@@ -10,7 +10,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::{Corkboard, Result, Watched};
+use corkboard::{Corkboard, Options, Result, Watched};
+use corkboard_testing::SQLITE_PATIENCE;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -27,7 +28,11 @@ async fn main() -> ExitCode {
 
 async fn work(arguments: &[&str]) -> Result<()> {
     let (url, rest) = arguments.split_first().unwrap_or((&"", &[]));
-    let corkboard = Corkboard::open(url).await?;
+    let mut options = Options::default();
+    if url.starts_with("sqlite:") {
+        options.busy_timeout = SQLITE_PATIENCE;
+    }
+    let corkboard = Corkboard::open_with(url, options).await?;
     match *rest {
         ["count", agent, key, times] => {
             let memory = corkboard.agent(agent)?.working();
