@@ -30,10 +30,7 @@ use crate::{Conditions, Error, Result};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
 /// # let agent = Corkboard::open("memory:").await?.agent("a")?;
 /// let notebook = agent.notebook("main")?;
-/// let applied = notebook
-/// .apply("CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us:
-/// tabs count as two\n")
-///     .await?;
+/// let applied = notebook.apply("KEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n").await?;
 /// assert_eq!(applied.learnings[0].to_string(), "KL-1");
 /// assert_eq!(&*notebook.get().await?.learnings[0].text, "tabs count as two");
 /// # Ok(()) }
