@@ -1,17 +1,14 @@
 //! The open store and the selected agent of one command.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use corkboard::store::{self, Store, StoreError};
-use corkboard::tokens::Grant;
-use corkboard::{
-    Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, Role, WorkingMemory,
-};
+use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, WorkingMemory};
 
 use crate::args::{Actors, Global};
 use crate::error::CliError;
-use crate::error_hint::{denied_to_token, hint, rev_conflict};
-use crate::output::{Output, one_line};
+use crate::error_hint::{HintContext, hint};
+use crate::output::Output;
 
 pub(crate) struct Session {
     pub(crate) corkboard: Corkboard,
@@ -21,15 +18,7 @@ pub(crate) struct Session {
     pub(crate) reader: Actor,
     /// The board from the command line or the environment.
     pub(crate) board_id: Option<String>,
-    /// The agents that the token opens, if the user selected none.
-    opened_agents: Vec<Grant>,
-    /// The board and the core that the command opened, to add their names to errors.
-    opened_board: OnceLock<String>,
-    opened_core: OnceLock<String>,
-    /// The role of the server's token, if the command uses a server.
-    token_role: Option<Role>,
-    /// The value of --epoch, to explain a lost claim.
-    sent_epoch: OnceLock<u64>,
+    hint_context: HintContext,
 }
 
 /// What to do if the store does not exist.
@@ -68,20 +57,8 @@ impl Session {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
-                let (opened_board, opened_core, sent_epoch) = Default::default();
-                Ok(Self {
-                    corkboard,
-                    agent,
-                    output,
-                    tool_actor,
-                    reader,
-                    board_id,
-                    opened_agents,
-                    opened_board,
-                    opened_core,
-                    token_role,
-                    sent_epoch,
-                })
+                let hint_context = HintContext { opened_agents, token_role, ..Default::default() };
+                Ok(Self { corkboard, agent, output, tool_actor, reader, board_id, hint_context })
             }
             Err(error) => {
                 corkboard.close().await?;
@@ -104,20 +81,20 @@ impl Session {
     }
 
     pub(crate) fn board_named(&self, id: &str) -> Result<Board, CliError> {
-        self.opened_board.get_or_init(|| id.into());
+        self.hint_context.board.get_or_init(|| id.into());
         Ok(self.corkboard.board(id)?)
     }
 
     /// Remembers the epoch that the command sends.
     pub(crate) fn sends_epoch(&self, epoch: Option<u64>) {
         if let Some(epoch) = epoch {
-            self.sent_epoch.get_or_init(|| epoch);
+            self.hint_context.epoch.get_or_init(|| epoch);
         }
     }
 
     /// Remembers the core that an error of the command is about.
     pub(crate) fn names_core(&self, name: &str) {
-        self.opened_core.get_or_init(|| name.into());
+        self.hint_context.core.get_or_init(|| name.into());
     }
 
     /// The core with this name, which may be an agent's own.
@@ -139,15 +116,15 @@ impl Session {
     /// Adds the names of the missing board, core or agent to an error.
     fn naming(&self, failure: CliError) -> CliError {
         let CliError::Library(error) = failure else { return failure };
-        if let Some(hint) = self.hint_for_caller(&error) {
+        if let Some(hint) = self.hint_context.hint(&error, self.corkboard.actor(), self.agent.agent_id()) {
             return CliError::Explained { error: error.into(), message: None, hint: Some(hint) };
         }
         let message = match &error {
             Error::Refused(Refusal::NoBoard) => {
-                self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
+                self.hint_context.board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
             }
             Error::Refused(Refusal::NotInCore { entry }) => {
-                self.opened_core.get().map(|core| format!("entry {entry} not found in core {core}"))
+                self.hint_context.core.get().map(|core| format!("entry {entry} not found in core {core}"))
             }
             _ => None,
         };
@@ -155,58 +132,6 @@ impl Session {
             Some(_) => CliError::Explained { hint: hint(&error), error: error.into(), message },
             None => CliError::Library(error),
         }
-    }
-}
-
-impl Session {
-    /// A hint that depends on who runs the command and what they sent.
-    fn hint_for_caller(&self, error: &Error) -> Option<String> {
-        let caller = &self.corkboard.actor().principal;
-        let about_agent = format!("agent {:?}", self.agent.agent_id().as_str());
-        match error {
-            error if error.code() == "not_granted" && error.to_string().contains(&about_agent) => {
-                (!self.opened_agents.is_empty()).then(|| name_an_agent(&self.opened_agents))
-            }
-            Error::Refused(Refusal::RoleDenied { role, what, may, .. }) if self.token_role == Some(*role) => {
-                Some(denied_to_token(*role, what, may))
-            }
-            Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch, .. }) if holder.as_str() == caller => {
-                let sent = self.sent_epoch.get()?;
-                Some(format!(
-                    "you hold {what} at epoch {epoch}, you sent {sent}; use the epoch of your latest claim, unless another \
-                     process has taken the task over"
-                ))
-            }
-            Error::Refused(Refusal::RevConflict { expected, current }) => {
-                let watch = match (self.opened_board.get(), self.opened_core.get()) {
-                    (Some(_), _) => Some("board watch"),
-                    (None, Some(_)) => None,
-                    (None, None) => Some("memory watch"),
-                };
-                Some(rev_conflict(*expected, *current, watch))
-            }
-            Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) => Some(format!(
-                "you act as {}; if you are {holder}, add --principal {holder}, otherwise leave {what} to them",
-                one_line(caller)
-            )),
-            _ => None,
-        }
-    }
-}
-
-/// The hint if the token opens several agents and the user selected none.
-fn name_an_agent(opened: &[Grant]) -> String {
-    let names: Vec<&str> = opened.iter().map(Grant::as_str).collect();
-    let one = names.iter().find(|name| !name.ends_with('*')).unwrap_or(&"NAME");
-    let agents = if names.len() == 1 { "agent" } else { "agents" };
-    format!("your token opens {agents} {}; add --agent {one}", listed(&names))
-}
-
-/// `a`, `a and b`, or `a, b and c`.
-fn listed(names: &[&str]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! The hint below an error: what the user can do about it.
 
+use std::sync::OnceLock;
+
 use corkboard::boards::{BoardAction, TaskStatus};
 use corkboard::store::{ConnectError, StoreError};
+use corkboard::tokens::Grant;
 use corkboard::transfer::TransferError;
-use corkboard::{Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
+use corkboard::{Actor, AgentId, Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
 
 use crate::args::SERVER_URL;
-use crate::output::time;
+use crate::output::{one_line, time};
 
 const NEWER: &str = "a newer version of Corkboard wrote it; upgrade cork";
 const DAMAGED: &str = "run `cork doctor` to check the whole store";
@@ -45,6 +48,72 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::Server { problem } => return server_hint(problem),
         _ => return None,
     })
+}
+
+/// What a command opened and sent, for hints that depend on it.
+#[derive(Default)]
+pub(crate) struct HintContext {
+    /// The agents that the token opens, if the user selected none.
+    pub(crate) opened_agents: Vec<Grant>,
+    /// The role of the server's token, if the command uses a server.
+    pub(crate) token_role: Option<Role>,
+    /// The board and the core that the command opened.
+    pub(crate) board: OnceLock<String>,
+    pub(crate) core: OnceLock<String>,
+    /// The value of --epoch.
+    pub(crate) epoch: OnceLock<u64>,
+}
+
+impl HintContext {
+    /// A hint that depends on who runs the command and what they sent. It replaces the general one.
+    pub(crate) fn hint(&self, error: &Error, actor: &Actor, agent: &AgentId) -> Option<String> {
+        let caller = &actor.principal;
+        let about_agent = format!("agent {:?}", agent.as_str());
+        match error {
+            error if error.code() == "not_granted" && error.to_string().contains(&about_agent) => {
+                (!self.opened_agents.is_empty()).then(|| name_an_agent(&self.opened_agents))
+            }
+            Error::Refused(Refusal::RoleDenied { role, what, may, .. }) if self.token_role == Some(*role) => {
+                Some(denied_to_token(*role, what, may))
+            }
+            Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch, .. }) if holder.as_str() == caller => {
+                let sent = self.epoch.get()?;
+                Some(format!(
+                    "you hold {what} at epoch {epoch}, you sent {sent}; use the epoch of your latest claim; if another \
+                     process took over the task, stop"
+                ))
+            }
+            Error::Refused(Refusal::RevConflict { expected, current }) => {
+                let watch = match (self.board.get(), self.core.get()) {
+                    (Some(_), _) => Some("board watch"),
+                    (None, Some(_)) => None,
+                    (None, None) => Some("memory watch"),
+                };
+                Some(rev_conflict(*expected, *current, watch))
+            }
+            Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) => Some(format!(
+                "you act as {}; if you are {holder}, add --principal {holder}, otherwise leave {what} to them",
+                one_line(caller)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The hint if the token opens several agents and the user selected none.
+fn name_an_agent(opened: &[Grant]) -> String {
+    let names: Vec<&str> = opened.iter().map(Grant::as_str).collect();
+    let one = names.iter().find(|name| !name.ends_with('*')).unwrap_or(&"NAME");
+    let agents = if names.len() == 1 { "agent" } else { "agents" };
+    format!("your token opens {agents} {}; add --agent {one}", listed(&names))
+}
+
+/// `a`, `a and b`, or `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 fn transfer_hint(error: &TransferError) -> Option<String> {
@@ -126,7 +195,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
 }
 
 /// The hint if `--if-rev` does not match. `watch` is the command that shows what changed.
-pub(crate) fn rev_conflict(expected: u64, current: u64, watch: Option<&str>) -> String {
+fn rev_conflict(expected: u64, current: u64, watch: Option<&str>) -> String {
     match watch {
         _ if expected > current => format!("revision {expected} does not exist yet; retry with --if-rev {current}"),
         Some(watch) => {
@@ -206,7 +275,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
 }
 
 /// The hint if the token's role does not allow an action.
-pub(crate) fn denied_to_token(role: Role, what: &str, may: &str) -> String {
+fn denied_to_token(role: Role, what: &str, may: &str) -> String {
     let wanted = match roles_that_may(what).first() {
         Some(first) => format!("{} {first}'s", first.article()),
         None if may == ADMINS => "an admin's".into(),

@@ -6,11 +6,11 @@ mod claim_task;
 mod cores;
 mod create;
 mod diff;
-mod document;
 mod forget;
 mod fork;
 mod graph;
 mod history;
+mod json_form;
 mod learnings;
 mod lease_renewal;
 mod lifetime;
@@ -47,9 +47,9 @@ pub use claim_task::{ClaimTask, WorkOn};
 pub use cores::{TaskPattern, UnreadablePattern};
 pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
-pub use document::{AgentContribution, BoardDocument, EdgeType, TaskDocument, TaskEdge, TaskGraph};
 pub use fork::Fork;
 pub use graph::GraphFormat;
+pub use json_form::{AgentContribution, BoardDocument, EdgeType, TaskDocument, TaskEdge, TaskGraph};
 pub use learnings::{
     BoardRolledBack, CoreRolledBack, CoresRolledBack, PromoteLearning, PromotedLearning, RollBackCores,
     RollBackProgress, RollBackStage,

@@ -2,9 +2,9 @@
 
 mod best;
 mod create;
-mod document;
 mod entries;
 mod forget;
+mod json_form;
 mod search;
 
 use std::any::Any;
@@ -25,8 +25,8 @@ use crate::{Conditions, Error, Result};
 
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
-pub use document::CoreEntryDocument;
 pub use entries::{CoreEntries, CorePage, ForgottenEntries};
+pub use json_form::CoreEntryDocument;
 
 /// Watches the log of a memory core.
 pub type CoreWatch = Watch<CoreState>;

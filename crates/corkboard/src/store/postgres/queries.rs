@@ -1,4 +1,5 @@
-//! The statements that the store sends. Functions that they call, such as `append`, are in `tables.sql`. `{schema}` is replaced by the schema's quoted name.
+//! The statements that the store sends. Functions that they call, such as `append`, are in `functions.sql`. `{schema}` is
+//! replaced by the schema's quoted name.
 
 use tokio_postgres::types::Type;
 

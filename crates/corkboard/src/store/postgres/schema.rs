@@ -6,7 +6,7 @@ use super::settings::Schema;
 use crate::store::StoreError;
 
 /// The migrations from each version of the tables to the next. Their number is the current version.
-const STEPS: &[&str] = &[include_str!("tables.sql")];
+const STEPS: &[&str] = &[concat!(include_str!("tables.sql"), include_str!("functions.sql"))];
 const FORMAT: u32 = STEPS.len() as u32;
 
 /// The table that holds the version, in one row.
