@@ -83,6 +83,9 @@ impl HintContext {
                      process took over the task, stop"
                 ))
             }
+            Error::Refused(Refusal::TaskHeld { task, holder, until: Some(_) }) if holder.as_str() == caller => {
+                Some(format!("you hold {task} already; continue"))
+            }
             Error::Refused(Refusal::RevConflict { expected, current }) => {
                 let watch = match (self.board.get(), self.core.get()) {
                     (Some(_), _) => Some("board watch"),
@@ -331,6 +334,9 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             (_, Blocked) => format!("block it with `cork task block {task} REASON`"),
             (_, Pending) => format!("release it with `cork task release {task}`"),
         },
+        Refusal::TaskMove { from: Pending, to: Completed | Failed, .. } => {
+            "a worker must claim it and complete it first".into()
+        }
         Refusal::TaskMove { task, from, .. } => match from {
             Pending | Assigned => format!("claim it first: `cork task claim {task}`"),
             Blocked => format!("continue it first: `cork task start {task}`"),
@@ -343,11 +349,10 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
                 "`cork task show {task}` shows the details; `cork task claim` without a task takes one that is ready"
             )
         }
-        // The caller is not known here, and another process can have the same name.
-        Refusal::TaskHeld { task, holder, until: Some(until) } => {
+        Refusal::TaskHeld { task, until: Some(until), .. } => {
             format!(
-                "if you are {holder}, you hold it already: continue. Otherwise wait: without a heartbeat the lease expires \
-                 at {}. An orchestrator or a person can free it now with `cork task release {task}`",
+                "wait: without a heartbeat the lease expires at {}. An orchestrator or a person can free it now with \
+                 `cork task release {task}`",
                 time(*until)
             )
         }
@@ -357,11 +362,10 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             )
         }
         Refusal::Fenced { what, holder: None, epoch: 0, .. } => format!("claim it first: `cork task claim {what}`"),
-        Refusal::Fenced { what, .. } => {
-            format!(
-                "nothing was written; check its state with `cork task show {what}`; claim it again only if it is pending"
-            )
+        Refusal::Fenced { status: Some(Pending), what, .. } => {
+            format!("nothing was written; to continue, claim it again: `cork task claim {what}`")
         }
+        Refusal::Fenced { what, .. } => format!("nothing was written; `cork task show {what}` shows its state"),
         Refusal::TaskConflict { current, .. } => {
             let (task, version) = (current.id, current.version);
             format!("check the task with `cork task show {task}`, then retry with --if-version {version}")

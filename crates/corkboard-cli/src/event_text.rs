@@ -133,13 +133,22 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         }
         BoardEvent::RecordForgotten { id, fields } => match fields.as_slice() {
             [] => format!("forgot the texts of {id}"),
-            fields => format!("forgot texts of {id}: {}", fields.join(", ")),
+            fields => {
+                let names: Vec<String> = fields.iter().map(|field| numbered(field)).collect();
+                format!("forgot texts of {id}: {}", names.join(", "))
+            }
         },
         BoardEvent::Forked { image, from } => {
             let tasks = count(image.tasks.len() as u64, "task", "tasks");
             format!("forked the board from {} at revision {}, with {tasks}", one_line(&from.board), from.rev)
         }
     }
+}
+
+/// `setback 1` for the field `setbacks.0`.
+fn numbered(field: &str) -> String {
+    let position = field.rsplit_once('.').and_then(|(list, at)| Some((list, at.parse::<usize>().ok()? + 1)));
+    position.map_or_else(|| field.into(), |(list, number)| format!("{} {number}", list.trim_end_matches('s')))
 }
 
 /// The IDs of learnings, clipped.

@@ -204,7 +204,7 @@ pub enum Refusal {
         until: Timestamp,
     },
     /// The caller does not hold the lease, or no longer: it expired or was given to another agent. Nothing was written.
-    #[error("{}", fenced_text(what, holder.as_ref(), *epoch, *sent))]
+    #[error("{}", fenced_text(what, holder.as_ref(), *epoch, *sent, *status))]
     Fenced {
         /// A task ID, or `orchestrator`.
         what: String,
@@ -215,6 +215,9 @@ pub enum Refusal {
         /// The epoch that the caller sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sent: Option<u64>,
+        /// The task's current state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<TaskStatus>,
     },
     /// Someone else changed the task first (`if_version`). Nothing was written.
     #[error("{} is at version {}, not {expected}", current.id, current.version)]
@@ -473,6 +476,7 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
     // Workers and reviewers both get here, so the text must help both.
     let state = match (from, to) {
         (Pending, InProgress) => return format!("{task} is {state}: claim it before you start it"),
+        (Pending, Completed | Failed) => return format!("{task} is not under review: it is {state}"),
         (Pending, Blocked) => return format!("{task} is {state}: claim it before you block it"),
         // A worker who sets the current state again only renews the lease.
         (InProgress, InProgress) => return format!("{task} is not under review: it is {state}"),
@@ -484,7 +488,7 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
         _ => format!("{task} is {state} and cannot become {to}; it can"),
     };
     match allowed.split_last() {
-        None => format!("{task} is {}, which is final: it cannot become {to}", from.in_words()),
+        None => format!("{task} is {}; that can no longer change", from.in_words()),
         Some((last, [])) => format!("{subject} only become {last}"),
         Some((last, rest)) => format!("{subject} only become {} or {last}", joined(rest, ", ")),
     }
@@ -517,18 +521,29 @@ fn held_text(task: TaskId, holder: &AgentId, until: Option<&Timestamp>) -> Strin
     }
 }
 
-fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64, sent: Option<u64>) -> String {
+fn fenced_text(
+    what: &str,
+    holder: Option<&AgentId>,
+    epoch: u64,
+    sent: Option<u64>,
+    status: Option<TaskStatus>,
+) -> String {
+    use TaskStatus::*;
     let is_role = what == "orchestrator";
     let what = if is_role { "the orchestrator's role" } else { what };
     match holder {
         Some(holder) if epoch == 0 => format!("fenced: {what} is assigned to {holder}, and work has not begun"),
         Some(holder) => match sent.filter(|sent| *sent != epoch) {
             Some(sent) => format!("fenced: {holder} holds {what} at epoch {epoch}; you sent {sent}"),
-            None => format!("fenced: {holder} holds {what} at epoch {epoch}; your agent name does not match"),
+            None => format!("fenced: {holder} holds {what} at epoch {epoch}, not you"),
         },
         None if epoch == 0 => format!("fenced: nobody has claimed {what} yet"),
-        None if is_role => format!("fenced: nobody holds {what}: it was released, or its lease expired"),
-        None => format!("fenced: nobody holds {what}: it was completed or released, or its lease expired"),
+        None => match status {
+            Some(status @ (Review | Completed | Failed | Cancelled)) => {
+                format!("fenced: {what} is already {}", status.in_words())
+            }
+            _ => format!("fenced: nobody holds {what}: it was released, or its lease expired"),
+        },
     }
 }
 

@@ -107,6 +107,9 @@ impl RouteParameters {
             }
             let taken: Vec<&str> = self.query.iter().map(|(name, _)| name.as_str()).collect();
             let detail = match taken.as_slice() {
+                _ if name == "if_version" => {
+                    "unknown parameter `if_version`: send the version in the header If-Match".into()
+                }
                 [] => format!("unknown parameter `{name}`: this route has no parameters"),
                 taken => format!("unknown parameter `{name}`: must be one of `{}`", taken.join("`, `")),
             };

@@ -137,7 +137,7 @@ fn of_refusal(refusal: &Refusal) -> Value {
         Refusal::NotReady { task, hindrances } => json!({ "task": task, "hindrances": hindrances }),
         Refusal::TaskHeld { task, holder, until } => json!({ "task": task, "holder": holder, "until": until }),
         Refusal::OrchestratorHeld { holder, until } => json!({ "holder": holder, "until": until }),
-        Refusal::Fenced { what, holder, epoch, sent } => {
+        Refusal::Fenced { what, holder, epoch, sent, .. } => {
             json!({ "what": what, "holder": holder, "epoch": epoch, "sent": sent })
         }
         Refusal::TaskConflict { expected, current } => json!({ "expected": expected, "current": current }),

@@ -36,12 +36,12 @@ fn mistakes_on_a_board() {
         (
             "--principal ada task heartbeat T-1 --epoch 7",
             "error: fenced: ada holds T-1 at epoch 1; you sent 7\n\
-             hint: you hold T-1 at epoch 1, you sent 7; use the epoch of your latest claim, unless another process has \
-             taken the task over\n",
+             hint: you hold T-1 at epoch 1, you sent 7; use the epoch of your latest claim; if another process took over \
+             the task, stop\n",
         ),
         (
             "--principal bob task heartbeat T-1",
-            "error: fenced: ada holds T-1 at epoch 1; your agent name does not match\n\
+            "error: fenced: ada holds T-1 at epoch 1, not you\n\
              hint: you act as bob; if you are ada, add --principal ada, otherwise leave T-1 to them\n",
         ),
         (
@@ -74,8 +74,8 @@ fn mistakes_with_tasks() {
         ("review T-1 approve", ""),
         (
             "--principal ada task complete T-1 again",
-            "error: fenced: nobody holds T-1: it was completed or released, or its lease expired\n\
-             hint: nothing was written; check its state with `cork task show T-1`; claim it again only if it is pending\n",
+            "error: fenced: T-1 is already completed\n\
+             hint: nothing was written; `cork task show T-1` shows its state\n",
         ),
         (
             "task start T-2",
@@ -85,8 +85,8 @@ fn mistakes_with_tasks() {
         (
             "--principal bob task claim T-2 --epoch 7",
             "error: fenced: bob holds T-2 at epoch 1; you sent 7\n\
-             hint: you hold T-2 at epoch 1, you sent 7; use the epoch of your latest claim, unless another process has \
-             taken the task over\n",
+             hint: you hold T-2 at epoch 1, you sent 7; use the epoch of your latest claim; if another process took over \
+             the task, stop\n",
         ),
         (
             "task add Deploy --if-rev 99",

@@ -259,7 +259,7 @@ fn refusals_say_what_to_do() {
             &["task", "claim", "T-1", "--principal", "ada"][..],
             4,
             "T-1 is held by ada until ",
-            "you hold it already: continue",
+            "you hold T-1 already; continue",
         ),
         (
             &["task", "complete", "T-2", "done"][..],

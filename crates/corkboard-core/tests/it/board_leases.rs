@@ -17,13 +17,15 @@ fn one_task() -> Desk {
 }
 
 fn fenced(holder: Option<&str>, epoch: u64) -> Refusal {
-    Refusal::Fenced { what: TASK.to_string(), holder: holder.map(agent), epoch, sent: None }
+    Refusal::Fenced { what: TASK.to_string(), holder: holder.map(agent), epoch, sent: None, status: None }
 }
 
-/// The refusal without the epoch that the caller sent.
+/// The refusal without the epoch that the caller sent and without the task's state.
 fn refused(desk: &mut Desk, actor: &Actor, command: BoardCommand) -> Refusal {
     match desk.refused_to(actor, command) {
-        Refusal::Fenced { what, holder, epoch, sent: _ } => Refusal::Fenced { what, holder, epoch, sent: None },
+        Refusal::Fenced { what, holder, epoch, .. } => {
+            Refusal::Fenced { what, holder, epoch, sent: None, status: None }
+        }
         other => other,
     }
 }
@@ -401,7 +403,7 @@ fn acquire() -> BoardCommand {
 }
 
 fn role_fenced(holder: Option<&str>, epoch: u64) -> Refusal {
-    Refusal::Fenced { what: "orchestrator".into(), holder: holder.map(agent), epoch, sent: None }
+    Refusal::Fenced { what: "orchestrator".into(), holder: holder.map(agent), epoch, sent: None, status: None }
 }
 
 fn as_orchestrator(epoch: u64) -> BoardCommand {

@@ -48,6 +48,13 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
         fenced("T-1", Some("bob"), 2, Some(1)),
         fenced("orchestrator", None, 2, None),
         fenced("T-1", None, 2, Some(2)),
+        Refusal::Fenced {
+            what: "T-1".into(),
+            holder: None,
+            epoch: 2,
+            sent: Some(2),
+            status: Some(TaskStatus::Completed),
+        },
         fenced("T-1", None, 0, None),
         Refusal::TaskConflict { expected: 1, current: Box::new(desk.task(task).clone()) },
         Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
@@ -104,17 +111,18 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     "T-1" cannot be the key of a task: it has the form of a task ID
     dependency cycle: a -> T-1 -> a
     dependency cycle: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
-    T-1 is not under review: it is pending and can only become assigned or cancelled
-    T-1 is completed, which is final: it cannot become pending
+    T-1 is not under review: it is pending
+    T-1 is completed; that can no longer change
     T-1 is in progress: only a failed task can be retried
     T-1 waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it will be retried at 1970-01-01T00:00:00Z; no answer; its holder reported that it is blocked
     T-1 is in review: its dependencies can change only before work begins
     T-1 is assigned to ann
     olga is the orchestrator until 1970-01-01T00:00:00Z
-    fenced: bob holds T-1 at epoch 2; your agent name does not match
+    fenced: bob holds T-1 at epoch 2, not you
     fenced: bob holds T-1 at epoch 2; you sent 1
     fenced: nobody holds the orchestrator's role: it was released, or its lease expired
-    fenced: nobody holds T-1: it was completed or released, or its lease expired
+    fenced: nobody holds T-1: it was released, or its lease expired
+    fenced: T-1 is already completed
     fenced: nobody has claimed T-1 yet
     T-1 is at version 2, not 1
     the board is at version 1, not 2
@@ -151,5 +159,5 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
 }
 
 fn fenced(what: &str, holder: Option<&str>, epoch: u64, sent: Option<u64>) -> Refusal {
-    Refusal::Fenced { what: what.into(), holder: holder.map(agent), epoch, sent }
+    Refusal::Fenced { what: what.into(), holder: holder.map(agent), epoch, sent, status: None }
 }

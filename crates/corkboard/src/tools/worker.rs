@@ -136,8 +136,11 @@ impl TypedTool for ClaimTaskTool {
         };
         let view = heard(&board).await?;
         let Some(claimed) = claimed else {
-            let what = if view.state().unfinished() == 0 { "all are finished" } else { "try again later" };
-            let text = format!("No task is ready: {what}. Tasks: {}.", counts(&view));
+            let text = match (counts(&view).as_str(), view.state().unfinished()) {
+                ("", _) => "No task is ready: the board has no tasks.".into(),
+                (counts, 0) => format!("No task is ready: all are finished. Tasks: {counts}."),
+                (counts, _) => format!("No task is ready: try again later. Tasks: {counts}."),
+            };
             return Ok(ToolOutput::new(text, json!({"task": null})));
         };
         let task = view.task(claimed.task)?;

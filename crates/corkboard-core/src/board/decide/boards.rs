@@ -126,6 +126,7 @@ impl BoardDecider<'_> {
                 holder: lease.map(|lease| lease.holder.clone()),
                 epoch: self.state.orchestrator_epoch,
                 sent: Some(epoch),
+                status: None,
             }),
         }
     }

@@ -153,7 +153,8 @@ impl BoardDecider<'_> {
             (None, TaskStatus::Assigned) => task.assigned_to.clone(),
             _ => None,
         });
-        Refusal::Fenced { what: id.to_string(), holder, epoch: task.map_or(0, |task| task.epoch), sent }
+        let (epoch, status) = (task.map_or(0, |task| task.epoch), task.map(|task| task.status));
+        Refusal::Fenced { what: id.to_string(), holder, epoch, sent, status }
     }
 
     pub(super) fn renew(&mut self, task: TaskId) {

@@ -245,7 +245,7 @@ impl BoardDecider<'_> {
             self.context.actor.role == Role::Orchestrator && lease.holder.as_str() != self.context.actor.principal;
         if is_other && !is_about_the_role(command) {
             let (what, holder) = ("orchestrator".to_string(), Some(lease.holder.clone()));
-            return Err(Refusal::Fenced { what, holder, epoch: lease.epoch, sent: None });
+            return Err(Refusal::Fenced { what, holder, epoch: lease.epoch, sent: None, status: None });
         }
         Ok(())
     }
