@@ -22,6 +22,7 @@ mod parameters;
 mod peer;
 mod rate;
 mod request_body;
+mod request_limits;
 mod response;
 mod response_budget;
 mod routes;
@@ -31,7 +32,6 @@ mod settings;
 mod several;
 mod sign_in;
 mod sign_in_page;
-mod time_limit;
 mod write_timeout;
 mod wrong_route;
 

@@ -14,6 +14,9 @@ const SECONDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 /// How often samples are moved into buckets. Until then, each takes memory.
 const UPKEEP: Duration = Duration::from_secs(5);
 
+/// Gauge of the open event streams.
+pub(crate) const EVENT_STREAMS: &str = "corkboard.http.event_streams";
+
 enum MetricKind {
     Counter,
     Gauge,
@@ -46,7 +49,7 @@ const METRICS: [(MetricKind, &str, &str); 19] = [
     (MetricKind::Histogram, "corkboard.http.request_seconds", "Time until an answer began, in seconds"),
     (MetricKind::Gauge, "corkboard.http.connections", "Open connections"),
     (MetricKind::Counter, "corkboard.http.connections_refused_total", "Connections refused because of the limit"),
-    (MetricKind::Gauge, "corkboard.http.event_streams", "Open event streams"),
+    (MetricKind::Gauge, EVENT_STREAMS, "Open event streams"),
     (MetricKind::Gauge, "corkboard.http.buffered_bytes", "Bytes in flight: requests and answers held in memory"),
     (MetricKind::Gauge, "corkboard.http.buffered_bytes_peak", "The most bytes in flight at once since the start"),
     (MetricKind::Gauge, "corkboard.http.buffered_bytes_limit", "The maximum number of bytes in flight (buffer_bytes)"),
@@ -79,7 +82,7 @@ impl Metrics {
         counter!("corkboard.store.write_failures_total").absolute(0);
         gauge!("corkboard.http.connections").set(0.0);
         counter!("corkboard.http.connections_refused_total").absolute(0);
-        gauge!("corkboard.http.event_streams").set(0.0);
+        gauge!(EVENT_STREAMS).set(0.0);
         Ok(Self(handle))
     }
 

@@ -9,7 +9,7 @@ use axum::response::Response;
 use tracing::Instrument;
 
 use crate::observe::RequestLog;
-use crate::{Server, Settings, compress, cross_origin, guard, time_limit};
+use crate::{Server, Settings, compress, cross_origin, guard, request_limits};
 
 /// Browsers use only https for a year.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
@@ -19,7 +19,7 @@ pub(crate) async fn pass(State(server): State<Server>, request: Request, next: N
     tokio::task::yield_now().await;
     let observed = RequestLog::new(&request);
     let (page, accepted) = (cross_origin::page(&request, server.settings()), compress::accepted(&request));
-    let answered = time_limit::limit(&server, request, |request| guard::guard(&server, request, next));
+    let answered = request_limits::limit(&server, request, |request| guard::guard(&server, request, next));
     let mut response = answered.instrument(observed.span()).await;
     cross_origin::show(&mut response, page, server.settings());
     protect(&mut response, server.settings());

@@ -1,6 +1,5 @@
 //! A board: the shared memory of a set of tasks, for an orchestrator, its workers and the people around them.
 
-mod access;
 mod apply;
 mod apply_records;
 mod approval;
@@ -26,6 +25,7 @@ mod nudge;
 mod path;
 mod pattern;
 mod pause;
+mod permissions;
 mod record;
 mod rule;
 mod size;
@@ -49,7 +49,6 @@ use crate::forget::VisitText;
 use crate::space::{CommandEffects, PerformError, Space, Stamp};
 use crate::{Actor, Commit, Context, FormatError, Limits, Refusal, SpaceKind, Usage};
 
-pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
 pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, RetainFor, Unfinished};
 pub use contribution::Contribution;
@@ -72,6 +71,7 @@ pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
 pub use path::normal_path;
 pub(crate) use pattern::{EXAMPLE as PATTERN_EXAMPLE, check_tagged};
 pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
+pub use permissions::BoardAction;
 pub use record::{
     Artifact, ArtifactType, BoardRecord, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch,
     NewChoice, NewDecision, NewDiscovery,

@@ -1,6 +1,5 @@
 //! A memory core: long-term knowledge. Each entry has its origins and how far it can be trusted.
 
-mod access;
 mod apply;
 mod command;
 mod decide;
@@ -8,6 +7,7 @@ mod entry;
 mod event;
 mod forget;
 mod image;
+mod permissions;
 mod provenance;
 
 use alloc::format;
@@ -23,12 +23,12 @@ use crate::forget::VisitText;
 use crate::space::{CommandEffects, Space, Stamp};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
-pub use access::CoreAction;
 pub use command::{Added, AddedHow, CoreCommand, CoreReply};
 pub use entry::{CoreEdit, CoreEntry, CoreEntryData, CoreEntryId, Expiry, ForgottenMark, NewCoreEntry, Vouched};
 pub use event::CoreEvent;
 pub use forget::CoreForget;
 pub use image::CoreImage;
+pub use permissions::CoreAction;
 pub use provenance::{Provenance, Trust, Withdrawal};
 
 /// A memory core at one revision.

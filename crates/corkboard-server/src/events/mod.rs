@@ -27,6 +27,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use crate::Server;
 use crate::budget::Budget;
 use crate::caller::Caller;
+use crate::metrics::EVENT_STREAMS;
 
 pub(crate) use all_spaces_stream::{AllSpacesStream, StreamPosition};
 pub(crate) use event_types::{EventTypes, FilteredStream};
@@ -168,7 +169,7 @@ struct OpenStream(Arc<AtomicUsize>);
 
 impl OpenStream {
     fn new(server: &Server) -> Self {
-        gauge!("corkboard.http.event_streams").increment(1.0);
+        gauge!(EVENT_STREAMS).increment(1.0);
         server.streams().fetch_add(1, Ordering::Relaxed);
         Self(server.streams().clone())
     }
@@ -176,7 +177,7 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        gauge!("corkboard.http.event_streams").decrement(1.0);
+        gauge!(EVENT_STREAMS).decrement(1.0);
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

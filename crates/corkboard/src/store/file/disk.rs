@@ -1,4 +1,4 @@
-//! All changes to the folder. Whatever must be durable is fsynced here: files and folders.
+//! Changes to the folder, but for repairs (`repair.rs`). Files and folders that must be durable are fsynced here.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use super::line::{FORMAT, Version};
-use super::log::Repair;
 use crate::store::{StoreError, permissions};
 
 /// The files of one space, in its folder.
@@ -266,43 +265,6 @@ pub(super) enum AppendError {
     Failed(StoreError),
 }
 
-/// Repairs the end of a log, which must exist. On [`StoreError::Unavailable`] the log is unchanged and the repair can
-/// be retried.
-pub(super) fn repair(folder: &Path, repair: Repair, end: u64) -> Result<(), StoreError> {
-    match repair {
-        Repair::Cut => cut(folder, end),
-        Repair::EndLine => end_line(&folder.join(LOG)),
-    }
-}
-
-/// Cuts off the incomplete append that a crash left, and keeps its bytes in a file beside the log.
-fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
-    let (path, torn) = (folder.join(LOG), folder.join(TORN));
-    let cut = || {
-        let mut log = File::options().read(true).write(true).open(&path)?;
-        std::io::Seek::seek(&mut log, std::io::SeekFrom::Start(end))?;
-        let mut kept = permissions::options().write(true).create(true).truncate(true).open(&torn)?;
-        std::io::copy(&mut log, &mut kept)?;
-        log.set_len(end)?;
-        Ok(log)
-    };
-    let log = cut().map_err(|error: std::io::Error| {
-        let (path, torn) = (path.display(), torn.display());
-        StoreError::Unavailable(format!("{path}: cannot move an incomplete append to {torn}: {error}"))
-    })?;
-    log.sync_all().map_err(|error| failed("repair", &path, &error))?;
-    sync_folder(folder)
-}
-
-/// Adds the last line break, removed by an editor or by a crash at the very last byte.
-fn end_line(path: &Path) -> Result<(), StoreError> {
-    let ended = File::options().append(true).open(path).and_then(|mut log| log.write_all(b"\n").map(|()| log));
-    let log = ended.map_err(|error| {
-        StoreError::Unavailable(format!("{}: cannot add the last line break: {error}", path.display()))
-    })?;
-    log.sync_all().map_err(|error| failed("repair", path, &error))
-}
-
 /// Makes all file creations, renames and removals in the folder durable.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
@@ -359,6 +321,6 @@ fn is_no_space(error: &std::io::Error) -> bool {
 }
 
 /// A fatal error: the content of the disk is unknown, and a retry could wrongly report success.
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> StoreError {
+pub(super) fn failed(what: &str, path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Failed(format!("{what} of {} failed: {error}", path.display()))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use corkboard_core::{CommitId, Head};
 
 use super::line::{AppendEnd, LineChecksum, LinePosition, LogHeader, LogLine, Unreadable, check_seal};
+use super::repair::Repair;
 use crate::store::{Record, StoreError};
 
 /// The maximum length of a line: an escaped part of a body, and everything around it. Corkboard writes no longer lines.
@@ -28,15 +29,6 @@ pub(super) struct LogIndex {
     pub(super) snapshot: Option<Head>,
     /// Repair that the end of the file needs before anything is written. It failed when the log was read.
     pub(super) repair: Option<Repair>,
-}
-
-/// A repair of the end of a log after a crash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repair {
-    /// Cut off the incomplete last append.
-    Cut,
-    /// Add the missing last line break.
-    EndLine,
 }
 
 impl LogIndex {

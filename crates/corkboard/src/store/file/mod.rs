@@ -9,6 +9,7 @@ mod line;
 mod log;
 mod names;
 mod reader;
+mod repair;
 mod replace;
 mod snapshot;
 mod space;

@@ -10,7 +10,8 @@ use parking_lot::RwLock;
 use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
 use super::head;
 use super::line::{AppendEnd, FORMAT, LinePosition, LogHeader, Unreadable};
-use super::log::{LogIndex, Records, Repair, Scan, cannot_read, damaged, scan};
+use super::log::{LogIndex, Records, Scan, cannot_read, damaged, scan};
+use super::repair::{Repair, repair};
 use super::snapshot::{self, SnapshotFile};
 use crate::store::{Snapshot, StoreError};
 
@@ -230,15 +231,6 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<OpenedLog, StoreErr
             }
         },
     }
-}
-
-/// Performs the pending repair of the log's end, if any.
-fn repair(folder: &Path, index: &mut LogIndex) -> Result<(), StoreError> {
-    if let Some(repair) = index.repair {
-        disk::repair(folder, repair, index.end.offset)?;
-        index.repair = None;
-    }
-    Ok(())
 }
 
 /// Finishes or undoes an interrupted replacement, according to the log's edition. Returns the remaining snapshot.

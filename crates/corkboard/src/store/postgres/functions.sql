@@ -1,3 +1,5 @@
+-- The functions of version 1 of the tables. After a release, a change is a new step in schema.rs.
+
 -- Every write is one function call, so one statement and one transaction: nothing stays locked between round trips, and
 -- a proxy may use a different connection for each call. The functions' plans are cached by the server's connection.
 
