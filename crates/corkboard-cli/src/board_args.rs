@@ -30,7 +30,7 @@ impl BoardArgument {
 #[derive(Args)]
 pub(crate) struct RevisionArgument {
     /// Show it as of this revision
-    #[arg(long, value_name = "REV")]
+    #[arg(long, value_name = "REV", value_parser = clap::value_parser!(u64).range(1..))]
     at: Option<u64>,
 }
 

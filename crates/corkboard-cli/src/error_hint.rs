@@ -121,6 +121,8 @@ fn listed(names: &[&str]) -> String {
 
 fn transfer_hint(error: &TransferError) -> Option<String> {
     Some(match error {
+        TransferError::Source(StoreError::Missing { .. }) => "check the URL of the source".into(),
+        TransferError::Target(StoreError::Missing { .. }) => "check the URL of the target".into(),
         TransferError::Source(error) | TransferError::Target(error) => return store_hint(error),
         TransferError::NoSuchSpace { .. } => {
             "list what exists with `cork stats --all`, `cork board list` or `cork core list`".into()
@@ -337,6 +339,10 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
         Refusal::TaskMove { from: Pending, to: Completed | Failed, .. } => {
             "a worker must claim it and complete it first".into()
         }
+        Refusal::TaskMove { from: Pending, to: Pending, .. } => return None,
+        Refusal::TaskMove { task, from: Pending, to: InProgress, .. } => {
+            format!("claim it first: `cork task claim {task}`. It can be reviewed once its worker has completed it")
+        }
         Refusal::TaskMove { task, from, .. } => match from {
             Pending | Assigned => format!("claim it first: `cork task claim {task}`"),
             Blocked => format!("continue it first: `cork task start {task}`"),
@@ -430,6 +436,12 @@ fn server_trouble(trouble: &ConnectError) -> &'static str {
         ConnectError::Away(_) => {
             "nothing was written; check that `cork serve` is running there, or name another server with --url"
         }
+        ConnectError::Certificate(said) if said.contains("(subjectAltName)") => {
+            "use a name that the certificate lists, or create a certificate with this name as subjectAltName"
+        }
+        ConnectError::Certificate(said) if said.contains("CA:TRUE") => {
+            "create a server certificate (CA:FALSE); docs/http.md shows how"
+        }
         ConnectError::Certificate(_) => {
             "to trust its certificate, name it in SSL_CERT_FILE; docs/http.md shows how to create one"
         }
@@ -463,6 +475,9 @@ fn store_hint(error: &StoreError) -> Option<String> {
         }
         StoreError::NoFolder { folder } => {
             format!("check --store or CORK_STORE, or create the folder: mkdir -p '{}'", folder.display())
+        }
+        StoreError::ServerUrl { url, reason } if reason.ends_with("use https") => {
+            format!("use {}", url.replacen("http:", "https:", 1))
         }
         StoreError::ServerUrl { url, .. } => match url.contains(':') || url.is_empty() {
             true => SERVER_URL.into(),

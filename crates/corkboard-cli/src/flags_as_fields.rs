@@ -69,6 +69,7 @@ const OPERATIONS: &[(&str, &[(&str, &str)])] = &[
     ("choose add", &[("post", "/v1/boards/{board}/choices")]),
     ("choose list", &[("get", "/v1/boards/{board}/choices")]),
     ("nudge", &[("post", "/v1/boards/{board}/nudges")]),
+    ("nudge send", &[("post", "/v1/boards/{board}/nudges")]),
     ("nudge ack", &[("post", "/v1/boards/{board}/nudges/{nudge}/ack")]),
     ("learn promote", &[("post", "/v1/boards/{board}/learnings/{learning}/promote")]),
     ("learn refuse", &[("post", "/v1/boards/{board}/learnings/{learning}/refuse")]),

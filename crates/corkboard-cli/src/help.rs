@@ -43,8 +43,8 @@ Exit codes:
   0  success
   1  something is broken: damaged data or data of a newer version, a disk failure, an incomplete copy on stdout, a bug
   2  invalid command or value
-  3  not found
-  4  conflict: someone else changed it first; the error shows the current state
+  3  not found, or no task is ready
+  4  conflict with the current state, such as a change by someone else; the error shows the current state
   5  a limit is reached
   6  permission denied
   7  the store or server is unavailable, busy or locked; retrying may help
@@ -112,6 +112,12 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
     let source = std::error::Error::source(&error);
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && ["agent", "agents"].contains(&&*context(ContextKind::InvalidSubcommand))
+    {
+        let text = "unrecognized subcommand\n\n  tip: `cork stats --all` lists the agents; --agent NAME selects one\n";
+        return Error::raw(error.kind(), text).with_cmd(command);
+    }
     let why = match error.kind() {
         ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => {
             Some(format!("must be one of {} (also: approve, rework, reject)", context(ContextKind::ValidValue)))

@@ -475,7 +475,8 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
     let state = from.in_words();
     // Workers and reviewers both get here, so the text must help both.
     let state = match (from, to) {
-        (Pending, InProgress) => return format!("{task} is {state}: claim it before you start it"),
+        (Pending, InProgress) => return format!("{task} is {state}: nobody has claimed it yet"),
+        (Pending, Pending) => return format!("{task} is already {state}: nobody holds it"),
         (Pending, Completed | Failed) => return format!("{task} is not under review: it is {state}"),
         (Pending, Blocked) => return format!("{task} is {state}: claim it before you block it"),
         // A worker who sets the current state again only renews the lease.

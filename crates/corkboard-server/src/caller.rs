@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use corkboard::boards::BoardAction;
 use corkboard::cores::Trust;
 use corkboard::tokens::{Grant, Grants, Token, TokenId};
 use corkboard::{
@@ -155,7 +156,8 @@ impl Caller {
         if let Some(id) = asked {
             return Ok(NewBoardId::Asked(id));
         }
-        if self.sees(SpaceKind::Board, "") {
+        // If the role may not create boards, the library says so.
+        if self.sees(SpaceKind::Board, "") || !BoardAction::Create.is_allowed_to(self.actor().role) {
             return Ok(NewBoardId::Beginning(String::new()));
         }
         let mut beginnings = self.grants.boards.iter().filter_map(|grant| grant.as_str().strip_suffix('*'));

@@ -70,6 +70,9 @@ pub enum Error {
     /// The token budget of a context window is too small.
     #[error("a context window of {budget} tokens is too small; the minimum is {least}")]
     ContextBudget { budget: u64, least: u64 },
+    /// A context was requested for a task without its board.
+    #[error("a task needs its board: name the board, too")]
+    TaskWithoutBoard,
     /// A text for a notebook has errors. Nothing was applied.
     #[error("{}", first_of(problems))]
     NotebookProblems {
@@ -279,6 +282,7 @@ impl Error {
             Self::Transfer(error) => (error.code(), error.kind()),
             Self::Model(error) => (error.code(), error.kind()),
             Self::ContextBudget { .. } => ("context_budget", Invalid),
+            Self::TaskWithoutBoard => ("task_without_board", Invalid),
             Self::NotebookProblems { .. } => ("notebook_problems", Invalid),
             Self::ArtifactDiffers { .. } => ("artifact_differs", Invalid),
             Self::ArtifactUnreadable { .. } => ("artifact_unreadable", Invalid),

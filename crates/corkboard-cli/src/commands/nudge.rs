@@ -36,6 +36,16 @@ pub(crate) struct NudgeCommand {
     #[command(subcommand)]
     command: Option<NudgeSubcommand>,
 
+    #[command(flatten)]
+    send: SendNudge,
+}
+
+/// Send a message, also if it is the name of a subcommand
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork nudge send list --to ada")]
+struct SendNudge {
     /// Message; - reads stdin
     #[arg(required = true, value_parser = text_argument, allow_hyphen_values = true)]
     message: Option<String>,
@@ -48,7 +58,7 @@ pub(crate) struct NudgeCommand {
     #[arg(long, value_name = "PRIORITY", default_value = "normal", value_parser = priority())]
     priority: NudgePriority,
 
-    /// When it expires: 30d, 12h, 45m, or an RFC 3339 time [default: when it is acknowledged]
+    /// When it expires: 30d, 12h, 45m, or an RFC 3339 time [default: never]
     #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
     expires_at: Option<Timestamp>,
 
@@ -72,6 +82,7 @@ impl NudgeCommand {
 
 #[derive(Subcommand)]
 enum NudgeSubcommand {
+    Send(SendNudge),
     List(List),
     Check(Check),
     Ack(Ack),
@@ -114,11 +125,30 @@ struct Ack {
 impl NudgeCommand {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self.command {
-            Some(NudgeSubcommand::List(list)) => return list.run(session).await,
-            Some(NudgeSubcommand::Check(Check {})) => return check(session).await,
-            Some(NudgeSubcommand::Ack(ack)) => return ack.run(session).await,
-            None => {}
+            Some(NudgeSubcommand::Send(send)) => send.run(session).await,
+            Some(NudgeSubcommand::List(list)) => list.run(session).await,
+            Some(NudgeSubcommand::Check(Check {})) => check(session).await,
+            Some(NudgeSubcommand::Ack(ack)) => ack.run(session).await,
+            None => {
+                self.send.check_spelling()?;
+                self.send.run(session).await
+            }
         }
+    }
+}
+
+impl SendNudge {
+    /// Refuses a message that is probably a misspelt subcommand.
+    fn check_spelling(&self) -> Result<(), CliError> {
+        let word = self.message.as_deref().unwrap_or_default();
+        let meant = ["list", "check", "ack"].into_iter().find(|name| strsim::osa_distance(name, word) <= 1);
+        meant.map_or(Ok(()), |meant| {
+            let hint = format!("did you mean `cork nudge {meant}`? To send this word: `cork nudge send {word}`");
+            Err(CliError::invalid("usage", format!("unknown subcommand {word:?}")).hint(hint))
+        })
+    }
+
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         // Clap requires the message if there is no subcommand.
         let Some(message) = self.message else {
             return Err(CliError::invalid("usage", "a message is required").hint("see `cork nudge --help`"));

@@ -79,7 +79,19 @@ fn mistakes_with_tasks() {
         ),
         (
             "task start T-2",
-            "error: T-2 is pending: claim it before you start it\nhint: claim it first: `cork task claim T-2`\n",
+            "error: T-2 is pending: nobody has claimed it yet\n\
+             hint: claim it first: `cork task claim T-2`. It can be reviewed once its worker has completed it\n",
+        ),
+        ("task release T-2", "error: T-2 is already pending: nobody holds it\n"),
+        (
+            "nudge lst",
+            "error: unknown subcommand \"lst\"\n\
+             hint: did you mean `cork nudge list`? To send this word: `cork nudge send lst`\n",
+        ),
+        (
+            "board show --at 0",
+            "error: invalid value '0' for '--at <REV>': must be at least 1\n\n\
+             For more information, try '--help'.\n",
         ),
         ("--principal bob task claim T-2", ""),
         (

@@ -165,6 +165,7 @@ fn a_paused_board_starts_nothing() {
     desk.ok(&["task", "add", "Design"]);
     desk.ok(&["task", "add", "Build"]);
     desk.ok(&["task", "claim", "T-1", "--principal", "ada"]);
+    assert!(!desk.ok(&["board", "list"]).contains("paused"));
     desk.fails(&["board", "pause", "--role", "worker"], 6, "may not pause or resume the board");
     assert_eq!(desk.ok(&["board", "pause", "--reason", "look first"]), format!("{} is paused", desk.board));
     let shown = desk.ok(&["board", "show"]);

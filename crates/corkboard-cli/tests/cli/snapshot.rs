@@ -106,6 +106,10 @@ fn only_a_snapshot_of_this_agent_is_restored() {
         let error = sandbox.fails(&["snapshot", "restore", "wrong", "--yes"], 2, "not a memory snapshot");
         assert_eq!(error["code"], "not_a_snapshot");
     }
+    std::fs::write(sandbox.path().join("all"), "{\"export\":{\"format\":\"corkboard\"}}\n").unwrap();
+    let error =
+        sandbox.fails(&["snapshot", "restore", "all", "--yes"], 2, "all is an export, not a snapshot of one agent");
+    assert_eq!(error["hint"], "`cork import all` reads it");
     sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "cannot read none.json: No such file");
 }
 

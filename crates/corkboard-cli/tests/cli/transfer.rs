@@ -293,7 +293,7 @@ fn invalid_migrations() {
         ("sqlite:cork.db", "memory:", 2, "memory: exists only while this command runs"),
         ("memory:", "sqlite:copy.db", 2, "memory: exists only while this command runs"),
         ("sqlite:cork.db", "sqlite:./cork.db", 2, "FROM and TO are the same store"),
-        ("sqlite:cork.db", "sqlite:cork.db/copy.db", 2, "writing: cannot open"),
+        ("sqlite:cork.db", "sqlite:cork.db/copy.db", 2, "cannot write the target: cannot open"),
     ] {
         sandbox.fails(&["migrate", from, to], code, said);
     }

@@ -71,6 +71,9 @@ fn certificate(error: &CertificateError) -> String {
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
             "its certificate is a CA certificate (CA:TRUE), not a server certificate".into()
         }
+        CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "its certificate is not signed by an authority that this machine trusts".into()
+        }
         other => format!("its certificate is not accepted: {other}"),
     }
 }

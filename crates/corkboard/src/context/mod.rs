@@ -44,7 +44,7 @@ pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
 use crate::memory::EntriesAndNotes;
 use crate::options::Tier;
-use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
+use crate::{AgentMemory, Board, BoardView, Error, Result};
 
 /// The content and the budget of a context window.
 ///
@@ -401,8 +401,7 @@ impl ContextWindow {
         let (board, view) = match (board, request.task) {
             (Some(board), Some(task)) if look == ReadKind::Read => (board.clone(), board.view_for(task).await?),
             (Some(board), _) => (board.clone(), board.view().await?),
-            // A task needs a board.
-            (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),
+            (None, Some(_)) => return Err(Error::TaskWithoutBoard),
             (None, None) => return Ok(None),
         };
         let told = board.told(&view);

@@ -25,7 +25,9 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
         Refusal::NoBoard => "Check the board's ID; an orchestrator creates boards with create_board".into(),
         Refusal::BoardEnded { .. } | Refusal::BoardPurged => "Stop: there is no more work on it".into(),
         Refusal::NotOnBoard { what, .. } if what == "learning" => {
-            "Use a learning's ID as extract_learnings shows it".into()
+            "Use a learning's ID as extract_learnings shows it. A decision is a learning only if it is in force and its \
+             reason has at least three words"
+                .into()
         }
         Refusal::NotOnBoard { what, .. } if what == "nudge" => {
             "Use a nudge's ID as check_nudges shows it when called without ack".into()
@@ -64,7 +66,7 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
             TaskStatus::Review => "Wait for its review, or do something else meanwhile".into(),
             TaskStatus::InProgress => "Wait until the agent that works on it is done".into(),
             TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {
-                format!("It is finished: leave it as it is. {NEXT}")
+                "Leave it as it is, and work on another task".into()
             }
         },
         Refusal::NotReady { .. } => format!("Wait until they are done. {NEXT}"),
@@ -74,6 +76,9 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
         Refusal::TaskHeld { .. } => format!("Leave it to them. {NEXT}"),
         Refusal::Fenced { what, holder: Some(holder), .. } if what == "orchestrator" => {
             format!("{holder} runs this board: stop, or work on one of its tasks")
+        }
+        Refusal::Fenced { holder: Some(holder), .. } if holder.as_str() == own => {
+            "Use the epoch of your latest claim. If another process of yours took over the task, stop".into()
         }
         Refusal::Fenced { holder: Some(_), .. } => format!("Another agent has it now: stop working on it. {NEXT}"),
         Refusal::Fenced { what, holder: None, epoch: 0, .. } => {

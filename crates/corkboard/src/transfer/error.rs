@@ -12,10 +12,10 @@ use crate::transfer::format;
 #[expect(missing_docs, reason = "the messages say what the fields hold")]
 pub enum TransferError {
     /// The source store failed.
-    #[error("reading: {0}")]
+    #[error("cannot read the source: {0}")]
     Source(StoreError),
     /// The target store failed.
-    #[error("writing: {0}")]
+    #[error("cannot write the target: {0}")]
     Target(StoreError),
     /// The target has another history of the space. Nothing in it was changed.
     #[error("{space}: the target has another history: its revision {rev} differs from the original")]

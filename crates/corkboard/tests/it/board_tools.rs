@@ -205,7 +205,7 @@ async fn a_refusal_says_what_to_do_next() {
         caller.call("ann", "complete_task", done("T-3")).await;
         let (code, said) = caller.refused("boss", "review_task", json!({"task": "T-3", "verdict": "approved"})).await;
         assert_eq!(code, "task_move");
-        assert!(said.contains("It is finished: leave it as it is."), "{said}");
+        assert!(said.contains("Leave it as it is, and work on another task"), "{said}");
         let (code, said) = caller.refused("ann", "board_context", json!({"task": "T-9"})).await;
         assert_eq!((code, said.contains("task T-9 not found on this board. Use the ID")), ("not_on_board", true));
         let (code, said) = caller
@@ -425,7 +425,7 @@ Promote or refuse each with promote_learning.";
         assert_eq!((code, said.ends_with("Leave it in its core")), ("learning_promoted", true), "{said}");
         let (code, said) = caller.refused("boss", "promote_learning", promote("D-9")).await;
         assert_eq!(code, "not_on_board");
-        assert!(said.ends_with("Use a learning's ID as extract_learnings shows it"), "{said}");
+        assert!(said.contains("Use a learning's ID as extract_learnings shows it"), "{said}");
         let said = caller.call("boss", "extract_learnings", json!({})).await;
         assert_eq!(said, "No learning is left to promote or refuse.");
     })

@@ -84,7 +84,9 @@ fn listing(boards: &[BoardSummary]) -> String {
         let done = number(summary.get("by_status").and_then(|counts| counts.get("completed")));
         let status = match (text("outcome"), board.idle_since) {
             ("", Some(since)) => format!("{}, idle since {}", text("status"), day(since)),
-            ("", None) if summary.get("paused").is_some() => format!("{}, paused", text("status")),
+            ("", None) if summary.get("paused").and_then(Value::as_bool) == Some(true) => {
+                format!("{}, paused", text("status"))
+            }
             ("", None) => text("status").to_owned(),
             (outcome, _) => format!("{}: {outcome}", text("status")),
         };

@@ -42,6 +42,7 @@ Examples:
 pub(crate) enum BoardSubcommand {
     Create(create::Create),
     List(list::List),
+    #[command(alias = "status")]
     Show(show::Show),
     Search(search::Search),
     Graph(graph::Graph),

@@ -27,10 +27,12 @@ Examples:
   cork memory note add \"prefers short answers\"")]
 pub(crate) enum Memory {
     Set(Box<set::Set>),
+    #[command(alias = "show")]
     Get(get::Get),
     List(list::List),
     Search(search::Search),
     Append(append::Append),
+    #[command(alias = "delete")]
     Remove(remove::Remove),
     #[command(subcommand)]
     Note(note::Note),

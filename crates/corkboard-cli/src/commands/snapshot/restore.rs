@@ -11,6 +11,9 @@ use crate::confirm::{Consent, confirm};
 use crate::error::CliError;
 use crate::output::{count, one_line, time};
 
+/// How a file of `cork export` and `cork snapshot store` begins.
+const EXPORT: &[u8] = br#"{"export":"#;
+
 /// Replace an agent's whole memory with its snapshot
 ///
 /// Asks for confirmation, then replaces the current memory in one step. The log keeps the earlier state. Snapshots of all
@@ -64,6 +67,11 @@ impl Restore {
     fn read(&self) -> Result<MemorySnapshot, CliError> {
         let mut seal = self.secret.seal()?;
         let bytes = read(&self.file)?;
+        if bytes.starts_with(EXPORT) {
+            let file = self.file.display();
+            let message = format!("{file} is an export, not a snapshot of one agent");
+            return Err(CliError::invalid("not_a_snapshot", message).hint(format!("`cork import {file}` reads it")));
+        }
         let form = SnapshotForm::of(&bytes)?;
         if let (Seal::Plain, SnapshotForm::Bytes { sealing: Sealing::Passphrase(_), .. }) = (&seal, form) {
             seal = ask()?.unwrap_or_default();

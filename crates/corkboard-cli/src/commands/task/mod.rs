@@ -45,6 +45,7 @@ pub(crate) enum TaskCommand {
     Add(Box<add::Add>),
     List(list::List),
     Show(show::Show),
+    #[command(alias = "update")]
     Edit(Box<edit::Edit>),
     Depend(depend::Depend),
     Assign(assign::Assign),
@@ -53,6 +54,7 @@ pub(crate) enum TaskCommand {
     Block(block::Block),
     Heartbeat(heartbeat::Heartbeat),
     Release(release::Release),
+    #[command(alias = "done")]
     Complete(complete::Complete),
     Fail(fail::Fail),
     Retry(retry::Retry),
