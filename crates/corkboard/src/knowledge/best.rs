@@ -102,6 +102,7 @@ impl Core {
         let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>, now: Timestamp| {
             let entries = current.state.entries();
             let is_meant = |entry: &CoreEntry| ForgottenEntries::LeaveOut.shows(entry, now) && admit(entry);
+            let query = query.in_languages(index.languages());
             let ranked = index.search(&query, limit, now, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
             ranked.into_iter().filter_map(|found| Some((entries.get(&found.id)?.clone(), found.score))).collect()
         };

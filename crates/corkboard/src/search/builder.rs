@@ -72,7 +72,8 @@ impl<'a> Search<'a> {
     ) -> Self {
         let find = move |query: Query, limit: usize| -> SearchFuture<'a, _> {
             Box::pin(engine.search(slot, move |state, index, now| {
-                (state.head.rev, hits(&SearchedState { state, index, query: &query, limit, now }))
+                let query = &*query.in_languages(index.languages());
+                (state.head.rev, hits(&SearchedState { state, index, query, limit, now }))
             }))
         };
         let limits = &engine.options.limits;

@@ -61,6 +61,19 @@ impl Misspelt {
     }
 }
 
+/// What a misspelt word may mean: in each, two neighbouring letters changed places. Short words lose most of their pairs by
+/// that, so [`Misspelt`] does not find them.
+pub(super) fn swapped(word: &str) -> impl Iterator<Item = String> {
+    let letters: Vec<char> = word.chars().collect();
+    let is_word = letters.len() >= MIN_QUERY_CHARS && letters.iter().all(|letter| letter.is_alphabetic());
+    let places = if is_word { 1..letters.len() } else { 0..0 };
+    places.filter_map(move |at| {
+        let mut letters = letters.clone();
+        letters.swap(at - 1, at);
+        (letters.get(at - 1) != letters.get(at)).then(|| letters.into_iter().collect())
+    })
+}
+
 /// The pairs of neighbouring letters, with marks for beginning and end.
 fn pairs(term: &str) -> BTreeSet<(char, char)> {
     let letters = || std::iter::once('^').chain(term.chars()).chain(std::iter::once('$'));
