@@ -295,6 +295,7 @@ mod tests {
             ("We were at the war memorial", English),
             ("Did the dice come per post? The man will die.", English),
             ("war memorial", English),
+            ("See ya later", English),
             ("Was she in? So will I.", English),
             ("I had lunch at La Casa", English),
             ("Café", Spanish),

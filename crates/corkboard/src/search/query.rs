@@ -12,6 +12,7 @@ use super::dates::{MentionedDate, day_number, filter_days, mentioned_dates};
 use super::document::Document;
 use super::languages::{Evidence, Language, Languages, is_stop_word, signs, stem};
 use super::words::each_word;
+use crate::{Error, Result};
 
 /// What a search looks for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,6 +30,8 @@ pub(crate) struct Query {
     /// The words of each phrase, in lower case.
     phrases: Vec<Vec<Box<str>>>,
     filters: Vec<Filter>,
+    /// The first filter whose value is invalid. It counts as words.
+    invalid_filter: Option<InvalidFilter>,
     dates: Vec<MentionedDate>,
     is_explained: bool,
     is_words_only: bool,
@@ -42,6 +45,29 @@ pub(crate) struct QueryTerm {
     /// The different stems, and in documents of which languages each is looked for. The English one comes first.
     pub(super) stems: Vec<(Arc<str>, Languages)>,
 }
+
+#[derive(Debug, Clone, PartialEq)]
+struct InvalidFilter {
+    filter: String,
+    expected: String,
+}
+
+/// What the filter `kind:` accepts. Which of them a space has depends on what it is.
+const KINDS: [&str; 13] = [
+    "fact",
+    "event",
+    "insight",
+    "preference",
+    "correction",
+    "conversation",
+    "note",
+    "notebook",
+    "task",
+    "decision",
+    "discovery",
+    "artifact",
+    "choice",
+];
 
 #[derive(Debug, Clone, PartialEq)]
 enum Filter {
@@ -62,13 +88,17 @@ impl QueryTerm {
 }
 
 impl Query {
-    /// Parses a user's query; refuses one that is too long or blank.
-    pub(crate) fn checked(text: &str, limits: &Limits) -> Result<Self, Refusal> {
+    /// Parses a user's query; refuses one that is too long or blank, or has a filter with an invalid value.
+    pub(crate) fn checked(text: &str, limits: &Limits) -> Result<Self> {
         Limits::check(LimitName::QueryBytes, text.len() as u64, limits.query_bytes)?;
         if text.chars().all(|character| character.is_whitespace() || character.is_control()) {
-            return Err(Refusal::Blank { what: "query".into() });
+            return Err(Refusal::Blank { what: "query".into() }.into());
         }
-        Ok(Self::new(text))
+        let query = Self::new(text);
+        match query.invalid_filter {
+            Some(InvalidFilter { filter, expected }) => Err(Error::SearchFilter { filter, expected }),
+            None => Ok(query),
+        }
     }
 
     /// Parses a query. What cannot be read as a phrase or filter counts as words.
@@ -78,6 +108,11 @@ impl Query {
             match part {
                 Part::Filter(filter) => query.filters.push(filter),
                 Part::Words(words) => query.text.push_str(words),
+                Part::InvalidFilter(expected, words) => {
+                    query.text.push_str(words);
+                    let filter = words.to_owned();
+                    query.invalid_filter.get_or_insert(InvalidFilter { filter, expected });
+                }
                 Part::Phrase(phrase) => {
                     let words = words(phrase);
                     if !words.is_empty() {
@@ -236,15 +271,22 @@ impl Query {
 }
 
 impl Filter {
-    fn new(name: &str, value: &str) -> Option<Self> {
-        let days = || filter_days(value);
+    /// `None` if there is no such filter, or if its value is missing; an error says what was expected.
+    fn new(name: &str, value: &str) -> Option<Result<Self, String>> {
+        if value.is_empty() {
+            return None;
+        }
+        let days = || filter_days(value).ok_or_else(|| "a date such as 2026-05-08, 2026-05 or 2026".to_owned());
         Some(match name {
-            "tag" => Self::Tag(value.to_lowercase()),
-            "key" => Self::Key(value.to_owned()),
-            "kind" => Self::Kind(value.to_lowercase()),
-            "author" => Self::Author(value.to_lowercase()),
-            "before" => Self::Before(*days()?.start()),
-            "after" => Self::After(*days()?.end()),
+            "tag" => Ok(Self::Tag(value.to_lowercase())),
+            "key" => Ok(Self::Key(value.to_owned())),
+            "kind" => match value.to_lowercase() {
+                kind if KINDS.contains(&&*kind) => Ok(Self::Kind(kind)),
+                _ => Err(format!("one of {}", KINDS.join(", "))),
+            },
+            "author" => Ok(Self::Author(value.to_lowercase())),
+            "before" => days().map(|days| Self::Before(*days.start())),
+            "after" => days().map(|days| Self::After(*days.end())),
             _ => return None,
         })
     }
@@ -266,6 +308,8 @@ enum Part<'a> {
     Words(&'a str),
     Phrase(&'a str),
     Filter(Filter),
+    /// What was expected instead, and the whole filter.
+    InvalidFilter(String, &'a str),
 }
 
 /// Splits a query at quotes and filters. A quote without an end, and a filter without a value, are words.
@@ -284,11 +328,15 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         let filter = word.split_once(':').and_then(|(name, _)| {
             let value = rest.get(name.len() + 1..)?;
             let (value, after) = quoted(value).unwrap_or_else(|| value.split_at(word.len() - name.len() - 1));
-            Some((Filter::new(name, value).filter(|_| !value.is_empty())?, after))
+            Some((Filter::new(name, value)?, after))
         });
         match filter {
             Some((filter, after)) => {
-                parts.push(Part::Filter(filter));
+                let whole = rest.get(..rest.len() - after.len()).unwrap_or_default();
+                parts.push(match filter {
+                    Ok(filter) => Part::Filter(filter),
+                    Err(expected) => Part::InvalidFilter(expected, whole),
+                });
                 rest = after;
             }
             None => {
@@ -394,10 +442,47 @@ mod tests {
         assert_eq!(terms("tag: after:soon"), ["tag", "soon", "aftersoon"]);
     }
 
+    #[test]
+    fn invalid_filters_are_refused() {
+        let checked = |text: &str| Query::checked(text, &Limits::default()).map_err(|error| error.to_string());
+        let dates = "expected a date such as 2026-05-08, 2026-05 or 2026";
+        let kinds = "expected one of fact, event, insight, preference, correction, conversation, note, notebook, task, \
+                     decision, discovery, artifact, choice";
+        for (text, expected) in [
+            ("kind:foo x", Some(format!("invalid filter \"kind:foo\": {kinds}"))),
+            ("x after:\"no date\" kind:foo", Some(format!("invalid filter \"after:\\\"no date\\\"\": {dates}"))),
+            ("before:2026-13", Some(format!("invalid filter \"before:2026-13\": {dates}"))),
+            ("kind:Fact before:2026", None),
+            ("\"before:foo\" \"kind:foo\"", None),
+            ("kind: before: tag: after:", None),
+            ("http://x mind:foo", None),
+        ] {
+            let found = checked(text).err().map(|error| error.split("; ").next().unwrap().to_owned());
+            assert_eq!(found, expected, "{text}");
+        }
+        assert!(checked("kind:foo").unwrap_err().ends_with("; to search for these words, put them in quotes"));
+        assert_eq!(terms("kind:foo"), ["foo", "kindfoo"], "a text that is not a user's query has words only");
+    }
+
+    #[test]
+    fn every_kind_is_accepted() {
+        use corkboard_core::MemoryKind::*;
+        for kind in [Fact, Event, Insight, Preference, Correction, Conversation] {
+            // A new kind belongs into both lists.
+            match kind {
+                Fact | Event | Insight | Preference | Correction | Conversation => {}
+            }
+            assert!(KINDS.contains(&kind.as_str()), "{kind:?}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn any_text_is_a_query(text in "([a-c:\"“” ]|tag:|before:|2023-0|\u{202e}|🚀|\\PC){0,40}") {
+        fn any_text_is_a_query(text in "([a-c:\"“” ]|tag:|before:|kind:|2023-0|\u{202e}|🚀|\\PC){0,40}") {
             let query = Query::new(&text);
+            if let Err(error) = Query::checked(&text, &Limits::default()) {
+                prop_assert!(matches!(error.code(), "blank" | "search_filter"), "{error}");
+            }
             query.admits(|| Some(Document::plain("fact", text.as_str(), "", Timestamp::UNIX_EPOCH)));
             query.matches(&text);
         }

@@ -26,7 +26,7 @@ static WORDS: LazyLock<HashMap<&'static str, Languages>> = LazyLock::new(|| {
 /// Ordinary English words that are frequent words of another language.
 const ALSO_ENGLISH: &str = "ad ai ale bare bin ci come comment dare den die dig dog door dove due end era fort go ham hat hay hem hoe jest \
     man men met mit mod net nun one os over pace pas per plus pod pour pro sale sans sea sin sit son sons tag tan \
-    ten till ton tot tout under vain van via want war wart";
+    ten till ton tot tout under vain van via want war wart ya";
 
 /// Articles, pronouns, prepositions, conjunctions, auxiliary verbs, question words, and for English also fillers of questions.
 /// Not the English "may", which is a month.
