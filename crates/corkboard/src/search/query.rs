@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use corkboard_core::{LimitName, Limits, Refusal};
+use foldhash::fast::RandomState;
 use jiff::tz::TimeZone;
 
 use super::dates::{MentionedDate, day_number, filter_days, mentioned_dates};
@@ -24,9 +25,9 @@ pub(crate) struct Query {
     languages: Languages,
     terms: Vec<QueryTerm>,
     /// The place of a stem's term in the list.
-    places: HashMap<Arc<str>, usize>,
+    places: HashMap<Arc<str>, usize, RandomState>,
     /// First characters of stems.
-    begins: HashSet<char>,
+    begins: HashSet<char, RandomState>,
     /// The words of each phrase, in lower case.
     phrases: Vec<Vec<Box<str>>>,
     filters: Vec<Filter>,

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
+
 use super::languages::{Language, Languages};
 
 /// The languages in which a lower-cased word is frequent.
@@ -11,8 +13,8 @@ pub(super) fn frequent_in(word: &str) -> Languages {
     WORDS.get(word).copied().unwrap_or_default()
 }
 
-static WORDS: LazyLock<HashMap<&'static str, Languages>> = LazyLock::new(|| {
-    let mut words: HashMap<&'static str, Languages> = HashMap::new();
+static WORDS: LazyLock<HashMap<&'static str, Languages, RandomState>> = LazyLock::new(|| {
+    let mut words: HashMap<&'static str, Languages, RandomState> = HashMap::default();
     let lists = LISTS.iter().map(|(language, list)| (Languages::of(&[*language]), *list));
     for (languages, list) in lists.chain([(Languages::ALSO_ENGLISH, ALSO_ENGLISH)]) {
         for word in list.split_whitespace() {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use unicode_normalization::char::compose;
 
 use super::languages::{Evidence, Language, Languages, signs, stem};
@@ -20,7 +21,7 @@ const MAX_KNOWN_WORDS: usize = 10_000;
 /// A cache of words. Most words of a text have occurred before, and a look-up takes a tenth of the time of stemming.
 #[derive(Default)]
 pub(super) struct KnownWords {
-    numbers: HashMap<Arc<str>, u32>,
+    numbers: HashMap<Arc<str>, u32, RandomState>,
     words: Vec<KnownWord>,
 }
 

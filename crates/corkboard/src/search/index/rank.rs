@@ -266,6 +266,28 @@ impl<Id: Ord + Clone> Index<Id> {
         })
     }
 
+    /// About how many steps a search takes: postings, and documents or terms if it looks at all of them.
+    pub(crate) fn effort(&self, query: &Query, limit: usize) -> usize {
+        let postings = |term: &QueryTerm| -> usize {
+            let found = term.stems.iter().filter_map(|(stem, _)| self.terms.get(self.terms.find(stem)?));
+            found.map(|term| term.postings.len()).sum()
+        };
+        let postings: Vec<usize> = query.terms().iter().map(postings).collect();
+        // A document with the only word, or enough documents with one of the words, need no others that are close in meaning.
+        let compares_meanings = self.has_meanings
+            && !query.is_words_only()
+            && postings.len() > 1
+            && postings.iter().all(|postings| *postings < limit);
+        let names =
+            |author: &Author| query.terms().iter().any(|term| author.words.iter().any(|word| term.has_stem(word)));
+        let looks_at_all = query.is_open()
+            || !query.dates().is_empty()
+            || postings.contains(&0)
+            || compares_meanings
+            || self.authors.iter().any(|(_, _, author)| names(author));
+        postings.iter().sum::<usize>() + if looks_at_all { self.slots.len().max(self.terms.bound()) } else { 0 }
+    }
+
     /// The best of these documents that `admit` lets in, best first.
     fn best(
         &self,

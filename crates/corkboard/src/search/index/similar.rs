@@ -1,7 +1,5 @@
 //! Terms that are spelt alike: they share most of their pairs of letters.
 
-use std::collections::BTreeSet;
-
 /// Shorter query terms, and terms with digits, are never taken for misspelt.
 const MIN_QUERY_CHARS: usize = 4;
 const MIN_TERM_CHARS: usize = 3;
@@ -32,7 +30,8 @@ impl Bigrams {
 
 /// A misspelt term, to be compared with many others.
 pub(super) struct Misspelt {
-    pairs: BTreeSet<(char, char)>,
+    /// Sorted.
+    pairs: Vec<(char, char)>,
     bigrams: Bigrams,
 }
 
@@ -55,7 +54,7 @@ impl Misspelt {
             return None;
         }
         let others = pairs(term);
-        let shared = self.pairs.intersection(&others).count();
+        let shared = others.iter().filter(|pair| self.pairs.binary_search(pair).is_ok()).count();
         let similarity = (2 * shared) as f32 / (self.pairs.len() + others.len()) as f32;
         (similarity >= MIN_SIMILARITY).then_some(similarity)
     }
@@ -74,10 +73,13 @@ pub(super) fn swapped(word: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The pairs of neighbouring letters, with marks for beginning and end.
-fn pairs(term: &str) -> BTreeSet<(char, char)> {
+/// The different pairs of neighbouring letters, sorted, with marks for beginning and end.
+fn pairs(term: &str) -> Vec<(char, char)> {
     let letters = || std::iter::once('^').chain(term.chars()).chain(std::iter::once('$'));
-    letters().zip(letters().skip(1)).collect()
+    let mut pairs: Vec<(char, char)> = letters().zip(letters().skip(1)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 fn bit((first, second): (char, char)) -> u32 {
