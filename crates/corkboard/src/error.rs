@@ -96,6 +96,9 @@ pub enum Error {
     /// The task pattern comes from an untrusted source, and nobody here has vouched for it. Nothing was created.
     #[error("{pattern} comes from outside and cannot create tasks until someone vouches for it")]
     PatternFromOutside { pattern: CoreRef },
+    /// A filter of a search query has an invalid value.
+    #[error("invalid filter {filter:?}: expected {expected}; to search for these words, put them in quotes")]
+    SearchFilter { filter: String, expected: String },
     /// A diff must go from an earlier revision to a later one.
     #[error("revision {from} is later than revision {to}")]
     Backwards { from: u64, to: u64 },
@@ -288,6 +291,7 @@ impl Error {
             Self::ArtifactUnreadable { .. } => ("artifact_unreadable", Invalid),
             Self::TaskPattern { .. } => ("task_pattern", Invalid),
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
+            Self::SearchFilter { .. } => ("search_filter", Invalid),
             Self::Backwards { .. } => ("backwards", Invalid),
             Self::NotGranted { .. } => ("not_granted", Denied),
             Self::TokenEnded => ("unauthenticated", Denied),

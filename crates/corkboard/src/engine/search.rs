@@ -13,8 +13,15 @@ use super::{Engine, Slot, joined};
 use crate::search::{Change, Index, Searchable};
 use crate::{Result, Tier};
 
-/// States with more text than this are indexed and searched on blocking threads.
+/// States with more text than this are indexed on blocking threads, and searched there if it takes much effort. Handing
+/// over to another thread takes longer than a small search.
 const LARGE: u64 = 128 * 1024;
+/// A search with no more effort than this takes less than about 100 µs.
+const SMALL_EFFORT: usize = 2000;
+/// An index is brought up to date where it is searched if no more revisions than this are missing, and the size of the
+/// state changed by no more than so many bytes.
+const FEW_REVISIONS: u64 = 8;
+const FEW_BYTES: u64 = 16 * 1024;
 
 /// Holds the index of a slot's state. Type-erased, so a slot need not know the space's document type.
 #[derive(Default)]
@@ -63,6 +70,14 @@ impl<S: Searchable> SpaceIndex<S> {
         self.of.as_ref().is_some_and(|of| of.head == state.head)
     }
 
+    /// Whether little must be done to follow a state.
+    fn is_near(&self, state: &Revisioned<S>) -> bool {
+        self.of.as_ref().is_some_and(|of| {
+            let (before, after) = (of.state.usage().bytes, state.state.usage().bytes);
+            of.head.rev.abs_diff(state.head.rev) <= FEW_REVISIONS && before.abs_diff(after) <= FEW_BYTES
+        })
+    }
+
     /// Updates the index to a state, older or newer.
     fn follow(&mut self, state: Arc<Revisioned<S>>) {
         // `of` stays empty until the update is complete: if it panics, the next search rebuilds the index.
@@ -101,10 +116,12 @@ impl Drop for Counted {
 }
 
 impl<S: Searchable> Engine<S> {
-    /// Runs `search` on the current state and an up-to-date index. Neither readers nor writers wait for it.
+    /// Runs `search` on the current state and an up-to-date index. Neither readers nor writers wait for it. `effort`
+    /// estimates the work from an index that may be older.
     pub(crate) async fn search<R: Send + 'static>(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
+        effort: impl FnOnce(&Index<S::DocumentId>) -> usize,
         search: impl FnOnce(&Revisioned<S>, &Index<S::DocumentId>, Timestamp) -> R + Send + 'static,
     ) -> Result<R> {
         let state = self.current(slot).await?;
@@ -116,11 +133,13 @@ impl<S: Searchable> Engine<S> {
             counted: Counted { total: self.budget.resident_bytes.clone(), bytes: 0 },
         });
         let index = shared.clone().read_owned().await;
+        let is_small = size <= LARGE || effort(&index.index) <= SMALL_EFFORT;
         if index.is_of(&state) {
-            return self.work(size, move || search(&state, &index.index, now)).await;
+            return self.work(is_small, move || search(&state, &index.index, now)).await;
         }
         drop(index);
         let mut index = shared.write_owned().await;
+        let is_small = size <= LARGE || (is_small && index.is_near(&state));
         let follow_and_search = move || {
             if !index.is_of(&state) {
                 index.follow(state.clone());
@@ -128,13 +147,13 @@ impl<S: Searchable> Engine<S> {
             let index = index.downgrade();
             search(&state, &index.index, now)
         };
-        let found = self.work(size, follow_and_search).await;
+        let found = self.work(is_small, follow_and_search).await;
         self.keep_budget();
         found
     }
 
-    /// Runs work on large states on a blocking thread. If the caller stops waiting, the work still completes.
-    async fn work<R: Send + 'static>(&self, size: u64, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
-        if size > LARGE { joined(self.runtime.spawn_blocking(move || Ok(work()))).await } else { Ok(work()) }
+    /// Runs large work on a blocking thread. If the caller stops waiting, the work still completes.
+    async fn work<R: Send + 'static>(&self, is_small: bool, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+        if is_small { Ok(work()) } else { joined(self.runtime.spawn_blocking(move || Ok(work()))).await }
     }
 }

@@ -99,12 +99,15 @@ impl Core {
     }
 
     async fn fitting(&self, query: Arc<Query>, limit: usize, admit: Admit) -> Result<Vec<(Arc<CoreEntry>, f32)>> {
+        let asked = query.clone();
+        let effort = move |index: &Index<CoreEntryId>| index.effort(&asked.in_languages(index.languages()), limit);
         let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>, now: Timestamp| {
             let entries = current.state.entries();
             let is_meant = |entry: &CoreEntry| ForgottenEntries::LeaveOut.shows(entry, now) && admit(entry);
+            let query = query.in_languages(index.languages());
             let ranked = index.search(&query, limit, now, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
             ranked.into_iter().filter_map(|found| Some((entries.get(&found.id)?.clone(), found.score))).collect()
         };
-        self.engine.search(&self.slot, search).await
+        self.engine.search(&self.slot, effort, search).await
     }
 }

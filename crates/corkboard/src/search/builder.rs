@@ -31,7 +31,8 @@ pub struct Search<'a> {
 }
 
 /// Returns the searched revision and the hits, or a refusal.
-type Find<'a> = Box<dyn FnOnce(Query, usize) -> SearchFuture<'a, (u64, Result<Vec<SearchHit>, Refusal>)> + Send + 'a>;
+type Find<'a> =
+    Box<dyn FnOnce(Arc<Query>, usize) -> SearchFuture<'a, (u64, Result<Vec<SearchHit>, Refusal>)> + Send + 'a>;
 type SearchFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A state that a search examines, with an index that is current.
@@ -70,9 +71,12 @@ impl<'a> Search<'a> {
         query: &'a str,
         hits: fn(&SearchedState<'_, S>) -> Result<Vec<SearchHit>, Refusal>,
     ) -> Self {
-        let find = move |query: Query, limit: usize| -> SearchFuture<'a, _> {
-            Box::pin(engine.search(slot, move |state, index, now| {
-                (state.head.rev, hits(&SearchedState { state, index, query: &query, limit, now }))
+        let find = move |query: Arc<Query>, limit: usize| -> SearchFuture<'a, _> {
+            let asked = query.clone();
+            let effort = move |index: &Index<_>| index.effort(&asked.in_languages(index.languages()), limit);
+            Box::pin(engine.search(slot, effort, move |state, index, now| {
+                let query = &*query.in_languages(index.languages());
+                (state.head.rev, hits(&SearchedState { state, index, query, limit, now }))
             }))
         };
         let limits = &engine.options.limits;
@@ -114,7 +118,7 @@ impl<'a> Search<'a> {
     pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
         let query = Query::checked(self.query, self.limits)?.explained(self.is_explained);
         let query = query.words_only(self.is_words_only);
-        let (rev, hits) = (self.find)(query, self.limit).await?;
+        let (rev, hits) = (self.find)(Arc::new(query), self.limit).await?;
         if let Some(seen) = self.seen {
             seen.fetch_max(rev, Ordering::Relaxed);
         }

@@ -11,8 +11,9 @@ use jiff::tz::TimeZone;
 use super::dates::day_number;
 use super::document::Document;
 use super::interned::Interned;
+use super::languages::{Evidence, Language, Languages, stem};
 use super::meaning::{Meaning, WordPieces};
-use super::words::Stems;
+use super::words::{KnownWords, each_word};
 use similar::Bigrams;
 
 pub(crate) use rank::Found;
@@ -35,8 +36,12 @@ pub(crate) struct Index<Id> {
     total_length: u64,
     postings: u64,
     name_bytes: u64,
+    /// Number of documents by language.
+    languages: [u32; Language::LATIN.len()],
     /// Kept while many documents are added.
-    stems: Stems,
+    words: KnownWords,
+    /// Grows when a term loses its number; at least 1.
+    generation: u32,
     word_pieces: WordPieces,
 }
 
@@ -63,11 +68,25 @@ struct Traits {
     /// The day it was written, counted from 1970-01-01.
     day: i32,
     is_question: bool,
+    language: Language,
+}
+
+impl Traits {
+    const NONE: Self = Self {
+        length: 0,
+        author: NONE,
+        session: NONE,
+        previous: NONE,
+        next: NONE,
+        day: 0,
+        is_question: false,
+        language: Language::English,
+    };
 }
 
 impl Default for Traits {
     fn default() -> Self {
-        Self { length: 0, author: NONE, session: NONE, previous: NONE, next: NONE, day: 0, is_question: false }
+        Self::NONE
     }
 }
 
@@ -95,7 +114,7 @@ struct Posting {
 
 #[derive(Default)]
 struct Author {
-    /// The stemmed words of the name.
+    /// The words of the name, stemmed like English ones.
     words: Box<[Box<str>]>,
     documents: u32,
 }
@@ -120,7 +139,9 @@ impl<Id> Index<Id> {
             total_length: 0,
             postings: 0,
             name_bytes: 0,
-            stems: Stems::default(),
+            languages: Default::default(),
+            words: KnownWords::default(),
+            generation: 1,
             word_pieces: WordPieces::default(),
         }
     }
@@ -130,19 +151,26 @@ impl<Id: Ord + Clone> Index<Id> {
     /// Adds a document, or replaces the one with that ID.
     pub(crate) fn put(&mut self, id: Id, document: &Document<'_>) {
         self.remove(&id);
-        let mut length = 0;
-        // Number, frequency, and whether the term is in the body.
-        let mut found: Vec<(u32, u32, bool)> = Vec::new();
-        let mut stems = std::mem::take(&mut self.stems);
-        stems.each_term(&document.body, |term| {
-            found.push((self.term_number(term), 1, true));
-            length += 1;
-        });
+        let mut words = std::mem::take(&mut self.words);
+        words.limit();
+        let (mut evidence, mut read) = (Evidence::default(), Vec::new());
+        words.read(&document.body, &mut read, &mut evidence);
+        let (language, length) = (evidence.language(Languages::LATIN), read.len());
         for text in std::iter::once(document.key).chain(document.tags.iter().map(|tag| &**tag)) {
-            stems.each_term(text, |term| found.push((self.term_number(term), 1, false)));
+            words.read(text, &mut read, &mut evidence);
         }
-        let author = self.author_number(document.author, &mut stems);
-        self.stems = stems;
+        // Number, frequency, and whether the term is in the body.
+        let mut found: Vec<(u32, u32, bool)> = Vec::with_capacity(read.len());
+        for (at, word) in read.into_iter().enumerate() {
+            let Some(stem) = words.stem(word, language) else { continue };
+            if stem.generation != self.generation {
+                (stem.number, stem.generation) = (self.term_number(&stem.text), self.generation);
+            }
+            found.push((stem.number, 1, at < length));
+        }
+        self.words = words;
+        let length = length as u32;
+        let author = self.author_number(document.author);
         found.sort_unstable_by_key(|(number, ..)| *number);
         found.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
@@ -164,12 +192,15 @@ impl<Id: Ord + Clone> Index<Id> {
             term.postings.push(Posting { slot, within: within as u32, frequency });
         }
         self.postings += terms.len() as u64;
+        if let Some(documents) = self.languages.get_mut(language as usize) {
+            *documents += 1;
+        }
         self.total_length += u64::from(length);
         let Document { importance, written, version, .. } = *document;
         let day = day_number(written.to_zoned(TimeZone::UTC).date());
         let is_question = is_question(&document.body);
         if let Some(place) = self.traits.get_mut(slot as usize) {
-            *place = Traits { length, author, day, is_question, ..Traits::default() };
+            *place = Traits { length, author, day, is_question, language, ..Traits::default() };
         }
         if self.has_meanings {
             self.meanings.resize(self.documents.len(), Meaning::default());
@@ -198,6 +229,9 @@ impl<Id: Ord + Clone> Index<Id> {
         }
         self.total_length -= u64::from(traits.length);
         self.postings -= removed.terms.len() as u64;
+        if let Some(documents) = self.languages.get_mut(traits.language as usize) {
+            *documents -= 1;
+        }
         if let Some(author) = self.authors.get_mut(traits.author) {
             author.documents -= 1;
             if author.documents == 0 {
@@ -218,10 +252,17 @@ impl<Id: Ord + Clone> Index<Id> {
             if term.postings.is_empty() {
                 self.name_bytes -= self.terms.name(number).len() as u64;
                 self.terms.remove(number);
+                self.generation += 1;
             } else if term.postings.len() * 4 < term.postings.capacity() {
                 term.postings.shrink_to(term.postings.len() * 2);
             }
         }
+    }
+
+    /// The languages of the documents, and English.
+    pub(crate) fn languages(&self) -> Languages {
+        let present = Language::LATIN.into_iter().zip(self.languages).filter(|(_, documents)| *documents > 0);
+        present.fold(Languages::ENGLISH, |all, (language, _)| all.and(Languages::of(&[language])))
     }
 
     pub(crate) fn has_meanings(&self) -> bool {
@@ -230,7 +271,7 @@ impl<Id: Ord + Clone> Index<Id> {
 
     /// Drops what only helps while documents are added.
     pub(crate) fn settle(&mut self) {
-        self.stems = Stems::default();
+        self.words = KnownWords::default();
         self.word_pieces = WordPieces::default();
     }
 
@@ -242,7 +283,7 @@ impl<Id: Ord + Clone> Index<Id> {
         })
     }
 
-    fn author_number(&mut self, name: &str, stems: &mut Stems) -> u32 {
+    fn author_number(&mut self, name: &str) -> u32 {
         if name.is_empty() {
             return NONE;
         }
@@ -250,7 +291,7 @@ impl<Id: Ord + Clone> Index<Id> {
         let number = self.authors.number(name, || {
             *name_bytes += name.len() as u64;
             let mut words = Vec::new();
-            stems.each_term(name, |word| words.push(word.into()));
+            each_word(name, |word, _| words.push(stem(word, Language::English).into()));
             Author { words: words.into(), documents: 0 }
         });
         if let Some(author) = self.authors.get_mut(number) {

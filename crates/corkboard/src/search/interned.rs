@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 pub(super) struct Interned<T> {
-    numbers: HashMap<Arc<str>, u32>,
+    numbers: HashMap<Arc<str>, u32, RandomState>,
     values: Vec<(Arc<str>, T)>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Interned<T> {
     fn default() -> Self {
-        Self { numbers: HashMap::new(), values: Vec::new(), free: Vec::new() }
+        Self { numbers: HashMap::default(), values: Vec::new(), free: Vec::new() }
     }
 }
 

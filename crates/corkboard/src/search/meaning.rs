@@ -9,6 +9,8 @@ mod pieces;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
+
 use super::document::Document;
 use pieces::each_word;
 
@@ -77,14 +79,14 @@ impl Meaning {
 
 /// A cache of the pieces of words. Most words of a text have occurred before.
 #[derive(Default)]
-pub(super) struct WordPieces(HashMap<Box<str>, Box<[u32]>>);
+pub(super) struct WordPieces(HashMap<Box<str>, Box<[u32]>, RandomState>);
 
 /// Maximum number of words in the cache.
 const MAX_CACHED_WORDS: usize = 10_000;
 
 #[derive(Default)]
 struct Model {
-    pieces: HashMap<&'static str, u32>,
+    pieces: HashMap<&'static str, u32, RandomState>,
     scales: &'static [u8],
     rows: &'static [u8],
     unit: f32,
@@ -115,10 +117,12 @@ impl Model {
                 return;
             };
             let scale = scale.try_into().map_or(0.0, |bytes| f32::from(u16::from_le_bytes(bytes))) * self.unit;
-            for (values, byte) in sum.chunks_exact_mut(2).zip(row) {
-                if let [low, high] = values {
-                    *low += (f32::from(byte & 15) - 8.0) * scale;
-                    *high += (f32::from(byte >> 4) - 8.0) * scale;
+            let values: [f32; 16] = std::array::from_fn(|at| (at as f32 - 8.0) * scale);
+            let value = |at: u8| values.get(usize::from(at)).copied().unwrap_or_default();
+            for (sums, byte) in sum.chunks_exact_mut(2).zip(row) {
+                if let [low, high] = sums {
+                    *low += value(byte & 15);
+                    *high += value(byte >> 4);
                 }
             }
         });

@@ -10,6 +10,7 @@ mod hit;
 mod index;
 mod interned;
 mod irregular;
+mod languages;
 mod meaning;
 mod query;
 mod snippet;

@@ -1,50 +1,80 @@
 //! Splits texts into terms: stemmed lower-case words, identifiers and their parts, and single characters and pairs in
 //! scripts without spaces.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::Arc;
 
-use rust_stemmers::{Algorithm, Stemmer};
+use foldhash::fast::RandomState;
+use unicode_normalization::char::compose;
 
-use super::irregular::base_form;
+use super::languages::{Evidence, Language, Languages, signs, stem};
 
 /// Longer words are cut off, in texts and queries alike.
 const MAX_TERM_BYTES: usize = 64;
 /// An identifier with more parts than this is found only by its parts.
 const MAX_PARTS: usize = 8;
 
-/// Maximum number of stems in the cache.
-const MAX_STEMS: usize = 10_000;
+/// With more words than this, the cache is emptied before the next document.
+const MAX_KNOWN_WORDS: usize = 10_000;
 
-static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
-
-/// A cache of stems. Most words of a text have occurred before, and a look-up takes a tenth of the time of stemming.
+/// A cache of words. Most words of a text have occurred before, and a look-up takes a tenth of the time of stemming.
 #[derive(Default)]
-pub(super) struct Stems(HashMap<Box<str>, Box<str>>);
-
-impl Stems {
-    pub(super) fn each_term(&mut self, text: &str, mut each: impl FnMut(&str)) {
-        each_word(text, |word, _| {
-            if let Some(stem) = self.0.get(word) {
-                return each(stem);
-            }
-            let stem = stem(word);
-            each(&stem);
-            if self.0.len() < MAX_STEMS {
-                self.0.insert(word.into(), stem.into());
-            }
-        });
-    }
+pub(super) struct KnownWords {
+    numbers: HashMap<Arc<str>, u32, RandomState>,
+    words: Vec<KnownWord>,
 }
 
-/// An English word without its ending. Other words stay as they are.
-pub(super) fn stem(word: &str) -> Cow<'_, str> {
-    if word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'\'') {
-        STEMMER.stem(base_form(word).unwrap_or(word))
-    } else {
-        Cow::Borrowed(word)
+struct KnownWord {
+    text: Arc<str>,
+    signs: Languages,
+    /// For each language in which it occurred.
+    stems: Vec<KnownStem>,
+}
+
+pub(super) struct KnownStem {
+    language: Language,
+    pub(super) text: Box<str>,
+    /// The number of the term in the index, which sets both. Valid while the index has the same generation.
+    pub(super) number: u32,
+    pub(super) generation: u32,
+}
+
+impl KnownWords {
+    /// Empties the cache if it is large.
+    pub(super) fn limit(&mut self) {
+        if self.words.len() > MAX_KNOWN_WORDS {
+            *self = Self::default();
+        }
+    }
+
+    /// Adds the words of a text to a list, and what they tell about its language.
+    pub(super) fn read(&mut self, text: &str, words: &mut Vec<u32>, evidence: &mut Evidence) {
+        each_word(text, |word, _| {
+            let number = match self.numbers.get(word) {
+                Some(number) => *number,
+                None => {
+                    let (number, text) = (self.words.len() as u32, Arc::<str>::from(word));
+                    self.numbers.insert(text.clone(), number);
+                    self.words.push(KnownWord { text, signs: signs(word), stems: Vec::new() });
+                    number
+                }
+            };
+            if let Some(word) = self.words.get(number as usize) {
+                evidence.add(word.signs);
+            }
+            words.push(number);
+        });
+    }
+
+    /// The stem of a word of a text in a language.
+    pub(super) fn stem(&mut self, word: u32, language: Language) -> Option<&mut KnownStem> {
+        let KnownWord { text, stems, .. } = self.words.get_mut(word as usize)?;
+        let at = stems.iter().position(|stem| stem.language == language).unwrap_or_else(|| {
+            stems.push(KnownStem { language, text: stem(text, language).into(), number: 0, generation: 0 });
+            stems.len() - 1
+        });
+        stems.get_mut(at)
     }
 }
 
@@ -57,7 +87,7 @@ enum Class {
     /// A letter of a script without spaces between words.
     Unspaced,
     Symbol,
-    /// Modifies the character before it; ignored.
+    /// Modifies the character before it.
     Mark,
     Gap,
 }
@@ -67,7 +97,7 @@ fn class(character: char) -> Class {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '\'' | '’' => Class::Word,
         '_' | '-' | '/' | '.' | ':' | '@' | '\\' => Class::Joint,
         '\0'..='\u{7f}' => Class::Gap,
-        '\u{300}'..='\u{36f}' | '\u{200d}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}' => Class::Mark,
+        '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}' => Class::Mark,
         // Thai to Burmese, Khmer, Hangul, kana, Han.
         '\u{e00}'..='\u{eff}'
         | '\u{1000}'..='\u{109f}'
@@ -82,6 +112,8 @@ fn class(character: char) -> Class {
         | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3ffff}' => Class::Unspaced,
         '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}' => Class::Symbol,
+        // Vowel signs and the like are parts of words in Devanagari and its relatives.
+        '\u{900}'..='\u{dff}' if !matches!(character, '\u{964}' | '\u{965}' | '\u{970}' | '\u{df4}') => Class::Word,
         other if other.is_alphanumeric() => Class::Word,
         _ => Class::Gap,
     }
@@ -146,6 +178,9 @@ impl Words {
             let next = characters.peek().map_or(' ', |(_, next)| *next);
             let class = class(character);
             if class == Class::Mark {
+                if part.is_some() {
+                    push_mark(&mut self.whole, character);
+                }
                 continue;
             }
             let is_inside = match character {
@@ -194,8 +229,10 @@ impl Words {
             if self.part.len() >= MAX_TERM_BYTES {
                 break;
             }
-            if class(character) == Class::Word {
-                push_lower(&mut self.part, character);
+            match class(character) {
+                Class::Word => push_lower(&mut self.part, character),
+                Class::Mark => push_mark(&mut self.part, character),
+                _ => {}
             }
         }
         if !self.part.is_empty() {
@@ -212,16 +249,28 @@ fn push_lower(word: &mut String, character: char) {
     }
 }
 
+/// Adds an accent to the last letter of a word. Other marks are ignored.
+fn push_mark(word: &mut String, mark: char) {
+    if let Some(last) = word.pop() {
+        word.push(compose(last, mark).unwrap_or(last));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn terms(text: &str) -> Vec<String> {
-        let (mut stems, mut terms, mut again) = (Stems::default(), Vec::new(), Vec::new());
-        stems.each_term(text, |term| terms.push(term.to_owned()));
-        stems.each_term(text, |term| again.push(term.to_owned()));
-        assert_eq!(terms, again, "a cached stem is the same");
-        terms
+        let mut known = KnownWords::default();
+        let mut terms = || {
+            let (mut words, mut evidence) = (Vec::new(), Evidence::default());
+            known.read(text, &mut words, &mut evidence);
+            let language = evidence.language(Languages::LATIN);
+            words.iter().map(|word| known.stem(*word, language).unwrap().text.to_string()).collect::<Vec<_>>()
+        };
+        let (first, again) = (terms(), terms());
+        assert_eq!(first, again, "a cached stem is the same");
+        first
     }
 
     #[test]
@@ -242,8 +291,10 @@ mod tests {
             ("2023-05-08", &["2023", "05", "08", "2023-05-08"]),
             ("v1.2", &["v1", "2", "v1-2"]),
             ("(end.)", &["end"]),
-            ("GRÜẞE Straße ΣΊΣΥΦΟΣ", &["grüße", "straße", "σίσυφοσ"]),
-            ("cafe\u{301}", &["cafe"]),
+            ("GRÜẞE Straße ΣΊΣΥΦΟΣ", &["gruss", "strass", "σισυφ"]),
+            ("the cafe\u{301}s, the Cafés", &["the", "cafe", "the", "cafe"]),
+            ("pre\u{301}fe\u{300}re d'eau", &["prefer", "eau"]),
+            ("हिन्दी किताबें।", &["हिन्द", "किताब"]),
             ("\u{301}\u{200d}", &[]),
             ("猫", &["猫"]),
             ("東京都へ", &["東", "京", "東京", "都", "京都", "へ", "都へ"]),
@@ -262,7 +313,9 @@ mod tests {
         assert_eq!(terms(&blob), [&blob[..MAX_TERM_BYTES]]);
         let path = vec!["part"; 100].join("/");
         assert_eq!(terms(&path), vec!["part"; 100], "no term for the whole");
-        let wide = "é".repeat(1000);
-        assert_eq!(terms(&wide), ["é".repeat(MAX_TERM_BYTES / 2)]);
+        let wide = "猫é".repeat(1000);
+        assert_eq!(terms(&wide).len(), 2000);
+        let wide = "ж".repeat(1000);
+        assert_eq!(terms(&wide), ["ж".repeat(MAX_TERM_BYTES / 2)]);
     }
 }

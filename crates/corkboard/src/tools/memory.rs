@@ -45,6 +45,8 @@ pub(super) struct SearchMemoryInput {
     limit: Option<i64>,
     /// Of all snippets.
     max_tokens: Option<u64>,
+    explain: Option<bool>,
+    words_only: Option<bool>,
 }
 
 /// Maximum tokens of a text in one answer of `read_memory`.
@@ -70,7 +72,7 @@ pub(super) struct DeleteMemoryInput {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteMemoryInput {
-    /// A short name, such as project/plan.
+    /// Such as project/plan.
     key: String,
     content: String,
     /// Default: replace.
@@ -125,7 +127,7 @@ impl TypedTool for SearchMemoryTool {
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
-        json!({"query": "release deadline", "limit": 5})
+        json!({"query": "release deadline"})
     }
 
     async fn run(&self, input: SearchMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -135,13 +137,16 @@ impl TypedTool for SearchMemoryTool {
         if let Some(tokens) = input.max_tokens {
             search = search.max_tokens(tokens);
         }
-        let hits = search.await?;
+        let search = search.explain(input.explain.unwrap_or(false));
+        let hits = search.words_only(input.words_only.unwrap_or(false)).await?;
         let line = |(place, hit): (usize, &SearchHit)| {
             let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())));
             let folded = if hit.folded == 0 { String::new() } else { format!(" (+{} alike)", hit.folded) };
+            let parts = hit.explanation_text();
+            let parts = if parts.is_empty() { parts } else { format!(": {}", escaped_line(&parts)) };
             let (mark, name, snippet) = (hit.trust.mark(), escaped_line(&hit.item.name()), escaped_line(&hit.snippet));
             format!(
-                "{}. {mark}{name}{} (score {:.2}): {snippet}{folded}",
+                "{}. {mark}{name}{} (score {:.2}{parts}): {snippet}{folded}",
                 place + 1,
                 scope.unwrap_or_default(),
                 hit.score

@@ -67,6 +67,149 @@ async fn every_change_is_found_by_the_next_search() {
     .await;
 }
 
+/// Texts of a language, and queries with the text that comes first.
+type OfLanguage<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, usize)]);
+
+/// Other forms of the texts' words, or parts of texts without spaces.
+const LANGUAGES: &[OfLanguage<'_>] = &[
+    (
+        "English",
+        &[
+            "We bought new tyres for the car",
+            "The children painted a sunrise",
+            "Our server crashes on Mondays",
+            "The café is closed",
+        ],
+        &[("Which tyre did we buy?", 0), ("Who was painting sunrises?", 1), ("server crash", 2), ("cafes", 3)],
+    ),
+    (
+        "German",
+        &[
+            "Wir haben am Samstag neue Reifen für das Auto gekauft",
+            "Die Kinder haben ein schönes Haus mit einem Baum gemalt",
+            "Der Server ist gestern abgestürzt, weil die Platte voll war",
+            "Meine Schwester wohnt seit drei Jahren in der Schweiz",
+        ],
+        &[
+            ("Reifens", 0),
+            ("Wer malt schöne Häuser?", 1),
+            ("Bäume", 1),
+            ("Was ist mit den Servern?", 2),
+            ("Wo wohnen meine Schwestern?", 3),
+        ],
+    ),
+    (
+        "French",
+        &[
+            "Nous avons acheté une nouvelle voiture",
+            "Les enfants dessinent des maisons au bord de la mer",
+            "Le serveur finit la sauvegarde pendant la nuit",
+            "J'étudie à l'école de musique avec mes amis",
+        ],
+        &[
+            ("voitures nouvelles", 0),
+            ("Quel enfant dessine une maison ?", 1),
+            ("Quand finissons-nous ?", 2),
+            ("sauvegardes des serveurs", 2),
+            ("ecole", 3),
+        ],
+    ),
+    (
+        "Spanish",
+        &[
+            "Compramos un coche nuevo para la familia",
+            "Los niños cantan canciones en el jardín",
+            "El servidor se cayó durante la noche",
+            "Mi hermana vive en una ciudad pequeña",
+        ],
+        &[
+            ("coches nuevos", 0),
+            ("cantábamos", 1),
+            ("¿Qué canción cantó el niño?", 1),
+            ("servidores caídos", 2),
+            ("ciudades pequeñas", 3),
+        ],
+    ),
+    (
+        "Russian",
+        &[
+            "Мы купили новую машину в субботу",
+            "Дети рисовали зелёный дом",
+            "Сервер упал ночью из-за ошибки",
+            "Моя сестра живёт в маленьком городе",
+        ],
+        &[("новые машины", 0), ("домами", 1), ("зеленые дома", 1), ("ошибка сервера", 2), ("Где живут сёстры?", 3)],
+    ),
+    (
+        "Chinese",
+        &["我们星期六买了新轮胎", "孩子们画了一座房子", "服务器昨晚崩溃了", "我姐姐住在一个小城市"],
+        &[("轮胎", 0), ("房子", 1), ("服务器崩溃", 2), ("城市", 3)],
+    ),
+    (
+        "Japanese",
+        &[
+            "土曜日に新しいタイヤを買いました",
+            "子供たちは家の絵を描いた",
+            "昨夜サーバーが停止しました",
+            "妹は小さな町に住んでいます",
+        ],
+        &[("タイヤ", 0), ("絵を描く", 1), ("サーバーの停止", 2), ("小さい町", 3)],
+    ),
+    (
+        "Arabic",
+        &[
+            "اشترينا سيارة جديدة يوم السبت",
+            "رسم الأطفال بيتا جميلا",
+            "تعطل الخادم في الليل",
+            "قرأت كتابا عن تاريخ المدينة",
+        ],
+        &[("السيارة الجديدة", 0), ("البيت الجميل", 1), ("خادم", 2), ("الكتاب", 3)],
+    ),
+    (
+        "Korean",
+        &[
+            "토요일에 새 타이어를 샀습니다",
+            "아이들이 집을 그렸다",
+            "어젯밤에 서버가 멈췄습니다",
+            "여동생은 작은 도시에 삽니다",
+        ],
+        &[("타이어", 0), ("아이들은", 1), ("서버는", 2), ("도시에서", 3)],
+    ),
+    (
+        "Hindi",
+        &[
+            "हमने शनिवार को नई गाड़ी खरीदी",
+            "बच्चों ने एक सुंदर घर बनाया",
+            "कल रात सर्वर बंद हो गया",
+            "मेरी बहन के पास बहुत किताबें हैं",
+        ],
+        &[("गाड़ियाँ", 0), ("सुंदर घर", 1), ("सर्वर", 2), ("किताब", 3)],
+    ),
+];
+
+#[tokio::test]
+async fn many_languages_are_searched() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let mixed = corkboard.agent("mixed").unwrap();
+    for (language, texts, _) in LANGUAGES {
+        let alone = corkboard.agent(language).unwrap();
+        for (at, text) in texts.iter().enumerate() {
+            let key = format!("{language}/{at}");
+            alone.working().set(&key, text).await.unwrap();
+            mixed.working().set(&key, text).await.unwrap();
+        }
+    }
+    for (language, _, queries) in LANGUAGES {
+        for (query, expected) in *queries {
+            for agent in [corkboard.agent(language).unwrap(), mixed.clone()] {
+                let found = found(&agent, query).await;
+                let expected = format!("{language}/{expected}");
+                assert_eq!(found.first(), Some(&expected), "{query}: {found:?}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_deleted_agent_is_no_longer_found() {
     on_every_store(async |home: Home| {

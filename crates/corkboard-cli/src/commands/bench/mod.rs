@@ -7,7 +7,7 @@ use clap::Subcommand;
 use crate::error::CliError;
 use crate::output::Output;
 
-/// Measure how well search finds what was meant
+/// Measure search quality
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

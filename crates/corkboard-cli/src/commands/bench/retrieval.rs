@@ -24,7 +24,11 @@ use crate::progress::ProgressLine;
 #[command(after_help = "\
 Examples:
   cork bench retrieval questions.jsonl
-  cork bench retrieval data/ --words-only --json")]
+  cork bench retrieval data/ --words-only --json
+
+Example lines:
+  {\"kind\": \"entry\", \"store\": \"team\", \"id\": \"e1\", \"text\": \"We deploy on Tuesdays\", \"speaker\": \"Ada\", \"time\": \"2026-05-08T10:00\"}
+  {\"kind\": \"query\", \"store\": \"team\", \"text\": \"When do we deploy?\", \"category\": \"dates\", \"gold\": [[\"e1\"]]}")]
 pub(crate) struct Retrieval {
     /// File of JSON lines, or folder with such files
     path: PathBuf,
@@ -65,6 +69,12 @@ struct Query {
     #[serde(default)]
     category: String,
     gold: Vec<Vec<String>>,
+}
+
+impl Query {
+    fn is_scored(&self) -> bool {
+        self.category != "adversarial" && !self.gold.is_empty()
+    }
 }
 
 /// Sums over queries.
@@ -133,21 +143,36 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 fn read(file: &Path) -> Result<(Vec<Entry>, Vec<Query>), CliError> {
-    let invalid = |message: String| CliError::invalid("path", format!("{}: {message}", file.display()));
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| CliError::invalid("path", format!("cannot read {}: {error}", file.display())))?;
+    let name = file.display();
+    let invalid = |message: String| CliError::invalid("path", message);
+    let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("cannot read {name}: {error}")))?;
     let (mut entries, mut queries) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
-            Ok(Line::Dataset {}) => {}
-            Ok(Line::Entry(entry)) => entries.push(entry),
-            Ok(Line::Query(query)) => queries.push(query),
-            Err(error) => return Err(invalid(format!("line {number} is not an entry or a query: {error}"))),
+        match parse(line).map_err(|problem| invalid(format!("{name}, line {number}: {problem}")))? {
+            Line::Dataset {} => {}
+            Line::Entry(entry) => entries.push(entry),
+            Line::Query(query) => queries.push((number, query)),
         }
     }
-    match queries.is_empty() {
-        true => Err(invalid("it contains no query".into())),
-        false => Ok((entries, queries)),
+    if queries.is_empty() {
+        return Err(invalid(format!("{name} contains no query")));
+    }
+    let known: HashSet<(&str, &str)> = entries.iter().map(|entry: &Entry| (&*entry.store, &*entry.id)).collect();
+    for (number, query) in queries.iter().filter(|(_, query)| query.is_scored()) {
+        if let Some(id) = query.gold.iter().flatten().find(|id| !known.contains(&(&*query.store, &***id))) {
+            let store = &query.store;
+            return Err(invalid(format!("{name}, line {number}: gold ID {id:?} is not an entry of store {store:?}")));
+        }
+    }
+    let queries = queries.into_iter().map(|(_, query)| query).collect();
+    Ok((entries, queries))
+}
+
+/// Reads a line, or says what is wrong with it.
+fn parse(line: &str) -> Result<Line, String> {
+    match serde_json::from_str(line) {
+        Ok(value @ serde_json::Value::Object(_)) => serde_json::from_value(value).map_err(|error| error.to_string()),
+        _ => Err("expected a JSON object".into()),
     }
 }
 
@@ -162,7 +187,7 @@ async fn measure(file: &Path, words_only: bool, progress: &mut ProgressLine) -> 
     let mut by_category: BTreeMap<&str, Scores> = BTreeMap::new();
     for (done, query) in (0..).zip(&queries) {
         progress.tell_count("searching", done, queries.len() as u64, "queries");
-        if query.category == "adversarial" || query.gold.is_empty() {
+        if !query.is_scored() {
             continue;
         }
         let hits = corkboard.agent(&query.store)?.search(&query.text).limit(DEPTH).words_only(words_only).await?;
@@ -245,6 +270,31 @@ impl Scores {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bad_files_are_refused_with_the_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bad.jsonl");
+        let entry = r#"{"kind": "entry", "store": "s", "id": "e1", "text": "x"}"#;
+        for (text, expected) in [
+            ("[1]", "bad.jsonl, line 1: expected a JSON object"),
+            ("\nnot JSON", "bad.jsonl, line 2: expected a JSON object"),
+            (r#"{"kind": "entry", "store": "s", "text": "x"}"#, "bad.jsonl, line 1: missing field `id`"),
+            (
+                r#"{"kind": "note"}"#,
+                "bad.jsonl, line 1: unknown variant `note`, expected one of `dataset`, `entry`, `query`",
+            ),
+            (entry, "bad.jsonl contains no query"),
+            (
+                &format!("{entry}\n{}", r#"{"kind": "query", "store": "t", "text": "x", "gold": [["e1"]]}"#),
+                "bad.jsonl, line 2: gold ID \"e1\" is not an entry of store \"t\"",
+            ),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let Some(CliError::Own { message, .. }) = read(&file).err() else { panic!("it should be refused: {text}") };
+            assert!(message.ends_with(expected), "{message}");
+        }
+    }
 
     #[test]
     fn measures_are_those_of_the_literature() {

@@ -7,16 +7,18 @@
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::similar::Misspelt;
-use super::{Index, Indexed, NONE, Occurrence, Posting, Term, Traits};
+use super::similar::{Misspelt, swapped};
+use super::{Author, Index, Indexed, NONE, Occurrence, Posting, Term, Traits};
 use crate::search::dates::Days;
+use crate::search::languages::{Languages, stem};
 use crate::search::meaning::Meaning;
-use crate::search::query::Query;
+use crate::search::query::{Query, QueryTerm};
 use crate::search::top::Top;
 
 // Chosen on conversations and notes; every value is in the middle of a range with nearly equal results
@@ -42,6 +44,8 @@ const DATE: f32 = 2.0;
 /// Weight of terms that are spelt like an unknown one, and their maximum number.
 const SIMILAR: f32 = 0.8;
 const MAX_SIMILAR: usize = 3;
+/// Similarity of a word whose neighbouring letters changed places.
+const SWAPPED: f32 = 0.9;
 /// Weight of closeness in meaning, compared with a document that has all words.
 const MEANING: f32 = 0.4;
 /// Documents without any of the words are found if they are at least this close.
@@ -124,13 +128,29 @@ impl ScoreReason {
     }
 }
 
-/// A term of the index that a query asks for.
+/// A word that a query asks for.
 struct AskedTerm<'a> {
+    stems: Vec<AskedStem<'a>>,
+    /// Number of documents that contain one of the stems.
+    documents: usize,
+    /// What a document of average length scores that contains it once.
+    weight: f32,
+}
+
+/// A term of the index that a query asks for.
+#[derive(Clone, Copy)]
+struct AskedStem<'a> {
     number: u32,
     text: &'a str,
     term: &'a Term,
-    /// What a document of average length scores that contains it once.
-    weight: f32,
+    /// Looked for in documents of these languages; `None`: in all.
+    languages: Option<Languages>,
+}
+
+impl AskedStem<'_> {
+    fn is_for(&self, traits: &Traits) -> bool {
+        self.languages.is_none_or(|languages| languages.contains(traits.language))
+    }
 }
 
 /// What a query asks of one index.
@@ -246,6 +266,28 @@ impl<Id: Ord + Clone> Index<Id> {
         })
     }
 
+    /// About how many steps a search takes: postings, and documents or terms if it looks at all of them.
+    pub(crate) fn effort(&self, query: &Query, limit: usize) -> usize {
+        let postings = |term: &QueryTerm| -> usize {
+            let found = term.stems.iter().filter_map(|(stem, _)| self.terms.get(self.terms.find(stem)?));
+            found.map(|term| term.postings.len()).sum()
+        };
+        let postings: Vec<usize> = query.terms().iter().map(postings).collect();
+        // A document with the only word, or enough documents with one of the words, need no others that are close in meaning.
+        let compares_meanings = self.has_meanings
+            && !query.is_words_only()
+            && postings.len() > 1
+            && postings.iter().all(|postings| *postings < limit);
+        let names =
+            |author: &Author| query.terms().iter().any(|term| author.words.iter().any(|word| term.has_stem(word)));
+        let looks_at_all = query.is_open()
+            || !query.dates().is_empty()
+            || postings.contains(&0)
+            || compares_meanings
+            || self.authors.iter().any(|(_, _, author)| names(author));
+        postings.iter().sum::<usize>() + if looks_at_all { self.slots.len().max(self.terms.bound()) } else { 0 }
+    }
+
     /// The best of these documents that `admit` lets in, best first.
     fn best(
         &self,
@@ -291,27 +333,30 @@ impl<Id: Ord + Clone> Index<Id> {
             whole: 0.0,
         };
         let mut says_more_than_names = false;
-        for text in query.terms() {
+        for term in query.terms() {
             let authors_before = asked.authors.len();
-            let named = self.authors.iter().filter(|(_, _, author)| author.words.iter().any(|word| **word == **text));
+            let is_named = |author: &Author| author.words.iter().any(|word| term.has_stem(word));
+            let named = self.authors.iter().filter(|(_, _, author)| is_named(author));
             asked.authors.extend(named.map(|(number, ..)| number));
             let is_name = asked.authors.len() > authors_before;
-            let known = self.terms.find(text).map(|number| (number, if is_name { NAME } else { 1.0 }));
-            says_more_than_names |= !is_name && known.is_some();
-            let meant = match known {
-                Some(known) => vec![known],
-                None if is_name => Vec::new(),
-                None => self.similar(text, query),
-            };
-            if meant.is_empty() && !is_name {
+            let stems = self.asked_stems(term);
+            says_more_than_names |= !is_name && !stems.is_empty();
+            if !stems.is_empty() {
+                self.ask(&mut asked, stems, if is_name { NAME } else { 1.0 });
+                continue;
+            }
+            let similar = if is_name { Vec::new() } else { self.similar(term, query) };
+            if similar.is_empty() && !is_name {
                 asked.whole += self.idf(0);
             }
-            for (number, weight) in meant {
-                self.ask(&mut asked, number, weight);
+            for (number, weight) in similar {
+                let Some(found) = self.terms.get(number) else { continue };
+                let stem = AskedStem { number, text: self.terms.name(number), term: found, languages: None };
+                self.ask(&mut asked, vec![stem], weight);
             }
         }
         if asked.terms.len() > MAX_QUERY_TERMS {
-            asked.terms.sort_by_key(|asked| asked.term.postings.len());
+            asked.terms.sort_by_key(|asked| asked.documents);
             asked.terms.truncate(MAX_QUERY_TERMS);
         }
         asked.whole += asked.terms.iter().map(|asked| asked.weight).sum::<f32>();
@@ -335,27 +380,62 @@ impl<Id: Ord + Clone> Index<Id> {
         asked
     }
 
-    fn ask<'a>(&'a self, asked: &mut Asked<'a>, number: u32, weight: f32) {
-        let Some(term) = self.terms.get(number) else { return };
-        let weight = weight * self.idf(term.postings.len());
-        match asked.terms.iter_mut().find(|asked| asked.number == number) {
+    /// The stems of a word that documents contain.
+    fn asked_stems(&self, term: &QueryTerm) -> Vec<AskedStem<'_>> {
+        let all = self.languages();
+        let stems = term.stems.iter().filter_map(|(text, languages)| {
+            let number = self.terms.find(text)?;
+            let languages = (!languages.contains_all(all)).then_some(*languages);
+            Some(AskedStem { number, text: self.terms.name(number), term: self.terms.get(number)?, languages })
+        });
+        stems.filter(|stem| self.documents_of(stem) > 0).collect()
+    }
+
+    /// The number of documents that contain a stem.
+    fn documents_of(&self, stem: &AskedStem<'_>) -> usize {
+        match stem.languages {
+            None => stem.term.postings.len(),
+            Some(_) => stem.term.postings.iter().filter(|posting| stem.is_for(self.traits(posting.slot))).count(),
+        }
+    }
+
+    fn ask<'a>(&'a self, asked: &mut Asked<'a>, stems: Vec<AskedStem<'a>>, weight: f32) {
+        let documents = stems.iter().map(|stem| self.documents_of(stem)).sum();
+        let weight = weight * self.idf(documents);
+        let is_same = |asked: &&mut AskedTerm<'_>| match (&*asked.stems, &*stems) {
+            ([asked], [stem]) => asked.number == stem.number && asked.languages == stem.languages,
+            _ => false,
+        };
+        match asked.terms.iter_mut().find(is_same) {
             Some(there) => there.weight = there.weight.max(weight),
-            None => asked.terms.push(AskedTerm { number, text: self.terms.name(number), term, weight }),
+            None => asked.terms.push(AskedTerm { stems, documents, weight }),
         }
     }
 
     /// Known terms that are spelt like an unknown one, with their weights.
-    fn similar(&self, text: &str, query: &Query) -> Vec<(u32, f32)> {
-        let Some(misspelt) = Misspelt::new(text) else { return Vec::new() };
+    fn similar(&self, term: &QueryTerm, query: &Query) -> Vec<(u32, f32)> {
+        let misspelt: Vec<Misspelt> = term.stems.iter().filter_map(|(stem, _)| Misspelt::new(stem)).collect();
+        let similarity = |name: &str, term: &Term| {
+            misspelt.iter().filter_map(|it| it.similarity(name, term.bigrams)).max_by(f32::total_cmp)
+        };
         let similar = self
             .terms
             .iter()
             .filter(|(_, _, term)| !term.postings.is_empty())
-            .filter_map(|(number, name, term)| Some((misspelt.similarity(name, term.bigrams)?, name, number)));
+            .filter_map(|(number, name, term)| Some((similarity(name, term)?, name, number)));
         let mut similar: Vec<(f32, &str, u32)> = similar.collect();
+        // Letters that changed places.
+        let swapped = term.words.iter().flat_map(|word| swapped(word)).filter_map(|word| {
+            let stems = query.languages().latin().map(|language| stem(&word, language).into_owned());
+            let mut numbers = stems.filter_map(|stem| self.terms.find(&stem));
+            numbers.next().map(|number| (SWAPPED, self.terms.name(number), number))
+        });
+        similar.extend(swapped);
         similar.sort_by(|mine, its| its.0.total_cmp(&mine.0).then_with(|| mine.1.cmp(its.1)));
+        let mut seen = BTreeSet::new();
+        similar.retain(|(_, _, number)| seen.insert(*number));
         similar.truncate(MAX_SIMILAR);
-        similar.retain(|(_, name, _)| !query.has_term(name));
+        similar.retain(|(_, name, _)| !query.has_stem(name));
         similar.into_iter().map(|(similarity, _, number)| (number, SIMILAR * similarity)).collect()
     }
 
@@ -411,17 +491,24 @@ impl<Id: Ord + Clone> Index<Id> {
 
     fn score_term(&self, term: &AskedTerm<'_>, scratch: &mut Scratch) {
         let Scratch { scores, touched, term_scores, term_touched, .. } = scratch;
-        for posting in &term.term.postings {
-            let traits = self.traits(posting.slot);
-            let score = self.term_score(term, posting, traits);
-            if traits.session == NONE {
-                add(scores, touched, posting.slot, score);
-                continue;
+        // A text can contain two stems of a word; the better one counts.
+        let has_one_stem = term.stems.len() == 1;
+        for stem in &term.stems {
+            for posting in &stem.term.postings {
+                let traits = self.traits(posting.slot);
+                if !stem.is_for(traits) {
+                    continue;
+                }
+                let score = self.term_score(term, posting, traits);
+                if traits.session == NONE && has_one_stem {
+                    add(scores, touched, posting.slot, score);
+                    continue;
+                }
+                raise(term_scores, term_touched, posting.slot, score);
+                self.each_neighbour(posting.slot, traits, |neighbour, share| {
+                    raise(term_scores, term_touched, neighbour, score * share);
+                });
             }
-            raise(term_scores, term_touched, posting.slot, score);
-            self.each_neighbour(posting.slot, traits, |neighbour, share| {
-                raise(term_scores, term_touched, neighbour, score * share);
-            });
         }
         for slot in term_touched.drain(..) {
             if let Some(score) = term_scores.get_mut(slot as usize) {
@@ -461,12 +548,12 @@ impl<Id: Ord + Clone> Index<Id> {
         let traits = self.traits(slot);
         let mut parts = Vec::new();
         for term in &asked.terms {
-            let own = self.posting(term, slot).map_or(0.0, |posting| self.term_score(term, posting, traits));
+            let own = self.own_score(term, slot, traits);
             let mut lent = 0.0_f32;
             for neighbour in self.lenders(traits) {
                 let of_neighbour = self.traits(neighbour);
-                if let Some(posting) = self.posting(term, neighbour) {
-                    let score = self.term_score(term, posting, of_neighbour);
+                let score = self.own_score(term, neighbour, of_neighbour);
+                if score > 0.0 {
                     self.each_neighbour(neighbour, of_neighbour, |borrower, share| {
                         if borrower == slot {
                             lent = lent.max(score * share);
@@ -477,7 +564,8 @@ impl<Id: Ord + Clone> Index<Id> {
             let reason = if own >= lent { ScoreReason::Word } else { ScoreReason::Neighbour };
             let score = own.max(lent) / asked.whole;
             if score > 0.0 {
-                parts.push(ScorePart { reason, word: Some(term.text.to_owned()), score });
+                let stem = term.stems.iter().find(|stem| stem.is_for(traits)).or(term.stems.first());
+                parts.push(ScorePart { reason, word: stem.map(|stem| stem.text.to_owned()), score });
             }
         }
         let weight = asked.weight_without_words(traits);
@@ -521,16 +609,21 @@ impl<Id: Ord + Clone> Index<Id> {
         lenders
     }
 
-    fn posting(&self, term: &AskedTerm<'_>, slot: u32) -> Option<&Posting> {
+    /// A document's score for a term, without its neighbours.
+    fn own_score(&self, term: &AskedTerm<'_>, slot: u32, traits: &Traits) -> f32 {
+        let stems = term.stems.iter().filter(|stem| stem.is_for(traits));
+        let postings = stems.filter_map(|stem| self.posting(stem, slot));
+        postings.map(|posting| self.term_score(term, posting, traits)).fold(0.0, f32::max)
+    }
+
+    fn posting<'a>(&self, stem: &AskedStem<'a>, slot: u32) -> Option<&'a Posting> {
         let document = self.documents.get(slot as usize)?.as_ref()?;
-        let at = document.terms.binary_search_by_key(&term.number, |occurrence| occurrence.number).ok()?;
-        self.terms.get(term.number)?.postings.get(document.terms.get(at)?.position as usize)
+        let at = document.terms.binary_search_by_key(&stem.number, |occurrence| occurrence.number).ok()?;
+        stem.term.postings.get(document.terms.get(at)?.position as usize)
     }
 
     fn traits(&self, slot: u32) -> &Traits {
-        const NO_TRAITS: Traits =
-            Traits { length: 0, author: NONE, session: NONE, previous: NONE, next: NONE, day: 0, is_question: false };
-        self.traits.get(slot as usize).unwrap_or(&NO_TRAITS)
+        self.traits.get(slot as usize).unwrap_or(&Traits::NONE)
     }
 
     /// Inverse document frequency: the fewer documents contain a term, the more it tells.

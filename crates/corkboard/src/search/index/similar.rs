@@ -1,7 +1,5 @@
 //! Terms that are spelt alike: they share most of their pairs of letters.
 
-use std::collections::BTreeSet;
-
 /// Shorter query terms, and terms with digits, are never taken for misspelt.
 const MIN_QUERY_CHARS: usize = 4;
 const MIN_TERM_CHARS: usize = 3;
@@ -32,7 +30,8 @@ impl Bigrams {
 
 /// A misspelt term, to be compared with many others.
 pub(super) struct Misspelt {
-    pairs: BTreeSet<(char, char)>,
+    /// Sorted.
+    pairs: Vec<(char, char)>,
     bigrams: Bigrams,
 }
 
@@ -55,16 +54,32 @@ impl Misspelt {
             return None;
         }
         let others = pairs(term);
-        let shared = self.pairs.intersection(&others).count();
+        let shared = others.iter().filter(|pair| self.pairs.binary_search(pair).is_ok()).count();
         let similarity = (2 * shared) as f32 / (self.pairs.len() + others.len()) as f32;
         (similarity >= MIN_SIMILARITY).then_some(similarity)
     }
 }
 
-/// The pairs of neighbouring letters, with marks for beginning and end.
-fn pairs(term: &str) -> BTreeSet<(char, char)> {
+/// What a misspelt word may mean: in each, two neighbouring letters changed places. Short words lose most of their pairs by
+/// that, so [`Misspelt`] does not find them.
+pub(super) fn swapped(word: &str) -> impl Iterator<Item = String> {
+    let letters: Vec<char> = word.chars().collect();
+    let is_word = letters.len() >= MIN_QUERY_CHARS && letters.iter().all(|letter| letter.is_alphabetic());
+    let places = if is_word { 1..letters.len() } else { 0..0 };
+    places.filter_map(move |at| {
+        let mut letters = letters.clone();
+        letters.swap(at - 1, at);
+        (letters.get(at - 1) != letters.get(at)).then(|| letters.into_iter().collect())
+    })
+}
+
+/// The different pairs of neighbouring letters, sorted, with marks for beginning and end.
+fn pairs(term: &str) -> Vec<(char, char)> {
     let letters = || std::iter::once('^').chain(term.chars()).chain(std::iter::once('$'));
-    letters().zip(letters().skip(1)).collect()
+    let mut pairs: Vec<(char, char)> = letters().zip(letters().skip(1)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 fn bit((first, second): (char, char)) -> u32 {

@@ -10,7 +10,8 @@ fn document(body: &str) -> Document<'_> {
 }
 
 fn search<Id: Ord + Clone>(index: &Index<Id>, query: &str, limit: usize) -> Vec<Found<Id>> {
-    index.search(&Query::new(query).explained(true), limit, Timestamp::UNIX_EPOCH, |_| true)
+    let query = Query::new(query).explained(true);
+    index.search(&query.in_languages(index.languages()), limit, Timestamp::UNIX_EPOCH, |_| true)
 }
 
 fn index(bodies: &[&str]) -> Index<usize> {
@@ -154,11 +155,23 @@ fn dates_are_found() {
 
 #[test]
 fn misspelt_words_are_guessed() {
-    let index = index(&["the database failed", "a kubernetes cluster", "the bank went well"]);
+    let index = index(&[
+        "the database failed",
+        "a kubernetes cluster",
+        "the bank went well",
+        "deploy new tyres",
+        "running late",
+    ]);
     for (query, expected) in [
         ("databse", &[0_usize] as &[usize]),
         ("kuberntes", &[1]),
         ("kubrnets", &[1]),
+        // Swapped letters, in short words and before endings, too.
+        ("deplyo", &[3]),
+        ("edploy", &[3]),
+        ("tyers", &[3]),
+        ("runnign", &[4]),
+        ("rnu", &[]),
         // A known word is not guessed at, and neither are short words and numbers.
         ("cluster", &[1]),
         ("wel", &[]),
