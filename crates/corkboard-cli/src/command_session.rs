@@ -21,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) reader: Actor,
     /// The board from the command line or the environment.
     pub(crate) board_id: Option<String>,
+    /// The board from the command line alone.
+    flagged_board: Option<String>,
     /// The agents that the token opens, if the user selected none.
     opened_agents: Vec<Grant>,
     /// The board and the core that the command opened, to add their names to errors.
@@ -68,6 +70,7 @@ impl Session {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
+                let flagged_board = global.flagged_board().map(str::to_owned);
                 let (opened_board, opened_core, sent_epoch) = Default::default();
                 Ok(Self {
                     corkboard,
@@ -76,6 +79,7 @@ impl Session {
                     tool_actor,
                     reader,
                     board_id,
+                    flagged_board,
                     opened_agents,
                     opened_board,
                     opened_core,
@@ -101,6 +105,11 @@ impl Session {
             None => Err(CliError::invalid("no_board_named", "no board selected")
                 .hint("select one with --board or CORK_BOARD; `cork board list` shows the boards")),
         }
+    }
+
+    /// The board that `--board` names, without `CORK_BOARD`.
+    pub(crate) fn flagged_board(&self) -> Option<&str> {
+        self.flagged_board.as_deref()
     }
 
     pub(crate) fn board_named(&self, id: &str) -> Result<Board, CliError> {

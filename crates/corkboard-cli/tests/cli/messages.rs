@@ -152,7 +152,7 @@ fn mistakes_with_a_server() {
         command.args(arguments);
         run(command, b"")
     };
-    let create = ["token", "create", "--for", "ada", "--agents", "ada,bob", "--boards", "*"];
+    let create = ["token", "create", "--principal", "ada", "--agents", "ada,bob", "--boards", "*"];
     let created = cork(ADMIN, &server.url, &create);
     let worker = created.stdout.trim_end();
     let (api, elsewhere) = (format!("{}/v1", server.url), format!("{}/foo", server.url));
@@ -162,7 +162,7 @@ fn mistakes_with_a_server() {
             &server.url,
             &["--board", "plan", "board", "pause"][..],
             "error: ada is a worker and may not pause or resume the board: only orchestrators, humans and admins may\n\
-             hint: your token is a worker's; ask an admin for an orchestrator's (`cork token create --with-role …`)\n",
+             hint: your token is a worker's; ask an admin for an orchestrator's (`cork token create --role …`)\n",
         ),
         (
             worker,

@@ -5,16 +5,19 @@ use corkboard::boards::ReviewStatus;
 use super::*;
 
 pub(super) fn routes() -> Routes {
-    routes!(assign_task, assign_review, review_task, cancel_task, retry_task).tag("tasks")
+    routes!(assign_task, review_task, cancel_task, retry_task).tag("tasks")
 }
 
-/// The agent to assign.
+/// The agent to assign a task or its review to.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"agent": "ada"}))]
 struct AssignBody {
     /// Name of the agent.
     agent: String,
+    /// Assign the review instead of the task.
+    #[serde(default)]
+    review: bool,
 }
 
 /// Review of a task.
@@ -30,7 +33,7 @@ struct ReviewBody {
     comment: Option<String>,
 }
 
-/// Assign a task to an agent. The lease starts when the agent starts work.
+/// Assign a task, or its review, to an agent. The lease starts when the agent starts work.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/assign",
@@ -38,26 +41,15 @@ struct ReviewBody {
     request_body = AssignBody,
     responses((status = 200, body = WithRev<DoneBody>), Problems)
 )]
-async fn assign_task(write: BoardWrite<TaskPath>, Body(AssignBody { agent }): Body<AssignBody>) -> RevResult<DoneBody> {
-    let board = write.board()?;
-    board.assign_task(write.path.task, &agent).await?;
-    respond(&board, DoneBody {})
-}
-
-/// Assign a reviewer to a task.
-#[utoipa::path(
-    post,
-    path = "/v1/boards/{board}/tasks/{task}/assign_review",
-    params(TaskPath, WriteParameters),
-    request_body = AssignBody,
-    responses((status = 200, body = WithRev<DoneBody>), Problems)
-)]
-async fn assign_review(
+async fn assign_task(
     write: BoardWrite<TaskPath>,
-    Body(AssignBody { agent }): Body<AssignBody>,
+    Body(AssignBody { agent, review }): Body<AssignBody>,
 ) -> RevResult<DoneBody> {
-    let board = write.board()?;
-    board.assign_review(write.path.task, &agent).await?;
+    let (board, task) = (write.board()?, write.path.task);
+    match review {
+        true => board.assign_review(task, &agent).await?,
+        false => board.assign_task(task, &agent).await?,
+    }
     respond(&board, DoneBody {})
 }
 

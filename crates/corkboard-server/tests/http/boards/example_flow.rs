@@ -70,7 +70,7 @@ async fn an_authentication_system_is_built() {
         (&waiting["items"][0]["id"], &waiting["items"][0]["result"]["summary"]),
         (&json!("T-1"), &json!("A table for tokens"))
     );
-    boss.post(&format!("{board}/tasks/T-1/assign_review"), &json!({"agent": "qa"})).await.ok();
+    boss.post(&format!("{board}/tasks/T-1/assign"), &json!({"agent": "qa", "review": true})).await.ok();
     // 8. It is approved, and the next task is ready.
     assert_eq!(
         qa.post(&format!("{board}/tasks/T-1/review"), &json!({"verdict": "approved"})).await.ok()["status"],

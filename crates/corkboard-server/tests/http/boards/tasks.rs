@@ -136,7 +136,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_retried() {
     add_task(&boss, "b", json!({"title": "two", "depends_on": ["T-1"]})).await;
     boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"agent": "dev"})).await.ok();
     boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"agent": ""})).await.problem(400, "blank");
-    boss.post("/v1/boards/b/tasks/T-1/assign_review", &json!({"agent": "qa"})).await.ok();
+    boss.post("/v1/boards/b/tasks/T-1/assign", &json!({"agent": "qa", "review": true})).await.ok();
     dev.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "in_progress"})).await.ok();
     let done = dev.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "three routes"})).await.ok();
     assert_eq!(done["status"], "review");
@@ -203,7 +203,7 @@ async fn a_review_is_given_by_its_reviewer_or_a_person_and_never_by_the_agent_th
         boss.post(&format!("/v1/boards/b/tasks/{task}/status"), &json!({"status": "completed"}))
             .await
             .problem(403, "own_task");
-        boss.post(&format!("/v1/boards/b/tasks/{task}/assign_review"), &json!({"agent": "qa"})).await.ok();
+        boss.post(&format!("/v1/boards/b/tasks/{task}/assign"), &json!({"agent": "qa", "review": true})).await.ok();
     }
     let other = somebody(&server, "other", Role::Reviewer).await;
     let refused = other.post("/v1/boards/b/tasks/T-1/review", &approve).await;
@@ -212,4 +212,24 @@ async fn a_review_is_given_by_its_reviewer_or_a_person_and_never_by_the_agent_th
     assert_eq!(qa.post("/v1/boards/b/tasks/T-1/review", &approve).await.ok()["status"], "completed");
     assert_eq!(grace.post("/v1/boards/b/tasks/T-2/review", &approve).await.ok()["status"], "completed");
     server.stop().await;
+}
+
+#[tokio::test]
+async fn numbers_inside_a_batch_have_ranges() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    make_board(&boss, "b").await;
+    for (name, number, maximum) in
+        [("retry_limit", 1_001, 1_000), ("retry_backoff_s", -1, 86_400), ("estimate_minutes", 525_601, 525_600)]
+    {
+        let plan = json!({"tasks": [{"title": "x"}, {"title": "y", name: number}]});
+        let refused = boss.post("/v1/boards/b/tasks", &plan).await;
+        assert_eq!(
+            (&refused.body["parameter"], &refused.body["value"], &refused.body["maximum"]),
+            (&json!(name), &json!(number), &json!(maximum))
+        );
+        refused.problem(400, "out_of_range");
+    }
+    assert_eq!(ids(&boss, "").await, [""; 0]);
+    boss.get("/v1/boards/b/tasks/T-1/context?budget=10000001").await.problem(400, "out_of_range");
 }

@@ -50,7 +50,6 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards/{board}/tasks/{task}/complete", Work),
         on_board("POST /v1/boards/{board}/tasks/{task}/fail", Work),
         on_board("POST /v1/boards/{board}/tasks/{task}/assign", Assign),
-        on_board("POST /v1/boards/{board}/tasks/{task}/assign_review", Assign),
         on_board("POST /v1/boards/{board}/tasks/{task}/review", Review),
         on_board("POST /v1/boards/{board}/tasks/{task}/retry", Retry),
         on_board("POST /v1/boards/{board}/tasks/{task}/cancel", CancelTask),
