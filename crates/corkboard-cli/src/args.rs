@@ -75,12 +75,12 @@ pub(crate) struct Global {
 
     /// Name recorded as the author of changes [default: $USER]
     #[arg(long, alias = "as", global = true, value_name = "NAME", value_parser = name_argument)]
-    principal: Option<String>,
+    pub(crate) principal: Option<String>,
 
     /// Role to act in: orchestrator, worker, reviewer, observer, human or admin [default: admin; on a server, the
     /// token's role]
     #[arg(long, global = true, value_name = "ROLE", value_parser = role(), hide_possible_values = true)]
-    role: Option<Role>,
+    pub(crate) role: Option<Role>,
 
     /// Print JSON. A list is {"items": […], "next": cursor or null}; errors on stderr are RFC 9457 problems, as over HTTP
     #[arg(long, global = true)]

@@ -18,6 +18,8 @@ pub(crate) struct Session {
     pub(crate) reader: Actor,
     /// The board from the command line or the environment.
     pub(crate) board_id: Option<String>,
+    /// The board from the command line alone.
+    flagged_board: Option<String>,
     hint_context: HintContext,
 }
 
@@ -57,8 +59,9 @@ impl Session {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
+                let flagged_board = global.flagged_board().map(str::to_owned);
                 let hint_context = HintContext { opened_agents, token_role, ..Default::default() };
-                Ok(Self { corkboard, agent, output, tool_actor, reader, board_id, hint_context })
+                Ok(Self { corkboard, agent, output, tool_actor, reader, board_id, flagged_board, hint_context })
             }
             Err(error) => {
                 corkboard.close().await?;
@@ -78,6 +81,11 @@ impl Session {
             None => Err(CliError::invalid("no_board_named", "no board selected")
                 .hint("select one with --board or CORK_BOARD; `cork board list` shows the boards")),
         }
+    }
+
+    /// The board that `--board` names, without `CORK_BOARD`.
+    pub(crate) fn flagged_board(&self) -> Option<&str> {
+        self.flagged_board.as_deref()
     }
 
     pub(crate) fn board_named(&self, id: &str) -> Result<Board, CliError> {

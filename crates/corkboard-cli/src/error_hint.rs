@@ -286,7 +286,7 @@ fn denied_to_token(role: Role, what: &str, may: &str) -> String {
         None if may == ADMINS => "an admin's".into(),
         None => "another role's".into(),
     };
-    format!("your token is {} {role}'s; ask an admin for {wanted} (`cork token create --with-role …`)", role.article())
+    format!("your token is {} {role}'s; ask an admin for {wanted} (`cork token create --role …`)", role.article())
 }
 
 /// The roles that allow an action on a board; none for other actions.

@@ -141,6 +141,7 @@ const FLAGS_ALONE: &[(&str, &str, &str)] = &[
     ("*", "outside", "short for --trust outside"),
     ("*", "sections", "chooses what is printed"),
     ("memory set", "string", "how the argument is read"),
+    ("task assign", "review", "the route …/assign_review"),
     ("memory append", "line", "a separator"),
     ("memory list", "keys", "chooses what is printed"),
     ("memory forget", "everything", "deletes the agent"),
@@ -156,7 +157,6 @@ const FLAGS_ALONE: &[(&str, &str, &str)] = &[
     ("core forget", "hard", "chooses the operation: forget_core_entry or delete_core_entry"),
     ("board forget", "hard", "confirms what the route always does"),
     ("forget", "hard", "`dry_run`: false"),
-    ("core add", "from-board", "`board`; --board is the board of commands about boards"),
     ("core edit", "expires-at", "`expiry`"),
     ("core edit", "never-expires", "`expiry`"),
     ("core edit", "no-tags", "an empty list of tags"),
@@ -165,15 +165,11 @@ const FLAGS_ALONE: &[(&str, &str, &str)] = &[
     ("notebook forget", "hard", "what the route always does"),
     ("tools call", "stdin", "how the argument is read"),
     ("activity", "days", "the route …/activity/days"),
-    ("nudge list", "at", "a parameter of …/nudges/{nudge} only"),
     ("task depend", "remove", "the method DELETE"),
-    ("task assign", "review", "the route …/assign_review"),
     ("learn extract", "all", "chooses what is printed"),
     ("learn list", "all", "chooses what is printed"),
     ("stats", "all", "the statistics of the store"),
     ("compact", "space", "a part of the path"),
-    ("token create", "for", "`principal`; --principal is who runs the command"),
-    ("token create", "with-role", "`role`; --role is that of who runs the command"),
 ];
 
 #[test]

@@ -221,7 +221,7 @@ pub(crate) fn note_table(notes: &[Note]) -> String {
     let now = now();
     let rows = notes.iter().map(|note| {
         let text = format!("{}{}", note.trust().mark(), one_line(&note.text));
-        [note.id.to_string(), text, one_line(&note.author), age(note.timestamp, now)]
+        [note.id.to_string(), text, one_line(&note.author), age(note.at, now)]
     });
     let header = [("NOTE", Fit), ("TEXT", Rest), ("AUTHOR", Percent(20)), ("WRITTEN", Fit)];
     table(header, rows)

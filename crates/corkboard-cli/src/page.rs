@@ -1,6 +1,7 @@
 //! Pages of lists, with cursors.
 
 use clap::Args;
+use corkboard::Limits;
 use data_encoding::BASE64URL_NOPAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,12 +12,19 @@ use crate::error::CliError;
 #[derive(Args)]
 pub(crate) struct PageArguments {
     /// Maximum number of items [default: all]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: Option<u32>,
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<u64>,
 
     /// Continue after the previous page: its `next`
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
+}
+
+/// The value of --limit, which has the same range as over HTTP.
+pub(crate) fn page_size(limit: Option<u64>) -> Result<Option<usize>, CliError> {
+    let Some(limit) = limit else { return Ok(None) };
+    Limits::check_range("limit", limit, 1..=1_000).map_err(corkboard::Error::from)?;
+    Ok(usize::try_from(limit).ok())
 }
 
 /// A page of a list, as JSON.
@@ -36,7 +44,7 @@ impl PageArguments {
         key: impl Fn(&T) -> K,
     ) -> Result<Page<T>, CliError> {
         let last: Option<K> = self.cursor.as_deref().map(decode).transpose()?;
-        let limit = self.limit.map_or(usize::MAX - 1, |limit| limit as usize);
+        let limit = page_size(self.limit)?.unwrap_or(usize::MAX - 1);
         let rest = items.into_iter().filter(|item| last.as_ref().is_none_or(|last| key(item) > *last));
         let mut items: Vec<T> = rest.take(limit + 1).collect();
         let more = items.len() > limit;

@@ -158,6 +158,7 @@ impl MemoryKind {
 pub struct EntryMetadata {
     /// Importance, from 0 (trivial) to 1 (vital).
     #[serde(with = "crate::number::optional")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub importance: Option<f32>,
     /// Words to search and filter by.
     pub tags: Option<Vec<String>>,
@@ -258,7 +259,8 @@ pub struct EntryData {
     #[serde(default)]
     pub custom: Option<Arc<Map<String, Value>>>,
     /// When the entry was created or last updated, or the time that the caller gave.
-    pub timestamp: Timestamp,
+    #[serde(alias = "timestamp")]
+    pub at: Timestamp,
     /// When the entry expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
@@ -293,7 +295,7 @@ impl EntryData {
             type_name: _,
             kind: _,
             importance: _,
-            timestamp: _,
+            at: _,
             expires_at: _,
             author: _,
             session: _,

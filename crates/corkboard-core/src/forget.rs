@@ -8,7 +8,7 @@ use core::fmt;
 use crate::{Actor, Refusal, Role};
 
 /// The replacement for forgotten text.
-pub(crate) const FORGOTTEN: &str = "[forgotten]";
+pub const FORGOTTEN: &str = "[forgotten]";
 
 /// The fewest characters of a text to search for and forget. Shorter ones would match almost everything.
 pub const LEAST_FORGOTTEN_CHARS: u64 = 3;
@@ -30,7 +30,7 @@ pub fn check_forgets_everywhere(actor: &Actor) -> Result<(), Refusal> {
     if MAY.contains(&actor.role) {
         return Ok(());
     }
-    Err(Refusal::role_denied(actor, "search the whole store for a text to forget", None, MAY))
+    Err(Refusal::role_denied(actor, "search the whole store or erase from it", None, MAY))
 }
 
 /// A place for one text.

@@ -44,7 +44,7 @@ pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};
 pub use count::count;
 pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
-pub use forget::{LEAST_FORGOTTEN_CHARS, VisitText, check_forgets_everywhere, check_forgotten_text};
+pub use forget::{FORGOTTEN, LEAST_FORGOTTEN_CHARS, VisitText, check_forgets_everywhere, check_forgotten_text};
 pub use id::{
     AgentId, BoardId, CommitId, ConversationId, CoreId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName,
     SpaceId, SpaceKind,

@@ -1,5 +1,7 @@
 //! All limits, in one place.
 
+use core::ops::RangeInclusive;
+
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -101,6 +103,15 @@ impl Limits {
     /// Refuses when `used` is over `allowed`.
     pub fn check(limit: LimitName, used: u64, allowed: u64) -> Result<(), Refusal> {
         if used > allowed { Err(Refusal::Limit { limit, used, allowed }) } else { Ok(()) }
+    }
+
+    /// Refuses a number outside its range.
+    pub fn check_range(name: &'static str, value: u64, range: RangeInclusive<u64>) -> Result<(), Refusal> {
+        let (minimum, maximum) = (*range.start(), *range.end());
+        match range.contains(&value) {
+            true => Ok(()),
+            false => Err(Refusal::OutOfRange { name: name.into(), value, minimum, maximum }),
+        }
     }
 
     /// Checks all sizes that grow, and warns if one is nearly at its limit. Each item is a limit, its use before and

@@ -16,8 +16,8 @@ pub struct Note {
     pub id: NoteId,
     pub text: Arc<str>,
     pub author: Arc<str>,
-    #[serde(rename = "at", alias = "timestamp")]
-    pub timestamp: Timestamp,
+    #[serde(alias = "timestamp")]
+    pub at: Timestamp,
     /// How far the note can be trusted, if the caller gave that.
     #[serde(default)]
     pub trust: Option<Trust>,

@@ -41,6 +41,9 @@ pub enum Refusal {
         /// The maximum.
         allowed: u64,
     },
+    /// A number is too small or too large.
+    #[error("{name} is {value}; it must be from {minimum} to {maximum}")]
+    OutOfRange { name: Cow<'static, str>, value: u64, minimum: u64, maximum: u64 },
     /// Importance is NaN or outside 0 to 1.
     #[error("importance must be a number from 0 to 1, not {importance}")]
     Importance {

@@ -95,6 +95,14 @@ pub(crate) struct AccessForm {
     last_accessed_at: Option<jiff::Timestamp>,
 }
 
+/// The JSON form of a lease duration.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it is only described")]
+pub(crate) struct LeaseForm {
+    /// Lease duration in seconds.
+    lease_s: f64,
+}
+
 /// Schemas of types that are serialized in the form of another type.
 macro_rules! same_as {
     ($($type:ty, $form:ty;)*) => {$(

@@ -142,10 +142,10 @@ pub(crate) fn share(share: f32) -> i64 {
 pub(crate) struct PageQuery {
     /// `next` of the previous page. Omit it for the first page.
     #[param(value_type = Option<String>)]
-    cursor: Option<Cursor>,
+    pub(crate) cursor: Option<Cursor>,
     /// The maximum number of items [default: 100].
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 impl PageQuery {

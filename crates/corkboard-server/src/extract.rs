@@ -54,7 +54,11 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HttpErro
 }
 
 /// Checks the numbers of a body first: one that is out of range can be the reason why it could not be parsed.
-fn in_range<T>(read: Result<T, HttpError>, json: &[u8], ranges: Option<&BodyRanges>) -> Result<T, HttpError> {
+pub(crate) fn in_range<T>(
+    read: Result<T, HttpError>,
+    json: &[u8],
+    ranges: Option<&BodyRanges>,
+) -> Result<T, HttpError> {
     ranges.map_or(Ok(()), |ranges| ranges.check(json))?;
     read
 }

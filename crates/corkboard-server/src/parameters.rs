@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use axum::extract::{MatchedPath, Query, Request};
 use axum::http::{HeaderMap, Method};
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -26,7 +26,7 @@ static ROUTES: LazyLock<HashMap<String, HashMap<String, RouteParameters>>> = Laz
 struct RouteParameters {
     query: Vec<(String, NumberRange)>,
     headers: Vec<String>,
-    /// The numbers in its JSON body, by field.
+    /// The numbers in its JSON body.
     body: BodyRanges,
 }
 
@@ -38,9 +38,13 @@ struct NumberRange {
     maximum: Option<f64>,
 }
 
-/// The ranges of the numeric fields of a body.
+/// The range of a number in a body, or the ranges of the numbers inside: by field of an object, or of every item of a list.
 #[derive(Default)]
-pub(crate) struct BodyRanges(HashMap<String, NumberRange>);
+pub(crate) struct BodyRanges {
+    number: NumberRange,
+    fields: HashMap<String, Self>,
+    items: Option<Box<Self>>,
+}
 
 /// Refuses a request with a parameter or condition that its route does not support, or a number out of range.
 pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
@@ -66,7 +70,7 @@ pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
 
 /// The ranges of the numbers in the body of a request.
 pub(crate) fn body_ranges(request: &Request) -> Option<&'static BodyRanges> {
-    RouteParameters::of(request).map(|route| &route.body).filter(|BodyRanges(ranges)| !ranges.is_empty())
+    RouteParameters::of(request).map(|route| &route.body).filter(|body| !body.is_empty())
 }
 
 /// The paths of all routes as in the description, with parameters in braces.
@@ -150,19 +154,37 @@ impl fmt::Display for NumberRange {
 }
 
 impl BodyRanges {
-    /// Refuses a JSON object with a number out of range.
+    /// Refuses JSON with a number out of range.
     pub(crate) fn check(&self, json: &[u8]) -> Result<(), HttpError> {
         let mut wrong = Ok(());
-        // The route itself refuses a body that is not a JSON object.
-        let _ = BodyNumbers { ranges: self, wrong: &mut wrong }
+        // The route itself refuses a body that is not JSON.
+        let _ = BodyNumbers { ranges: self, name: "", wrong: &mut wrong }
             .deserialize(&mut serde_json::Deserializer::from_slice(json));
         wrong
     }
+
+    fn is_empty(&self) -> bool {
+        self.number == NumberRange::default() && self.fields.is_empty() && self.items.is_none()
+    }
+
+    fn add(&mut self, other: Self) {
+        if other.number != NumberRange::default() {
+            self.number = other.number;
+        }
+        for (name, ranges) in other.fields {
+            self.fields.entry(name).or_default().add(ranges);
+        }
+        if let Some(items) = other.items {
+            self.items.get_or_insert_default().add(*items);
+        }
+    }
 }
 
-/// Checks the numbers of an object that have a range, and skips the rest.
+/// Checks the numbers of a value that have a range, and skips the rest.
 struct BodyNumbers<'a> {
     ranges: &'a BodyRanges,
+    /// The field that contains the value.
+    name: &'a str,
     wrong: &'a mut Result<(), HttpError>,
 }
 
@@ -170,7 +192,18 @@ impl<'de> DeserializeSeed<'de> for BodyNumbers<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        if self.ranges.is_empty() {
+            return deserializer.deserialize_ignored_any(IgnoredAny).map(|_| ());
+        }
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        if let (Ok(number), Ok(())) = (json.parse(), &self.wrong) {
+            *self.wrong = self.ranges.number.check(self.name, number, json);
+        }
+        if json.starts_with(['{', '[']) {
+            // An error here is the route's to report.
+            let _ = serde_json::Deserializer::from_str(json).deserialize_any(self);
+        }
+        Ok(())
     }
 }
 
@@ -178,20 +211,24 @@ impl<'de> Visitor<'de> for BodyNumbers<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
+        f.write_str("a JSON object or array")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { ranges, wrong, .. } = self;
+        let no_range = BodyRanges::default();
         while let Some(name) = map.next_key::<String>()? {
-            let Some(range) = self.ranges.0.get(&name) else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            let value = map.next_value::<&RawValue>()?.get();
-            if let (Ok(number), Ok(())) = (value.parse(), &self.wrong) {
-                *self.wrong = range.check(&name, number, value);
-            }
+            let ranges = ranges.fields.get(&name).unwrap_or(&no_range);
+            map.next_value_seed(BodyNumbers { ranges, name: &name, wrong: &mut *wrong })?;
         }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self { ranges, name, wrong } = self;
+        let no_range = BodyRanges::default();
+        let ranges = ranges.items.as_deref().unwrap_or(&no_range);
+        while list.next_element_seed(BodyNumbers { ranges, name, wrong: &mut *wrong })?.is_some() {}
         Ok(())
     }
 }
@@ -204,7 +241,7 @@ fn described() -> HashMap<String, HashMap<String, RouteParameters>> {
         RouteParameters {
             query: of("query").map(|parameter| (parameter.name.clone(), parameter.schema.range)).collect(),
             headers: of("header").map(|parameter| parameter.name.clone()).collect(),
-            body: BodyRanges(body.map(|schema| components.ranges(schema)).unwrap_or_default()),
+            body: body.map(|schema| components.ranges(schema, &mut Vec::new())).unwrap_or_default(),
         }
     };
     let methods = |operations: HashMap<String, DescribedOperation>| {
@@ -261,17 +298,44 @@ struct DescribedSchema {
     #[serde(alias = "oneOf", alias = "allOf")]
     parts: Vec<Self>,
     properties: HashMap<String, Self>,
+    items: Option<Box<DescribedItems>>,
     #[serde(flatten)]
     range: NumberRange,
 }
 
+/// The schema of a list's items, or `false` if a tuple has no further ones.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum DescribedItems {
+    All(DescribedSchema),
+    None(IgnoredAny),
+}
+
 impl DescribedComponents {
-    /// The ranges of a body's top-level fields. The library checks nested ones.
-    fn ranges(&self, schema: &DescribedSchema) -> HashMap<String, NumberRange> {
+    /// The ranges in a schema. A schema that contains itself, `within`, is not followed again.
+    fn ranges<'a>(&'a self, schema: &'a DescribedSchema, within: &mut Vec<&'a str>) -> BodyRanges {
+        let mut found = BodyRanges { number: schema.range, ..BodyRanges::default() };
         let named = schema.reference.as_deref().and_then(|path| path.strip_prefix("#/components/schemas/"));
-        let parts = named.and_then(|name| self.schemas.get(name)).into_iter().chain(&schema.parts);
-        let own = schema.properties.iter().map(|(name, field)| (name.clone(), field.range));
-        let limited = own.filter(|(_, range)| *range != NumberRange::default());
-        parts.flat_map(|part| self.ranges(part)).chain(limited).collect()
+        if let Some((name, named)) = named.and_then(|name| Some((name, self.schemas.get(name)?)))
+            && !within.contains(&name)
+        {
+            within.push(name);
+            found.add(self.ranges(named, within));
+            within.pop();
+        }
+        for part in &schema.parts {
+            found.add(self.ranges(part, within));
+        }
+        for (name, field) in &schema.properties {
+            let ranges = self.ranges(field, within);
+            if !ranges.is_empty() {
+                found.fields.entry(name.clone()).or_default().add(ranges);
+            }
+        }
+        if let Some(DescribedItems::All(items)) = schema.items.as_deref() {
+            let ranges = self.ranges(items, within);
+            found.items = (!ranges.is_empty()).then(|| Box::new(ranges));
+        }
+        found
     }
 }

@@ -162,7 +162,7 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
     let grace = board.acting_as(Actor::new("grace", ActorKind::Human, Role::Human));
     grace.approve(decision, Some("measured".into())).await?;
     let (to, message) = (NudgeTarget::All, "Mind the budget".to_owned());
-    grace.inject_nudge(NewNudge { to, message, priority: NudgePriority::Urgent, expires_at: None }).await?;
+    grace.send_nudge(NewNudge { to, message, priority: NudgePriority::Urgent, expires_at: None }).await?;
     for nudge in ada.nudges_for().await? {
         println!("grace approved {decision}, and ada hears: {}", nudge.message);
         ada.acknowledge(&[nudge.id]).await?;

@@ -101,7 +101,7 @@ async fn main() -> Result<()> {
 
     // Human injects a nudge: to an agent, to the orchestrator, or to all.
     human
-        .inject_nudge(NewNudge {
+        .send_nudge(NewNudge {
             to: NudgeTarget::Agent(AgentId::new("agent-123", &Limits::default())?),
             message: "Actually, use HS256 for this internal service".into(),
             priority: NudgePriority::Normal,

@@ -23,7 +23,7 @@ use crate::log::{self, ErasedLog};
 use crate::memory::{AgentListener, AgentMemory, AgentRuntime, MemoryEvent, Meters, end_if_idle};
 use crate::options::{Consistency, Conversations, Options, Retention, SavePolicy, SnapshotPolicy};
 use crate::store::{self, ListedSpace, MemoryStore, MonitoredStore, Store, StoreInfo};
-use crate::{Error, Result};
+use crate::{Delete, Error, Result};
 
 /// How many events a subscriber may fall behind before it misses some.
 const EVENT_BUFFER: usize = 1024;
@@ -393,16 +393,21 @@ impl Corkboard {
     /// Deletes an agent's working and long-term memory with their logs, in every tier. Returns whether there was any.
     /// The two are separate spaces: if an error leaves one of them, deleting again removes it. Only the agent itself,
     /// people and admins may delete long-term memory; for others, deleting an agent that has some is refused.
-    pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
-        self.delete_agent_if(agent_id, None, Deletion::WithLog).await
+    pub fn delete_agent(&self, agent_id: &str) -> Delete {
+        self.delete_agent_if(agent_id, None)
     }
 
     /// Like [`Corkboard::delete_agent`], but only if the agent's working memory is at this revision.
-    pub async fn delete_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
-        self.delete_agent_if(agent_id, Some(rev), Deletion::WithLog).await
+    pub fn delete_agent_at(&self, agent_id: &str, rev: u64) -> Delete {
+        self.delete_agent_if(agent_id, Some(rev))
     }
 
-    async fn delete_agent_if(&self, agent_id: &str, if_rev: Option<u64>, deletion: Deletion) -> Result<bool> {
+    fn delete_agent_if(&self, agent_id: &str, if_rev: Option<u64>) -> Delete {
+        let (corkboard, agent_id) = (self.clone(), agent_id.to_owned());
+        Delete::new(async move |deletion| corkboard.run_delete_agent(&agent_id, if_rev, deletion).await)
+    }
+
+    async fn run_delete_agent(&self, agent_id: &str, if_rev: Option<u64>, deletion: Deletion) -> Result<bool> {
         self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
@@ -430,22 +435,11 @@ impl Corkboard {
         // With a condition, only after it was checked.
         let beside = runtime.dispose_beside_log().await? > 0;
         let long_term = may.is_ok() && long_term.delete().await?;
-        if deletion == Deletion::ForGood {
+        if deletion == Deletion::Hard {
             // Even if nothing was deleted now: it may have been deleted earlier, without scrubbing.
             self.inner.store.scrub().await?;
         }
         Ok(working || long_term || beside)
-    }
-
-    /// Like [`Corkboard::delete_agent`], and also removes all traces from the store's files, tables and keys. See
-    /// [`Corkboard::scrub`].
-    pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
-        self.delete_agent_if(agent_id, None, Deletion::ForGood).await
-    }
-
-    /// Like [`Corkboard::forget_agent`], but only if the agent's working memory is at this revision.
-    pub async fn forget_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
-        self.delete_agent_if(agent_id, Some(rev), Deletion::ForGood).await
     }
 
     /// Events of the changes that this process makes to memories. To see changes by other processes, watch an agent.
@@ -460,13 +454,16 @@ impl Corkboard {
         self.inner.store.all_changes()
     }
 
+    /// The agents that this process has open.
+    pub(crate) fn open_agents(&self) -> Vec<Arc<AgentRuntime>> {
+        self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect()
+    }
+
     /// Expires items that are due. Returns how many spaces were due. This also runs automatically every
     /// [`Options::tick_interval`].
     pub async fn tick(&self) -> Result<usize> {
         self.check_open()?;
-        let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
-        runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
-        drop(runtimes);
+        self.open_agents().iter().for_each(|runtime| runtime.expire_ephemeral());
         let agents = self.tick_kind(&self.inner.agents, AgentCommand::Tick).await?;
         let boards = self.tick_kind(&self.inner.boards, BoardCommand::Tick).await?;
         self.finish_learnings(boards.iter().filter_map(SpaceId::as_board)).await;

@@ -67,9 +67,6 @@ pub enum Error {
     /// A request to a model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The token budget of a context window is too small.
-    #[error("a context window of {budget} tokens is too small; the minimum is {least}")]
-    ContextBudget { budget: u64, least: u64 },
     /// A context was requested for a task without its board.
     #[error("a task needs its board: name the board, too")]
     TaskWithoutBoard,
@@ -186,7 +183,9 @@ impl Error {
                 Refusal::TextTooShort { .. } => ("text_too_short", Invalid),
                 Refusal::ControlCharacter { .. } => ("control_character", Invalid),
                 Refusal::Limit { .. } => ("limit", Limit),
-                Refusal::Importance { .. } => ("importance", Invalid),
+                Refusal::OutOfRange { .. } | Refusal::Importance { .. } | Refusal::LeaseLength { .. } => {
+                    ("out_of_range", Invalid)
+                }
                 Refusal::Expiry { .. } => ("expiry", Invalid),
                 Refusal::RoleDenied { .. } => ("role_denied", Denied),
                 Refusal::Conflict { .. } => ("conflict", Conflict),
@@ -244,7 +243,6 @@ impl Error {
                 Refusal::PromotionOver { .. } => ("promotion_over", Conflict),
                 Refusal::OwnLearning { .. } => ("own_learning", Denied),
                 Refusal::NoCore { .. } => ("no_core", Invalid),
-                Refusal::LeaseLength { .. } => ("lease_length", Invalid),
                 Refusal::Checksum { .. } => ("checksum", Invalid),
                 Refusal::ReservedName { .. } => ("reserved_name", Invalid),
                 Refusal::NotInCore { .. } => ("not_in_core", Gone),
@@ -284,7 +282,6 @@ impl Error {
             Self::Store(error) => error.classify(),
             Self::Transfer(error) => (error.code(), error.kind()),
             Self::Model(error) => (error.code(), error.kind()),
-            Self::ContextBudget { .. } => ("context_budget", Invalid),
             Self::TaskWithoutBoard => ("task_without_board", Invalid),
             Self::NotebookProblems { .. } => ("notebook_problems", Invalid),
             Self::ArtifactDiffers { .. } => ("artifact_differs", Invalid),

@@ -130,14 +130,21 @@ impl ForgetText {
             Search { text, dry_run, on_progress, is_shared: true, spaces: 0, answer: ForgottenText::default() };
         let (agents, conversations) = (corkboard.agents_engine(), corkboard.conversations_engine());
         // Before the agents: forgetting in an agent's memory also forgets in its conversations.
-        search.each(agents, SpaceKind::Conversation, Forget::text, &corkboard).await?;
+        let agent_text = |text| Some(Forget::text(text));
+        search.each(agents, SpaceKind::Conversation, agent_text, &corkboard).await?;
         if !Arc::ptr_eq(agents, conversations) {
             search.is_shared = false;
-            search.each(conversations, SpaceKind::Conversation, Forget::text, &corkboard).await?;
+            search.each(conversations, SpaceKind::Conversation, agent_text, &corkboard).await?;
         }
-        search.each(agents, SpaceKind::Agent, Forget::text, &corkboard).await?;
-        search.each(corkboard.boards_engine(), SpaceKind::Board, |text| BoardForget::Text { text }, &corkboard).await?;
-        search.each(corkboard.cores_engine(), SpaceKind::Core, |text| CoreForget::Text { text }, &corkboard).await?;
+        search.ephemeral(&corkboard).await?;
+        search.each(agents, SpaceKind::Agent, agent_text, &corkboard).await?;
+        let board_text = |text| Some(BoardForget::Text { text });
+        search.each(corkboard.boards_engine(), SpaceKind::Board, board_text, &corkboard).await?;
+        let core_text = |text| Some(CoreForget::Text { text });
+        search.each(corkboard.cores_engine(), SpaceKind::Core, core_text, &corkboard).await?;
+        // Labels of tokens are names.
+        let (tokens, ..) = corkboard.tokens_engine();
+        search.each(&tokens, SpaceKind::Tokens, |_| None, &corkboard).await?;
         if !dry_run {
             // Always: an earlier call may have rewritten the logs and failed before this.
             corkboard.scrub().await?;
@@ -172,7 +179,7 @@ impl Search {
         &mut self,
         engine: &Arc<Engine<S>>,
         kind: SpaceKind,
-        forget: impl Fn(String) -> S::Forget,
+        forget: impl Fn(String) -> Option<S::Forget>,
         corkboard: &Corkboard,
     ) -> Result<()> {
         let mut after: Option<SpaceId> = None;
@@ -182,7 +189,7 @@ impl Search {
             after = page.last().map(|listed| listed.space.clone());
             for listed in page {
                 let slot = engine.slot(&listed.space);
-                let found = engine.find_text(&slot, &self.text, &mut forget(self.text.clone())).await?;
+                let found = engine.find_text(&slot, &self.text, forget(self.text.clone())).await?;
                 let is_there = found.iter().any(|found| found.place != TextPlace::Name);
                 self.add(&listed.space, kind, found);
                 if is_there && !self.dry_run {
@@ -198,17 +205,47 @@ impl Search {
         }
     }
 
+    /// Searches the ephemeral scopes of the agents that this process has open.
+    async fn ephemeral(&mut self, corkboard: &Corkboard) -> Result<()> {
+        for runtime in corkboard.open_agents() {
+            let mut found = runtime.find_ephemeral(&self.text);
+            if found.is_empty() {
+                continue;
+            }
+            found.iter_mut().for_each(|found| found.item.push_str(" in an ephemeral scope"));
+            let agent = SpaceId::agent(runtime.id());
+            let space = format!("{}/{}", SpaceKind::Agent.as_str(), agent.name());
+            self.add_items(&space, found);
+            if !self.dry_run {
+                let forget = Forget::text(self.text.clone());
+                self.answer.removed += runtime.forget_ephemeral(corkboard.authenticated_actor(), &forget)?;
+            }
+        }
+        Ok(())
+    }
+
     fn add(&mut self, space: &SpaceId, kind: SpaceKind, found: Vec<Occurrence>) {
         let named = space.name().contains(&self.text).then(|| Occurrence {
-            item: "the name of the space".into(),
+            item: match kind {
+                SpaceKind::Agent => "the agent's name",
+                SpaceKind::Board => "the board's name",
+                SpaceKind::Core => "the core's name",
+                SpaceKind::Conversation => "the conversation's name",
+                SpaceKind::Tokens => "the name of the store's tokens",
+            }
+            .into(),
             snippet: space.name().into(),
             place: TextPlace::Name,
         });
         let space = format!("{}/{}", kind.as_str(), space.name());
-        for Occurrence { item, snippet, place } in found.into_iter().chain(named) {
+        self.add_items(&space, found.into_iter().chain(named));
+    }
+
+    fn add_items(&mut self, space: &str, found: impl IntoIterator<Item = Occurrence>) {
+        for Occurrence { item, snippet, place } in found {
             self.answer.found += 1;
             if self.answer.items.len() < MOST_ITEMS {
-                self.answer.items.push(FoundText { space: space.clone(), item, snippet, place });
+                self.answer.items.push(FoundText { space: space.into(), item, snippet, place });
             }
         }
     }
@@ -220,14 +257,14 @@ impl Search {
         let forgotten = match kind {
             SpaceKind::Agent => {
                 let agent = space.as_agent().ok_or_else(strange)?;
-                corkboard.agent(agent.as_str())?.forget_for_good(Forget::text(text)).without_scrubbing().await?
+                corkboard.agent(agent.as_str())?.forget_items(Forget::text(text)).without_scrubbing().await?
             }
             SpaceKind::Board => {
                 corkboard.board_of(space.as_board().ok_or_else(strange)?).forget(BoardForget::Text { text }).await?
             }
             SpaceKind::Core => {
                 let core = corkboard.core_of(space.as_core().ok_or_else(strange)?);
-                core.forget_for_good(CoreForget::Text { text }).await?
+                core.forget_hard(CoreForget::Text { text }).await?
             }
             SpaceKind::Conversation => {
                 let engine = match self.is_shared {

@@ -44,6 +44,7 @@ mod client;
 mod clock;
 mod conditions;
 mod corkboard;
+mod delete;
 mod engine;
 mod error;
 mod exit_and_status_codes;
@@ -91,17 +92,18 @@ pub use corkboard_core::notebook;
 pub use corkboard_core::tokens;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
-    EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
-    NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind, count,
+    EntryId, EntryMetadata, FORGOTTEN, FORMAT_VERSION, FormatError, Head, Key, LimitName, LimitWarning, Limits,
+    MemoryKind, Note, NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind, count,
 };
+pub use delete::Delete;
 pub use engine::{Followed, TextPlace, Watch, Watched};
 pub use error::Error;
 pub use exit_and_status_codes::ErrorKind;
 pub use forget_text::{ForgetProgress, ForgetText, ForgottenText, FoundText};
 pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
-    Core, CoreEntries, CoreEntryDocument, CorePage, CoreStats, CoreSummary, CoreWatch, ForgottenEntries,
-    WithdrawnCoreEntries,
+    Core, CoreEntries, CoreEntryDocument, CorePage, CoreStats, CoreSummary, CoreWatch, ForgetCoreEntry,
+    ForgottenEntries, WithdrawnCoreEntries,
 };
 pub use log::{
     AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
@@ -109,7 +111,7 @@ pub use log::{
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, AppendText, AppliedNotebookUpdate, Apply, Batch,
-    ClearOptions, Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, LongTermMemory,
+    ClearOptions, Conversation, ConversationInfo, Durability, ForgetItems, Forgotten, FoundEntry, LongTermMemory,
     MemoryEvent, MemoryHandle, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
     SESSION_HANDOFF_KEY, Scope, ScopeInfo, Set, WorkingMemory, Write, WriteText, WrittenEntry,
 };

@@ -129,6 +129,16 @@ fn of_refusal(refusal: &Refusal) -> Value {
             json!({ "notebook": notebook, "expected": expected, "current_version": current })
         }
         Refusal::Limit { limit, used, allowed } => json!({ "limit": limit, "used": used, "allowed": allowed }),
+        Refusal::OutOfRange { name, value, minimum, maximum } => {
+            json!({ "parameter": name, "value": value, "minimum": minimum, "maximum": maximum })
+        }
+        Refusal::Importance { importance } => {
+            json!({ "parameter": "importance", "value": importance, "minimum": 0, "maximum": 1 })
+        }
+        Refusal::LeaseLength { lease_ms, least, most } => {
+            let [value, minimum, maximum] = [lease_ms, least, most].map(|ms| *ms as f64 / 1_000.0);
+            json!({ "parameter": "lease_s", "value": value, "minimum": minimum, "maximum": maximum })
+        }
         Refusal::Cycle { path } => json!({ "path": path }),
         Refusal::TaskMove { task, from, to, allowed } => {
             json!({ "task": task, "from": from, "to": to, "allowed": allowed })
@@ -218,7 +228,7 @@ impl EntryDocument {
             custom: entry.custom.clone(),
             author: entry.author.clone(),
             session: entry.session.clone(),
-            at: entry.timestamp,
+            at: entry.at,
             trust: entry.trust,
         };
         Self {

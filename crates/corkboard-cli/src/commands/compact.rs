@@ -23,7 +23,7 @@ const PAGE: usize = 1000;
 /// restoring then work only from the newest revision of this moment on. Watching starts at the oldest revision kept.
 /// `cork stats --all` shows the size of each log.
 #[derive(Args)]
-#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["older_than", "up_to", "before_rev"]))]
+#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["older_than", "up_to"]))]
 #[command(after_help = "\
 Examples:
   cork compact --older-than 30d --dry-run
@@ -37,10 +37,6 @@ pub(crate) struct Compact {
     /// Newest revision to remove; with --older-than, only revisions that are also older
     #[arg(long, value_name = "REV")]
     up_to: Option<u64>,
-
-    /// Oldest revision to keep: the former name of --up-to
-    #[arg(long, value_name = "REV", hide = true, conflicts_with = "up_to")]
-    before_rev: Option<u64>,
 
     /// Space to trim: agent/NAME, board/ID or core/NAME [default: all agents, boards and memory cores]
     #[arg(long, value_name = "SPACE", value_parser = space_argument)]
@@ -80,7 +76,7 @@ impl Compact {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let older_than = self.older_than.map(|age| session.corkboard.time().saturating_sub(age)).transpose();
         let older_than = older_than.map_err(|error| CliError::invalid("older_than", error.to_string()))?;
-        let up_to = self.up_to.or(self.before_rev.map(|rev| rev.saturating_sub(1))).unwrap_or(u64::MAX);
+        let up_to = self.up_to.unwrap_or(u64::MAX);
         let trim = Trim { up_to, older_than };
         let mut compacted = Vec::new();
         let then = "some spaces are trimmed already; run the same command to continue";

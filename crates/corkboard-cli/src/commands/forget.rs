@@ -17,7 +17,7 @@ use crate::progress::ProgressLine;
 /// still contain. Shows where the text is, asks for confirmation, and erases it from logs, snapshots and the store's files.
 /// Entries, notes and notebook items that contain it are removed. Records of boards stay; their texts that contain it read
 /// `[forgotten]`. Names, such as keys and agents' names, stay. It cannot reach copies: exports, backups, and a database's own
-/// log and replicas.
+/// log and replicas. Upper and lower case must match.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -70,8 +70,8 @@ impl Forget {
                 };
             }
             let items = count(forgotten.removed, "item", "items");
-            let revisions = count(forgotten.revisions, "revision", "revisions");
-            format!("forgotten: {items} removed or replaced, {revisions} of the logs rewritten")
+            let revisions = count(forgotten.revisions, "log revision", "log revisions");
+            format!("erased the text from {items}; rewrote {revisions}")
         })
     }
 }
@@ -90,7 +90,7 @@ fn in_words(found: &ForgottenText) -> String {
         let place = match item.place {
             TextPlace::Current => "",
             TextPlace::History => " (only in history)",
-            TextPlace::Name => " (in a name; stays)",
+            TextPlace::Name => " (stays)",
         };
         format!("{} {}{place}: {}", one_line(&item.space), one_line(&item.item), one_line(&item.snippet))
     });

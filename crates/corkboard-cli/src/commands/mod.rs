@@ -211,6 +211,9 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
         Command::Serve(serve) => serve.flags(),
         _ => Vec::new(),
     };
+    if let Command::Token(token::TokenCommand::Create(create)) = &mut cli.command {
+        create.take_holder(&mut cli.global);
+    }
     cli.global.configure(flags)?;
     match cli.command {
         Command::Serve(_) => log_of_a_server(&cli.global),

@@ -156,7 +156,7 @@ impl SendNudge {
         let board = self.conditions.open(session)?;
         let message = text_or_stdin(message)?;
         let nudge = NewNudge { to: self.to, message, priority: self.priority, expires_at: self.expires_at };
-        let id = board.inject_nudge(nudge).await?;
+        let id = board.send_nudge(nudge).await?;
         session.output.answer(&json_object! { id }, || id.to_string())
     }
 }

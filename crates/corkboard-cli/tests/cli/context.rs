@@ -65,6 +65,6 @@ fn sections_say_what_is_left_out() {
 fn invalid_budgets() {
     let sandbox = Sandbox::new();
     let error = sandbox.fails(&["context", "--budget", "10"], 2, "too small");
-    assert_eq!(error["code"], "context_budget");
+    assert_eq!(error["code"], "out_of_range");
     sandbox.fails(&["context", "--strategy", "magic"], 2, "possible values: trim, compact");
 }

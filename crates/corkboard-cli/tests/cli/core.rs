@@ -22,7 +22,7 @@ fn a_core_is_created_by_its_first_entry_and_listed() {
     assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": []}));
     assert_eq!(sandbox.items(&["core", "list"]), json!([]), "reading should create no core");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
-    let more = ["--importance", "0.75", "--kind", "insight", "--from-board", "b-1", "--item", "D-3", "--author", "ada"];
+    let more = ["--importance", "0.75", "--kind", "insight", "--board", "b-1", "--item", "D-3", "--author", "ada"];
     assert_eq!(sandbox.ok(&[&full[..], &more[..]].concat()), "E-1");
     let again = sandbox.json(&["core", "add", "rules", "Deploy  on Tuesdays"]);
     assert_eq!(again, json!({"id": "E-1", "how": "merged"}));

@@ -45,9 +45,9 @@ fn invalid_values_are_2() {
     for (arguments, code, said) in [
         (&["memory", "set", "", "x"][..], "blank", "key must not be blank"),
         (&["memory", "set", "a\tb", "x"][..], "control_character", "control or invisible characters"),
-        (&["memory", "set", "a", "x", "--importance", "1.5"][..], "importance", "from 0 to 1"),
-        (&["memory", "set", "a", "x", "--importance", "-1"][..], "importance", "from 0 to 1"),
-        (&["memory", "set", "a", "x", "--importance", "NaN"][..], "importance", "from 0 to 1"),
+        (&["memory", "set", "a", "x", "--importance", "1.5"][..], "out_of_range", "from 0 to 1"),
+        (&["memory", "set", "a", "x", "--importance", "-1"][..], "out_of_range", "from 0 to 1"),
+        (&["memory", "set", "a", "x", "--importance", "NaN"][..], "out_of_range", "from 0 to 1"),
         (&["memory", "set", "a", "x", "--tag", ""][..], "blank", "tag must not be blank"),
         (&["memory", "set", "a", "x", "--idempotency-key", ""][..], "blank", "idempotency key must not be blank"),
         (&["memory", "watch", "--from-rev", "7"][..], "future_revision", "hint: nothing has been written there yet"),

@@ -267,7 +267,7 @@ fn denied_commands_say_so_and_change_nothing() {
 fn learnings_outlive_their_board_and_can_still_be_rolled_back() {
     let desk = a_desk();
     desk.ok(&["learn", "promote", "D-1", "--core", "rules"]);
-    desk.ok(&["core", "add", "rules", "said by hand", "--principal", "lin"]);
+    desk.sandbox.ok(&["core", "add", "rules", "said by hand", "--principal", "lin"]);
     let delete = ["board", "delete", &desk.board, "--yes"];
     for role in ["worker", "reviewer", "observer", "orchestrator"] {
         let denied = [&delete[..], &["--principal", "eve", "--role", role]].concat();

@@ -192,7 +192,7 @@ fn forgotten_content_is_in_no_file() {
         json!({"removed": 1, "revisions": 2, "copies": []})
     );
     let forgotten = sandbox.ok(&["memory", "forget", "--note", "1", "--hard", "--yes"]);
-    assert_eq!(forgotten, "forgotten: 1 removed, 1 revision of the log rewritten");
+    assert_eq!(forgotten, "erased 1 item; rewrote 1 log revision");
     assert!(!sandbox.files_contain("hunter2") && sandbox.files_contain("plain"));
     assert_eq!(sandbox.ok(&["memory", "forget", "--everything", "--hard", "--yes"]), "agent default is forgotten");
     sandbox.fails(&["memory", "forget", "--everything", "--hard", "--yes"], 3, "has no memory");
@@ -362,10 +362,7 @@ fn a_text_is_found_and_erased_in_the_whole_store() {
     assert!(sandbox.files_contain("hunter2"));
     let forgotten = sandbox.cork(&["forget", "hunter2", "--hard", "--yes"]);
     assert_eq!((forgotten.code, forgotten.stderr.trim_end()), (0, &*found), "it should say what it erases");
-    assert_eq!(
-        forgotten.stdout.trim_end(),
-        "forgotten: 3 items removed or replaced, 4 revisions of the logs rewritten"
-    );
+    assert_eq!(forgotten.stdout.trim_end(), "erased the text from 3 items; rewrote 4 log revisions");
     assert!(!sandbox.files_contain("hunter2") && sandbox.files_contain("kept rule"));
     assert_eq!(sandbox.ok(&["forget", "hunter2", "--hard", "--yes"]), "the text was not found");
     assert_eq!(sandbox.json(&["forget", "hunter2", "--dry-run"])["found"], 0);
@@ -374,7 +371,7 @@ fn a_text_is_found_and_erased_in_the_whole_store() {
 #[test]
 fn records_of_boards_and_entries_of_cores_are_erased() {
     let sandbox = Sandbox::new();
-    sandbox.ok(&["board", "create", "b", "--id", "find"]);
+    sandbox.ok(&["board", "create", "b", "--id", "find", "--goal", "find it"]);
     sandbox.ok(&["--board", "find", "board", "decide", "Which?", "this", "--rationale", "hunter2 said so"]);
     sandbox.fails(&["--board", "find", "board", "forget", "D-1"], 2, "add --hard");
     sandbox.fails(&["--board", "find", "board", "forget", "D-1", "--hard"], 2, "confirm with --yes");
@@ -385,6 +382,17 @@ fn records_of_boards_and_entries_of_cores_are_erased() {
     sandbox.ok(&["core", "add", "rules", "never say hunter2"]);
     sandbox.fails(&["core", "forget", "rules", "E-1", "--hard", "--reason", "no"], 2, "cannot be used with");
     let forgotten = sandbox.ok(&["core", "forget", "rules", "E-1", "--hard", "--yes"]);
-    assert_eq!(forgotten, "forgotten: E-1, 1 revision of the log rewritten");
+    assert_eq!(forgotten, "erased E-1; rewrote 1 log revision");
+    let again = sandbox.ok(&["core", "forget", "rules", "E-1", "--hard", "--yes"]);
+    assert_eq!(again, "nothing to erase: E-1 was already forgotten");
+    let again = sandbox.ok(&["--board", "find", "board", "forget", "D-1", "--hard", "--yes"]);
+    assert_eq!(again, "nothing to erase: D-1 was already forgotten");
+    let forgotten = sandbox.ok(&["--board", "find", "board", "forget", "board", "--hard", "--yes"]);
+    assert_eq!(forgotten, "erased the board's own texts; rewrote 1 log revision");
+    let shown = sandbox.ok(&["--board", "find", "board", "show"]);
+    assert!(
+        shown.contains("name") && shown.lines().any(|line| line.starts_with("goal") && line.contains("[forgotten]")),
+        "{shown}"
+    );
     assert!(!sandbox.files_contain("hunter2"));
 }

@@ -241,7 +241,7 @@ fn a_worker_sees_the_context_of_its_task() {
     assert!(window["tokens"].as_u64().unwrap() <= 2000, "{window}");
     assert!(desk.ok(&["task", "context", "T-2", "--sections"]).contains("SECTION"));
     desk.fails(&["task", "context", "T-9"], 3, "task T-9 not found");
-    desk.fails(&["task", "context", "T-2", "--budget", "1"], 2, "too small");
+    desk.fails(&["task", "context", "T-2", "--budget", "1"], 2, "budget is 1; it must be from 128");
     // An agent's own context window shows it, too.
     assert!(desk.ok(&["context", "--task", "T-2"]).contains("tables users and sessions"));
     assert!(desk.ok(&["context"]).contains("Users sign in"));

@@ -27,7 +27,7 @@ impl Served {
 
     /// The secret of a new token with access to ada's memory.
     fn token_of_ada(&self) -> String {
-        let made = self.cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
+        let made = self.cork(ADMIN, &["token", "create", "--principal", "ada", "--agents", "ada"]);
         assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
         made.stdout.trim_end().to_owned()
     }
@@ -37,12 +37,13 @@ impl Served {
 fn a_token_is_created_listed_and_revoked_and_its_secret_is_stored_nowhere() {
     // Locally, because a sandbox with a server already has a token.
     let sandbox = Sandbox::local();
-    assert_eq!(sandbox.ok(&["token", "list"]), "no tokens; create one with `cork token create --for NAME`");
-    let full = ["token", "create", "--for", "ada", "--agents", "ada,b*", "--boards", "team-*", "--cores", "rules"];
+    assert_eq!(sandbox.ok(&["token", "list"]), "no tokens; create one with `cork token create --principal NAME`");
+    let full =
+        ["token", "create", "--principal", "ada", "--agents", "ada,b*", "--boards", "team-*", "--cores", "rules"];
     let secret = sandbox.ok(&[&full[..], &["--expires-at", "30d", "--label", "the build machine"]].concat());
     assert!(secret.starts_with("cork_") && secret.len() > 50, "{secret}");
     assert!(!sandbox.files_contain(&secret) && sandbox.files_contain("the build machine"));
-    let made = sandbox.json(&["token", "create", "--for", "gateway", "--kind", "service"]);
+    let made = sandbox.json(&["token", "create", "--principal", "gateway", "--kind", "service"]);
     assert_eq!(made["id"], "K-2");
 
     let listed = sandbox.items(&["token", "list"]);
@@ -72,23 +73,26 @@ fn a_token_is_created_listed_and_revoked_and_its_secret_is_stored_nowhere() {
 fn a_role_implies_a_kind_and_the_callers_role_is_not_inherited() {
     let sandbox = Sandbox::new();
     for (role, kind) in [("worker", "agent"), ("orchestrator", "agent"), ("human", "human"), ("admin", "human")] {
-        let made = sandbox.cork(&["token", "create", "--for", "x", "--with-role", role]);
+        let made = sandbox.cork(&["token", "create", "--principal", "x", "--role", role]);
         let warned = made.stderr.contains("opens nothing; grant access with --agents, --boards and --cores");
         assert_eq!((made.code, warned), (0, role != "admin"), "{made:?}");
         let listed = sandbox.items(&["token", "list"]);
         let last = listed.as_array().unwrap().last().unwrap();
         assert_eq!((&last["role"], &last["kind"]), (&json!(role), &json!(kind)));
     }
-    let error = sandbox.fails(&["token", "create", "--for", "x", "--role", "worker"], 6, "may not create a token");
-    assert!(error["hint"].as_str().unwrap().contains("--with-role"), "{error}");
+    sandbox.fails(&["token", "create", "--role", "worker"], 2, "no name for the token's holder");
+    sandbox.ok(&["token", "create", "--for", "old", "--with-role", "reviewer"]);
+    let listed = sandbox.items(&["token", "list"]);
+    let last = listed.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["principal"], &last["role"]), (&json!("old"), &json!("reviewer")), "older names of the flags");
     for wrong in ["", "soon", "30y", "-3d", "99999999999d"] {
         let expires = format!("--expires-at={wrong}");
-        assert_eq!(sandbox.cork(&["token", "create", "--for", "x", &expires]).code, 2, "{wrong}");
+        assert_eq!(sandbox.cork(&["token", "create", "--principal", "x", &expires]).code, 2, "{wrong}");
     }
     for flag in ["--agents", "--boards", "--cores"] {
-        sandbox.fails(&["token", "create", "--for", "x", flag, "a*b"], 2, "only allowed at the end of a name");
+        sandbox.fails(&["token", "create", "--principal", "x", flag, "a*b"], 2, "only allowed at the end of a name");
     }
-    let past = ["token", "create", "--for", "x", "--expires-at", "2001-01-01T00:00:00Z"];
+    let past = ["token", "create", "--principal", "x", "--expires-at", "2001-01-01T00:00:00Z"];
     assert_eq!(sandbox.fails(&past, 2, "it must be in the future")["code"], "expiry");
 }
 
@@ -101,7 +105,7 @@ fn through_a_server_tokens_work_alike_and_revoked_ones_are_refused() {
     assert_eq!(cork(secret, &["memory", "get", "k"]).stdout, "v\n", "the token should open only ada's memory");
     let refused = cork(secret, &["--agent", "bob", "memory", "list"]);
     assert!(refused.code == 6 && !refused.stderr.contains("add --agent"), "{refused:?}");
-    let both = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada,bob"]);
+    let both = cork(ADMIN, &["token", "create", "--principal", "ada", "--agents", "ada,bob"]);
     let refused = cork(both.stdout.trim_end(), &["memory", "get", "k"]);
     let said = "hint: your token opens agents ada and bob; add --agent ada";
     assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");

@@ -223,7 +223,7 @@ fn tokens_are_copied_only_on_request() {
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     for name in ["ada", "grace", "eve"] {
-        sandbox.ok(&["token", "create", "--for", name, "--with-role", "admin"]);
+        sandbox.ok(&["token", "create", "--principal", name, "--role", "admin"]);
     }
     let tokens = |store: &str| sandbox.items(&["--store", store, "token", "list"]).as_array().unwrap().len();
     let said = "skipped 3 tokens; copy them with --with-tokens\n";
@@ -246,7 +246,7 @@ fn tokens_are_copied_only_on_request() {
     let migrate = |more: &[&'static str]| [&["migrate", "sqlite:cork.db", "sqlite:copy.db"], more].concat();
     let ran = sandbox.cork(&migrate(&[]));
     assert_eq!((ran.code, ran.stderr.as_str(), tokens("sqlite:copy.db")), (0, said, 0), "{ran:?}");
-    sandbox.ok(&["--store", "sqlite:copy.db", "token", "create", "--for", "own", "--with-role", "admin"]);
+    sandbox.ok(&["--store", "sqlite:copy.db", "token", "create", "--principal", "own", "--role", "admin"]);
     for more in [&[][..], &["--verify-only"]] {
         let report = sandbox.json(&migrate(more));
         assert_eq!((&report["left_out_tokens"], &report["total"]["spaces"]), (&json!(3), &json!(1)));

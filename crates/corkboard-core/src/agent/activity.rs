@@ -320,8 +320,8 @@ impl AgentState {
             None => what,
         };
         Some(match event {
-            AgentEvent::EntrySet { scope, key, updated, .. } => {
-                (if *updated { ActivityKind::Replaced } else { ActivityKind::Set }, Some(within(scope, key.shared())))
+            AgentEvent::EntrySet { scope, key, is_update, .. } => {
+                (if *is_update { ActivityKind::Replaced } else { ActivityKind::Set }, Some(within(scope, key.shared())))
             }
             AgentEvent::EntryAppended { scope, key, .. } => (ActivityKind::Appended, Some(within(scope, key.shared()))),
             AgentEvent::EntryRemoved { scope, key } => (ActivityKind::Removed, Some(within(scope, key.shared()))),

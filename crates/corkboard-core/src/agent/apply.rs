@@ -21,7 +21,7 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
             let value = old.value.with_appended(text);
             let value = value.ok_or_else(|| misfit(format!("the value of {key:?} is not text")))?;
             let (author, trust) = (stamp.principal.into(), old.trust_of_changed());
-            let data = EntryData { value, timestamp: stamp.at, author, trust, ..EntryData::clone(old) };
+            let data = EntryData { value, at: stamp.at, author, trust, ..EntryData::clone(old) };
             let entry = Entry { data, version: stamp.rev, access: old.access.clone() };
             state.put(*scope, key.clone(), entry);
         }

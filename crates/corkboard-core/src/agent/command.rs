@@ -226,7 +226,8 @@ pub enum AgentReply {
     /// The answer to `Set` and `Append`.
     Written {
         /// Whether the key existed before.
-        updated: bool,
+        #[serde(alias = "updated")]
+        is_update: bool,
     },
     /// The answer to `Remove` and `RemoveNote`.
     Removed {

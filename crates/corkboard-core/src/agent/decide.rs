@@ -104,7 +104,7 @@ fn add_note(
     let warnings = check_totals(state, context, entries, state.notes + 1, state.bytes + text.len() as u64)?;
     let id = NoteId(state.last_note.0.saturating_add(1));
     let author = Arc::from(context.actor.principal.as_str());
-    let note = Note { id, text: Arc::from(text), author, timestamp: context.now, trust };
+    let note = Note { id, text: Arc::from(text), author, at: context.now, trust };
     Ok(CommandEffects {
         events: alloc::vec![AgentEvent::NoteAdded { scope, note }],
         reply: AgentReply::NoteAdded { id },
@@ -158,7 +158,7 @@ fn absorb<'a>(
         bytes -= old.map_or(0, |old| old.bytes());
         let id = old.map_or_else(|| EntryId(context.next_id()), |old| old.id);
         let entry = Box::new(EntryData { id, trust: at_most(data.trust, most), ..data.clone() });
-        events.push(AgentEvent::EntrySet { scope, key: key.clone(), updated: old.is_some(), entry });
+        events.push(AgentEvent::EntrySet { scope, key: key.clone(), is_update: old.is_some(), entry });
     }
     let merged = events.len() as u64;
     let mut id = state.last_note;

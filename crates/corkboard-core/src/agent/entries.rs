@@ -71,7 +71,7 @@ fn events_of(
             check_visible("key", to.as_str())?;
             let removed = AgentEvent::EntryRemoved { scope, key: from.clone() };
             let entry = Box::new(entry.data.clone());
-            alloc::vec![removed, AgentEvent::EntrySet { scope, key: to.clone(), updated: false, entry }]
+            alloc::vec![removed, AgentEvent::EntrySet { scope, key: to.clone(), is_update: false, entry }]
         }
     })
 }
@@ -102,7 +102,7 @@ impl EntryWrite<'_> {
         let warnings = check_totals(state, context, entries, state.notes, bytes)?;
         Ok(CommandEffects {
             events: alloc::vec![event],
-            reply: AgentReply::Written { updated: old.is_some() },
+            reply: AgentReply::Written { is_update: old.is_some() },
             warnings,
         })
     }
@@ -140,7 +140,7 @@ pub(super) fn entry_set<'a>(
         importance: metadata.importance.unwrap_or(EntryMetadata::IMPORTANCE),
         tags: metadata.tags.iter().flatten().map(|tag| Arc::from(tag.as_str())).collect(),
         custom: metadata.custom.clone().map(Arc::new),
-        timestamp: metadata.at.unwrap_or(context.now),
+        at: metadata.at.unwrap_or(context.now),
         expires_at: metadata.expiry(context.now)?,
         author: Arc::from(metadata.author.as_deref().unwrap_or(&context.actor.principal)),
         session: metadata.session.as_deref().map(Arc::from),
@@ -149,8 +149,8 @@ pub(super) fn entry_set<'a>(
     let bytes = entry.bytes();
     Limits::check(LimitName::CommandBytes, bytes, context.limits.command_bytes)?;
     Limits::check(LimitName::EntryBytes, bytes, context.limits.entry_bytes)?;
-    let updated = old.is_some();
-    let event = AgentEvent::EntrySet { scope, key: key.clone(), updated, entry: Box::new(entry) };
+    let is_update = old.is_some();
+    let event = AgentEvent::EntrySet { scope, key: key.clone(), is_update, entry: Box::new(entry) };
     Ok(EntryWrite { event, old, bytes })
 }
 

@@ -21,8 +21,8 @@ pub enum AgentEvent {
         scope: ScopeId,
         key: Key,
         /// Whether the key existed before.
-        #[serde(default)]
-        updated: bool,
+        #[serde(default, alias = "updated")]
+        is_update: bool,
         /// The stored entry.
         entry: Box<EntryData>,
     },

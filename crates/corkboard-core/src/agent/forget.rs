@@ -61,11 +61,50 @@ pub struct Trail {
     removed: Option<(ScopeId, Key)>,
     /// All keys of the forgotten entries. They decide about appended text if a trimmed log no longer shows the entry.
     keys: BTreeSet<Key>,
+    values: Values,
+}
+
+/// The values that appends put together, so that a text is found that no single event contains.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Values {
+    /// The number of the value that a key has, and its text so far. A value is numbered when it is set.
+    now: BTreeMap<(ScopeId, Key), (u64, String)>,
+    last: u64,
+    /// The values with the text to forget: those found in this pass over the log, and in the one before.
+    found: BTreeSet<u64>,
+    found_before: BTreeSet<u64>,
+}
+
+impl Values {
+    fn begin(&mut self) {
+        *self = Self { found_before: core::mem::take(&mut self.found), ..Self::default() };
+    }
+
+    fn set(&mut self, scope: ScopeId, key: &Key, entry: &EntryData) {
+        self.last += 1;
+        let text = entry.value.as_text().unwrap_or_default().into_owned();
+        self.now.insert((scope, key.clone()), (self.last, text));
+    }
+
+    fn append(&mut self, scope: ScopeId, key: &Key, appended: &str, wanted: &str) {
+        if let Some((number, text)) = self.now.get_mut(&(scope, key.clone())) {
+            text.push_str(appended);
+            if text.contains(wanted) {
+                self.found.insert(*number);
+            }
+        }
+    }
+
+    fn contains(&self, scope: ScopeId, key: &Key) -> bool {
+        let value = self.now.get(&(scope, key.clone()));
+        value.is_some_and(|(number, _)| self.found.contains(number) || self.found_before.contains(number))
+    }
 }
 
 impl Trail {
     fn leave(&mut self, scope: ScopeId) {
         self.ids.retain(|(other, _), _| *other != scope);
+        self.values.now.retain(|(other, _), _| *other != scope);
     }
 }
 
@@ -104,6 +143,7 @@ impl Forget {
         if let Self::Entry { trail, .. } | Self::Text { trail, .. } = self {
             trail.ids.clear();
             trail.removed = None;
+            trail.values.begin();
         }
     }
 
@@ -115,11 +155,18 @@ impl Forget {
         }
     }
 
+    /// Whether appends to the value that this key has in the log put the text to forget together.
+    fn is_put_together(&self, scope: ScopeId, key: &Key) -> bool {
+        matches!(self, Self::Text { trail, .. } if trail.values.contains(scope, key))
+    }
+
     /// Whether text appended under this key belongs to a forgotten entry.
     fn is_appended(&self, scope: ScopeId, key: &Key, appended: &str) -> bool {
         let (is_meant, ids, trail) = match self {
             Self::Entry { key: forgotten, ids, trail } => (key == forgotten, ids, trail),
-            Self::Text { text, ids, trail } => (appended.contains(text.as_str()), ids, trail),
+            Self::Text { text, ids, trail } => {
+                (appended.contains(text.as_str()) || trail.values.contains(scope, key), ids, trail)
+            }
             Self::Note { .. } | Self::Notebook { .. } => return false,
         };
         let known = trail.ids.get(&(scope, key.clone()));
@@ -128,9 +175,9 @@ impl Forget {
 
     /// Collects keys and entries from an event before it is redacted.
     fn follow(&mut self, event: &AgentEvent) {
-        let (forgotten, ids, trail) = match self {
-            Self::Entry { key, ids, trail } => (Some(&*key), ids, trail),
-            Self::Text { ids, trail, .. } => (None, ids, trail),
+        let (forgotten, wanted, ids, trail) = match self {
+            Self::Entry { key, ids, trail } => (Some(&*key), None, ids, trail),
+            Self::Text { text, ids, trail } => (None, Some(text.as_str()), ids, trail),
             Self::Note { .. } | Self::Notebook { .. } => return,
         };
         let before = trail.removed.take();
@@ -144,9 +191,12 @@ impl Forget {
             trail.ids.insert((scope, key.clone()), id);
         };
         match event {
-            AgentEvent::EntrySet { scope, key, entry, updated } => {
+            AgentEvent::EntrySet { scope, key, entry, is_update } => {
                 seen(trail, *scope, key, entry.id);
-                if let Some((_, from)) = before.filter(|(other, _)| other == scope && !updated)
+                if wanted.is_some() {
+                    trail.values.set(*scope, key, entry);
+                }
+                if let Some((_, from)) = before.filter(|(other, _)| other == scope && !is_update)
                     && ids.contains(&entry.id)
                 {
                     trail.keys.insert(from);
@@ -155,18 +205,33 @@ impl Forget {
             AgentEvent::EntryRemoved { scope, key } => {
                 let place = (*scope, key.clone());
                 trail.ids.remove(&place);
+                trail.values.now.remove(&place);
                 trail.removed = Some(place);
             }
-            AgentEvent::EntryExpired { scope, key } => drop(trail.ids.remove(&(*scope, key.clone()))),
+            AgentEvent::EntryExpired { scope, key } => {
+                let place = (*scope, key.clone());
+                trail.ids.remove(&place);
+                trail.values.now.remove(&place);
+            }
             AgentEvent::Cleared { scope, .. } | AgentEvent::ScopeDisposed { scope, .. } => trail.leave(*scope),
             AgentEvent::Restored { image } => {
                 trail.ids.clear();
+                trail.values.now.clear();
                 for scope in &image.scopes {
-                    scope.entries.iter().for_each(|entry| seen(trail, scope.id, &entry.key, entry.entry.id));
+                    for entry in &scope.entries {
+                        seen(trail, scope.id, &entry.key, entry.entry.id);
+                        if wanted.is_some() {
+                            trail.values.set(scope.id, &entry.key, &entry.entry);
+                        }
+                    }
                 }
             }
-            AgentEvent::EntryAppended { .. }
-            | AgentEvent::NoteAdded { .. }
+            AgentEvent::EntryAppended { scope, key, text } => {
+                if let Some(wanted) = wanted {
+                    trail.values.append(*scope, key, text, wanted);
+                }
+            }
+            AgentEvent::NoteAdded { .. }
             | AgentEvent::NoteRemoved { .. }
             | AgentEvent::ScopeCreated { .. }
             | AgentEvent::ScopeMerged { .. }
@@ -203,7 +268,9 @@ impl Forget {
     pub(super) fn redact(&mut self, event: &mut AgentEvent) -> bool {
         self.follow(event);
         match event {
-            AgentEvent::EntrySet { key, entry, .. } => self.is_entry(key, entry) && redact_entry(entry),
+            AgentEvent::EntrySet { scope, key, entry, .. } => {
+                (self.is_entry(key, entry) || self.is_put_together(*scope, key)) && redact_entry(entry)
+            }
             AgentEvent::EntryAppended { scope, key, text }
                 if !text.is_empty() && self.is_appended(*scope, key, text) =>
             {
@@ -237,8 +304,10 @@ impl Forget {
             changed |= notebooks::redact_notebook(notebook, &mut |item, text| self.is_in_notebook(name, item, text));
         }
         for scope in &mut image.scopes {
-            for entry in scope.entries.iter_mut().filter(|entry| self.is_entry(&entry.key, &entry.entry)) {
-                changed |= redact_entry(&mut entry.entry);
+            for entry in &mut scope.entries {
+                if self.is_entry(&entry.key, &entry.entry) || self.is_put_together(scope.id, &entry.key) {
+                    changed |= redact_entry(&mut entry.entry);
+                }
             }
             for note in &mut scope.notes {
                 changed |= self.redact_note(note);
@@ -314,7 +383,7 @@ fn redact_entry(entry: &mut EntryData) -> bool {
         importance: entry.importance,
         tags: Vec::new(),
         custom: None,
-        timestamp: entry.timestamp,
+        at: entry.at,
         expires_at: entry.expires_at,
         author: entry.author.clone(),
         session: None,

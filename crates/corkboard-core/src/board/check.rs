@@ -8,7 +8,7 @@ pub(super) fn check(command: &BoardCommand, limits: &Limits) -> Result<(), Refus
     let agent = |agent: &AgentId| AgentId::check(agent.as_str(), limits);
     match command {
         BoardCommand::Assign { to, .. } | BoardCommand::AssignReview { to, .. } => agent(to),
-        BoardCommand::InjectNudge(nudge) => match &nudge.to {
+        BoardCommand::SendNudge(nudge) => match &nudge.to {
             NudgeTarget::Agent(to) => agent(to),
             NudgeTarget::Orchestrator | NudgeTarget::All => Ok(()),
         },

@@ -77,6 +77,8 @@ pub enum BoardCommand {
     /// under the old one are fenced.
     AcquireOrchestrator {
         /// Lease duration.
+        #[serde(flatten, with = "super::lease::seconds")]
+        #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
         lease_ms: u64,
     },
     /// Renews the lease of the orchestrator's role.
@@ -115,6 +117,8 @@ pub enum BoardCommand {
         #[serde(default)]
         epoch: Option<u64>,
         /// Lease duration; without a heartbeat the task is released.
+        #[serde(flatten, with = "super::lease::seconds")]
+        #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
         lease_ms: u64,
     },
     /// Renews the lease of a claim.
@@ -129,6 +133,8 @@ pub enum BoardCommand {
         reason: Option<String>,
         epoch: Option<u64>,
         /// Lease duration, if this starts the work.
+        #[serde(flatten, with = "super::lease::seconds")]
+        #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
         lease_ms: u64,
     },
     /// Completes a task, or submits it for review if it needs one.
@@ -167,7 +173,7 @@ pub enum BoardCommand {
     /// Resumes the board. Every deadline moves by the length of the pause.
     Resume,
     /// Sends a nudge to agents on the board.
-    InjectNudge(NewNudge),
+    SendNudge(NewNudge),
     /// Records that the caller has read nudges.
     DeliverNudges { nudges: Vec<NudgeId> },
     /// Acknowledges nudges: all of them, or none.
@@ -336,7 +342,7 @@ pub enum BoardReply {
     },
     /// To `Judge`.
     Approval(ApprovalId),
-    /// To `InjectNudge`.
+    /// To `SendNudge`.
     Nudge(NudgeId),
     /// To `DeliverNudges` and `AcknowledgeNudges`: the nudges that were newly delivered or acknowledged.
     Nudges(Vec<NudgeId>),

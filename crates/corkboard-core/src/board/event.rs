@@ -64,6 +64,8 @@ pub enum BoardEvent {
         /// When the lease expires unless it is renewed.
         deadline: Timestamp,
         /// Lease duration.
+        #[serde(flatten, with = "super::lease::seconds")]
+        #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
         lease_ms: u64,
     },
     /// The holder resumed a task under a new epoch, for rework or after a restart.
@@ -74,6 +76,8 @@ pub enum BoardEvent {
         /// When the lease expires unless it is renewed.
         deadline: Timestamp,
         /// Lease duration.
+        #[serde(flatten, with = "super::lease::seconds")]
+        #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
         lease_ms: u64,
     },
     /// The holder renewed its lease. The task's version does not change.
@@ -176,6 +180,8 @@ pub enum BoardEvent {
         epoch: u64,
         deadline: Timestamp,
         /// Lease duration.
+        #[serde(flatten, with = "super::lease::seconds")]
+        #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
         lease_ms: u64,
     },
     /// The orchestrator renewed its lease.

@@ -16,6 +16,8 @@ pub struct Lease {
     /// When it expires unless it is renewed.
     pub deadline: Timestamp,
     /// Lease duration, also for renewals.
+    #[serde(flatten, with = "seconds")]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
     pub lease_ms: u64,
 }
 
@@ -40,5 +42,41 @@ impl Lease {
     pub fn renewed(&self, now: Timestamp) -> Option<Timestamp> {
         let deadline = Self::deadline_from(now, self.lease_ms);
         (Self::deadline_from(self.deadline, self.lease_ms / 10) < deadline).then_some(deadline)
+    }
+}
+
+/// The stored form of a lease duration: `lease_s`, in seconds, with a fraction if needed. Older logs have `lease_ms`.
+pub(super) mod seconds {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize)]
+    struct Whole {
+        lease_s: u64,
+    }
+
+    #[derive(Serialize)]
+    struct Fraction {
+        lease_s: f64,
+    }
+
+    #[derive(Deserialize)]
+    struct Stored {
+        lease_s: Option<f64>,
+        lease_ms: Option<u64>,
+    }
+
+    pub(in crate::board) fn serialize<S: Serializer>(lease_ms: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        match lease_ms % 1_000 {
+            0 => Whole { lease_s: lease_ms / 1_000 }.serialize(serializer),
+            _ => Fraction { lease_s: *lease_ms as f64 / 1_000.0 }.serialize(serializer),
+        }
+    }
+
+    pub(in crate::board) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let Stored { lease_s, lease_ms } = Stored::deserialize(deserializer)?;
+        // Adding a half rounds: `f64::round` needs the standard library.
+        let from_seconds = || lease_s.map(|seconds| (seconds * 1_000.0 + 0.5) as u64);
+        lease_ms.or_else(from_seconds).ok_or_else(|| D::Error::missing_field("lease_s"))
     }
 }

@@ -29,16 +29,26 @@ pub struct NewTask {
     /// Tasks with a higher priority are claimed first.
     pub priority: i32,
     /// Estimated duration in minutes.
+    #[cfg_attr(feature = "openapi", schema(maximum = 525600))]
     pub estimate_minutes: Option<u32>,
     /// Whether it must be reviewed before it is completed.
     pub needs_review: bool,
     /// How often it is retried automatically after a failure.
+    #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
     pub retry_limit: u32,
     /// Seconds before the first automatic retry; doubled for each further one.
+    #[cfg_attr(feature = "openapi", schema(maximum = 86400))]
     pub retry_backoff_s: u32,
 }
 
 impl NewTask {
+    /// The maximum of `estimate_minutes`: a year.
+    pub const MOST_MINUTES: u64 = 525_600;
+    /// The maximum of `retry_limit`.
+    pub const MOST_RETRIES: u64 = 1_000;
+    /// The maximum of `retry_backoff_s`, and of a delay that was doubled: a day.
+    pub const MOST_BACKOFF_S: u64 = 86_400;
+
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }
@@ -66,14 +76,17 @@ pub struct TaskEdit {
     pub priority: Option<i32>,
     /// Estimated duration in minutes; 0 removes the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 525600))]
     pub estimate_minutes: Option<u32>,
     /// Whether it must be reviewed before it is completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_review: Option<bool>,
     /// How often it is retried automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
     pub retry_limit: Option<u32>,
     /// Seconds before the first automatic retry.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 86400))]
     pub retry_backoff_s: Option<u32>,
 }

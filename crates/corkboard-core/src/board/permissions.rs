@@ -145,7 +145,7 @@ impl BoardCommand {
             Self::SetStatus { .. } | Self::Release { .. } | Self::UnderClaim { .. } => return None,
             Self::RecordDecision(_) | Self::RecordDiscovery(_) | Self::RecordArtifact(_) => BoardAction::Record,
             Self::Judge { .. } => BoardAction::Approve,
-            Self::InjectNudge(_) => BoardAction::Nudge,
+            Self::SendNudge(_) => BoardAction::Nudge,
             Self::DeliverNudges { .. } | Self::AcknowledgeNudges { .. } => BoardAction::HearNudges,
             Self::ExtractLearnings => BoardAction::Extract,
             Self::PromoteLearning { .. }

@@ -35,7 +35,7 @@ impl BoardCommand {
             | Self::Pause { reason: comment }
             | Self::Discard { reason: comment }
             | Self::SetStatus { reason: comment, .. } => text(comment),
-            Self::InjectNudge(nudge) => nudge.message.len(),
+            Self::SendNudge(nudge) => nudge.message.len(),
             Self::DeliverNudges { nudges } | Self::AcknowledgeNudges { nudges } => NAMED * nudges.len(),
             Self::Choose { option, rationale, .. } => option.len() + text(rationale),
             Self::CompleteTask { result, .. } => result.summary.len() + all(&result.next_steps),

@@ -41,7 +41,7 @@ pub enum CoreCommand {
         of: Withdrawal,
     },
     /// Removes entries permanently. The process that decides this then removes their texts from the log.
-    Erase { forget: CoreForget },
+    ForgetHard { forget: CoreForget },
     /// Removes all entries, including forgotten ones. Their IDs are not reused.
     Clear,
     /// Replaces the whole core.
@@ -79,7 +79,7 @@ pub enum CoreReply {
         #[serde(default)]
         forgotten: u64,
     },
-    /// The answer to `Clear` and `Erase`.
+    /// The answer to `Clear` and `ForgetHard`.
     Cleared {
         /// The number of removed entries, including forgotten ones.
         entries: u64,

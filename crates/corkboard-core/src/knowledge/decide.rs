@@ -29,7 +29,7 @@ pub(super) fn decide(
     let reply = decider.decide(command)?;
     let warnings = match command {
         // Forgetting is always possible, even if its reason makes the core exceed a limit.
-        CoreCommand::Forget { .. } | CoreCommand::Erase { .. } => Vec::new(),
+        CoreCommand::Forget { .. } | CoreCommand::ForgetHard { .. } => Vec::new(),
         _ => check_size(state, &decider.state, context.limits)?,
     };
     Ok(CommandEffects { events: decider.events, reply, warnings })
@@ -51,7 +51,7 @@ impl CoreDecider<'_> {
             CoreCommand::Forget { entry, reason, if_version } => self.forget(*entry, reason.as_deref(), *if_version),
             CoreCommand::Restore { entry, if_version } => self.restore(*entry, *if_version),
             CoreCommand::Withdraw { of } => self.withdraw(of),
-            CoreCommand::Erase { forget } => self.erase(forget),
+            CoreCommand::ForgetHard { forget } => self.erase(forget),
             CoreCommand::Clear => {
                 let entries = self.state.entries.len() as u64;
                 if entries > 0 {

@@ -156,6 +156,7 @@ pub struct NewCoreEntry {
     pub kind: MemoryKind,
     /// Importance, from 0 (trivial) to 1 (vital).
     #[serde(with = "crate::number::optional")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub importance: Option<f32>,
     /// Words to search and filter by.
     pub tags: Vec<String>,
@@ -238,6 +239,7 @@ pub struct CoreEdit {
     pub kind: Option<MemoryKind>,
     /// Importance, from 0 to 1.
     #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub importance: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<Arc<str>>>,

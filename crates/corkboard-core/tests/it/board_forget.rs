@@ -115,7 +115,7 @@ fn desk() -> Desk {
         }));
     }
     let (to, priority) = (NudgeTarget::All, NudgePriority::Urgent);
-    desk.tell(BoardCommand::InjectNudge(NewNudge { to, message: secret("hurry"), priority, expires_at: None }));
+    desk.tell(BoardCommand::SendNudge(NewNudge { to, message: secret("hurry"), priority, expires_at: None }));
     desk.tell(BoardCommand::Pause { reason: said("pause") });
     let promote = |learning: &str| BoardCommand::PromoteLearning {
         learning: learning.parse().unwrap(),

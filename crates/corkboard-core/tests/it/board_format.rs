@@ -227,6 +227,27 @@ fn a_cancellation_is_read_in_every_format() {
 }
 
 #[test]
+fn a_lease_is_stored_in_seconds_and_older_logs_have_milliseconds() {
+    let stored = |lease: &str| {
+        format!(r#"{{"task_resumed":{{"task":"T-1","epoch":1,"deadline":"2026-01-01T00:00:00Z",{lease}}}}}"#)
+    };
+    for (lease, ms, again) in [
+        (r#""lease_ms":10"#, 10, r#""lease_s":0.01"#),
+        (r#""lease_ms":30000"#, 30_000, r#""lease_s":30"#),
+        (r#""lease_s":1.001"#, 1_001, r#""lease_s":1.001"#),
+        (r#""lease_s":604800"#, 604_800_000, r#""lease_s":604800"#),
+    ] {
+        let event: BoardEvent = serde_json::from_str(&stored(lease)).unwrap();
+        assert!(matches!(event, BoardEvent::TaskResumed { lease_ms, .. } if lease_ms == ms), "{lease}: {event:?}");
+        assert_eq!(serde_json::to_string(&event).unwrap(), stored(again));
+        let started = BoardEvent::TaskStarted { task: id(1), agent: None, epoch: 1, deadline: at(1), lease_ms: ms };
+        let commit = BoardCommit::new(at(1), worker("ann"), None, vec![started]);
+        assert_eq!(text(&BoardState::encode(&commit).unwrap()), text(&commit.encode().unwrap()));
+    }
+    assert!(serde_json::from_str::<BoardEvent>(&stored(r#""epoch_s":1"#)).is_err(), "a lease has a duration");
+}
+
+#[test]
 fn an_event_that_does_not_fit_is_a_misfit() {
     let mut desk = Desk::new();
     desk.add(NewTask::new("task"));
@@ -636,9 +657,9 @@ fn steered() -> Desk {
     let to_ann = NudgeTarget::Agent(agent("ann"));
     let urgent = NewNudge { priority: NudgePriority::Urgent, ..nudge(NudgeTarget::All) };
     let low = NewNudge { priority: NudgePriority::Low, expires_at: Some(desk.now + LASTS), ..nudge(to_ann) };
-    keyed(&mut desk, &human(), BoardCommand::InjectNudge(urgent));
-    desk.tell(BoardCommand::InjectNudge(low));
-    desk.tell(BoardCommand::InjectNudge(nudge(NudgeTarget::Orchestrator)));
+    keyed(&mut desk, &human(), BoardCommand::SendNudge(urgent));
+    desk.tell(BoardCommand::SendNudge(low));
+    desk.tell(BoardCommand::SendNudge(nudge(NudgeTarget::Orchestrator)));
     keyed(&mut desk, &ann, BoardCommand::DeliverNudges { nudges: vec![NudgeId(1), NudgeId(2)] });
     desk.ask(&bob, BoardCommand::AcknowledgeNudges { nudges: vec![NudgeId(1)] }).unwrap();
     let asks = NewDecision { needs_approval: true, affects_tasks: vec![id(1)], ..decision(None) };

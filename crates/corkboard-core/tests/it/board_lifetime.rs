@@ -269,7 +269,7 @@ fn a_purged_board_refuses_everything_else() {
     let mut desk = Desk::new();
     let expires_at = Some(desk.now + SignedDuration::from_secs(60));
     let (message, priority) = ("look".into(), NudgePriority::Normal);
-    desk.tell(BoardCommand::InjectNudge(NewNudge { to: NudgeTarget::All, message, priority, expires_at }));
+    desk.tell(BoardCommand::SendNudge(NewNudge { to: NudgeTarget::All, message, priority, expires_at }));
     desk.tell(complete());
     desk.tell(discard("a try"));
     assert_eq!(desk.state().next_due(), expires_at, "an expiry should be due on ended boards, too");

@@ -330,3 +330,30 @@ fn a_summary_stays_under_4_kib_for_any_texts() {
         }
     }
 }
+
+#[test]
+fn numbers_of_tasks_have_a_maximum() {
+    let mut desk = Desk::new();
+    let (minutes, retries, backoff) = (NewTask::MOST_MINUTES, NewTask::MOST_RETRIES, NewTask::MOST_BACKOFF_S);
+    let with = |[minutes, retries, backoff]: [u64; 3]| NewTask {
+        estimate_minutes: Some(minutes as u32),
+        retry_limit: retries as u32,
+        retry_backoff_s: backoff as u32,
+        ..NewTask::new("x")
+    };
+    desk.add(with([minutes, retries, backoff]));
+    let cases = [
+        ("estimate_minutes", minutes, [minutes + 1, 0, 0]),
+        ("retry_limit", retries, [0, retries + 1, 0]),
+        ("retry_backoff_s", backoff, [0, 0, backoff + 1]),
+    ];
+    for (name, maximum, numbers) in cases {
+        let refusal = Refusal::OutOfRange { name: name.into(), value: maximum + 1, minimum: 0, maximum };
+        let added = BoardCommand::AddTasks { tasks: vec![with(numbers)], choices: Vec::new() };
+        assert_eq!(desk.refused(added), refusal);
+        let NewTask { estimate_minutes, retry_limit, retry_backoff_s, .. } = with(numbers);
+        let (retry_limit, retry_backoff_s) = (Some(retry_limit), Some(retry_backoff_s));
+        let edit = TaskEdit { estimate_minutes, retry_limit, retry_backoff_s, ..TaskEdit::default() };
+        assert_eq!(desk.refused(BoardCommand::EditTask { task: id(1), edit, if_version: None }), refusal);
+    }
+}

@@ -14,7 +14,7 @@ fn to(name: &str) -> NudgeTarget {
 }
 
 fn nudge(to: NudgeTarget, priority: NudgePriority) -> BoardCommand {
-    BoardCommand::InjectNudge(NewNudge { to, message: "look".into(), priority, expires_at: None })
+    BoardCommand::SendNudge(NewNudge { to, message: "look".into(), priority, expires_at: None })
 }
 
 fn shown(desk: &Desk, actor: &Actor) -> Vec<u64> {
@@ -131,7 +131,7 @@ fn nudges_to_others_are_neither_read_nor_acknowledged() {
         Refusal::NotOnBoard { what: "nudge".into(), id: "N-9".into() }
     );
     let (to, message, priority) = (NudgeTarget::All, " ".into(), NudgePriority::Low);
-    let empty = BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None });
+    let empty = BoardCommand::SendNudge(NewNudge { to, message, priority, expires_at: None });
     assert_eq!(desk.refused(empty), Refusal::Blank { what: "message".into() });
 }
 
@@ -151,7 +151,7 @@ fn a_nudge_expires() {
     let now = desk.now;
     let until = |at| {
         let (to, message, priority) = (NudgeTarget::All, "soon".into(), NudgePriority::Normal);
-        BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: Some(at) })
+        BoardCommand::SendNudge(NewNudge { to, message, priority, expires_at: Some(at) })
     };
     assert!(matches!(desk.refused(until(now)), Refusal::Expiry { .. }));
     desk.tell(until(now + SignedDuration::from_secs(10)));

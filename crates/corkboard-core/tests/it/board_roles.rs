@@ -94,7 +94,7 @@ fn learning() -> LearningId {
 
 fn nudge() -> BoardCommand {
     let (to, message, priority) = (NudgeTarget::Agent(agent("eve")), "look".into(), NudgePriority::Normal);
-    BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None })
+    BoardCommand::SendNudge(NewNudge { to, message, priority, expires_at: None })
 }
 
 /// Every command, in each of its meanings, with the action that it needs.

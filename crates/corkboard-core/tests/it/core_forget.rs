@@ -60,7 +60,7 @@ fn forgotten_entries_are_in_no_revision() {
         (entry(2), 1, &["the password is hunter2", "third", "it names hunter2", "fourth"]),
     ] {
         let mut shelf = shelf();
-        let reply = shelf.tell(CoreCommand::Erase { forget: forget.clone() });
+        let reply = shelf.tell(CoreCommand::ForgetHard { forget: forget.clone() });
         assert_eq!(reply, CoreReply::Cleared { entries: removed });
         let log = redacted(&shelf.log, &forget);
         assert_eq!(replay(Revisioned::default(), &log, &shelf.limits), shelf.live);
@@ -77,7 +77,7 @@ fn forgotten_entries_are_in_no_revision() {
         assert_eq!(found, left, "{forget:?}");
         // Again, there is nothing to do.
         let rev = shelf.rev();
-        assert_eq!(shelf.tell(CoreCommand::Erase { forget }), CoreReply::Cleared { entries: 0 });
+        assert_eq!(shelf.tell(CoreCommand::ForgetHard { forget }), CoreReply::Cleared { entries: 0 });
         assert_eq!(shelf.rev(), rev);
     }
 }
@@ -85,13 +85,13 @@ fn forgotten_entries_are_in_no_revision() {
 #[test]
 fn a_forgotten_text_can_be_added_again() {
     let mut shelf = shelf();
-    shelf.tell(CoreCommand::Erase { forget: CoreForget::Entry { id: CoreEntryId(1) } });
+    shelf.tell(CoreCommand::ForgetHard { forget: CoreForget::Entry { id: CoreEntryId(1) } });
     assert_eq!(shelf.add(&human("ann"), "the password is hunter2").id, CoreEntryId(5));
 }
 
 #[test]
 fn who_may_forget_for_good() {
-    let erase = || CoreCommand::Erase { forget: CoreForget::Entry { id: CoreEntryId(1) } };
+    let erase = || CoreCommand::ForgetHard { forget: CoreForget::Entry { id: CoreEntryId(1) } };
     let mut shelf = shelf();
     for role in [Role::Orchestrator, Role::Worker, Role::Reviewer] {
         let refusal = shelf.refused(&Actor::new("bob", ActorKind::Agent, role), erase());
@@ -107,12 +107,12 @@ fn what_cannot_be_forgotten_is_refused() {
     let mut shelf = shelf();
     for id in [0, 5] {
         let id = CoreEntryId(id);
-        let refusal = shelf.refused(&human("ann"), CoreCommand::Erase { forget: CoreForget::Entry { id } });
+        let refusal = shelf.refused(&human("ann"), CoreCommand::ForgetHard { forget: CoreForget::Entry { id } });
         assert_eq!(refusal, Refusal::NotInCore { entry: id });
     }
     for text in ["", "ab", "  ab  "] {
         let forget = CoreForget::Text { text: text.into() };
-        let refusal = shelf.refused(&human("ann"), CoreCommand::Erase { forget });
+        let refusal = shelf.refused(&human("ann"), CoreCommand::ForgetHard { forget });
         assert_eq!(refusal, Refusal::TextTooShort { least: 3 });
     }
 }

@@ -293,7 +293,7 @@ fn erased() -> Shelf {
     let mut shelf = Shelf::new();
     shelf.tell(add("the password is hunter2"));
     shelf.tell(add("kept"));
-    shelf.tell(CoreCommand::Erase { forget: CoreForget::Entry { id: CoreEntryId(1) } });
+    shelf.tell(CoreCommand::ForgetHard { forget: CoreForget::Entry { id: CoreEntryId(1) } });
     shelf
 }
 

@@ -249,7 +249,7 @@ impl Reference {
             }),
             CoreCommand::Clear => self.said.clear(),
             // The random histories do not erase. A test of its own does.
-            CoreCommand::Replace { .. } | CoreCommand::Tick | CoreCommand::Erase { .. } => {}
+            CoreCommand::Replace { .. } | CoreCommand::Tick | CoreCommand::ForgetHard { .. } => {}
         }
     }
 }
@@ -376,7 +376,7 @@ proptest! {
         let mut shelf = each_step(&steps, |_, _, _, _, _| ());
         let (id, text) = (CoreEntryId(id), which.get(&TEXTS).trim().to_owned());
         let forget = if whole { CoreForget::Entry { id } } else { CoreForget::Text { text: text.clone() } };
-        let answer = shelf.ask(&actors()[0], CoreCommand::Erase { forget: forget.clone() });
+        let answer = shelf.ask(&actors()[0], CoreCommand::ForgetHard { forget: forget.clone() });
         if id > shelf.state().last() && whole {
             prop_assert!(matches!(answer, Err(Refusal::NotInCore { .. })), "{answer:?}");
             return Ok(());

@@ -89,7 +89,7 @@ fn absorb(entries: &[(&str, &str)], notes: &[&str]) -> AgentCommand {
         id: NoteId(1),
         text: (*text).into(),
         author: "cy".into(),
-        timestamp: at(1),
+        at: at(1),
         trust: None,
     });
     AgentCommand::Absorb { scope: ROOT, entries, notes: notes.collect(), overwrite: true }

@@ -104,7 +104,7 @@ fn the_fixture_contains_every_optional_field_present_and_absent() {
         events.filter_map(move |event| event.get(name)).cloned().collect::<Vec<_>>()
     };
     check_fields(&commits, "answered");
-    check_fields(&events("entry_set"), "scope updated");
+    check_fields(&events("entry_set"), "scope is_update");
     for event in ["entry_appended", "entry_removed", "entry_expired", "cleared", "note_added", "note_removed"] {
         check_fields(&events(event), "scope");
     }
@@ -175,7 +175,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
     let nowhere = ScopeId(Uuid::max());
     let in_scope = |scope| {
         [
-            AgentEvent::EntrySet { scope, key: key("a"), updated: false, entry: Box::new(plain("1")) },
+            AgentEvent::EntrySet { scope, key: key("a"), is_update: false, entry: Box::new(plain("1")) },
             AgentEvent::EntryAppended { scope, key: key("text"), text: "x".into() },
             AgentEvent::EntryRemoved { scope, key: key("text") },
             AgentEvent::EntryExpired { scope, key: key("text") },
@@ -237,7 +237,7 @@ fn a_commit_is_one_line_for_any_layout_of_its_values() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set(ROOT, "a", "{\r\n  \"text\": \"two\\nlines\",\n  \"list\": [\n 1,\n 2 ]\n}\n"));
     let laid_out = "{ \"id\": \"00000000-0000-0000-0000-000000000001\", \"value\": [\n1],
-        \"type_name\": \"t\", \"timestamp\": \"2026-01-01T00:00:00Z\", \"author\": \"cy\" }";
+        \"type_name\": \"t\", \"at\": \"2026-01-01T00:00:00Z\", \"author\": \"cy\" }";
     let data: EntryData = serde_json::from_str(laid_out).unwrap();
     let absorb =
         AgentCommand::Absorb { scope: ROOT, entries: vec![(key("b"), data)], notes: Vec::new(), overwrite: true };
@@ -322,7 +322,7 @@ fn conversation() -> Vec<AgentCommit> {
     let renewed = |until| AgentEvent::ConversationRenewed { scope: TASK, until: at(until) };
     let begun = vec![
         AgentEvent::ScopeCreated { id: TASK, name: scope_name("c-1"), parent: ROOT },
-        AgentEvent::EntrySet { scope: TASK, key: key("name"), updated: false, entry: Box::new(plain("\"Ada\"")) },
+        AgentEvent::EntrySet { scope: TASK, key: key("name"), is_update: false, entry: Box::new(plain("\"Ada\"")) },
         renewed(1_767_312_000),
     ];
     let actor = Actor::new("ann", ActorKind::Agent, Role::Worker);
@@ -362,8 +362,12 @@ fn text(bytes: &[u8]) -> String {
 /// A history in which everything happens that a memory can store.
 fn history() -> Vec<AgentCommit> {
     let note = |scope, id, text| AgentEvent::NoteAdded { scope, note: a_note(id, text) };
-    let set =
-        |scope, name, updated, entry| AgentEvent::EntrySet { scope, key: key(name), updated, entry: Box::new(entry) };
+    let set = |scope, name, is_update, entry| AgentEvent::EntrySet {
+        scope,
+        key: key(name),
+        is_update,
+        entry: Box::new(entry),
+    };
     let appended = |scope, name, text: &str| AgentEvent::EntryAppended { scope, key: key(name), text: text.into() };
     let kinds = [
         MemoryKind::Fact,
@@ -388,12 +392,12 @@ fn history() -> Vec<AgentCommit> {
         ),
         (
             agent(Role::Worker),
-            Some(AgentReply::Written { updated: false }),
+            Some(AgentReply::Written { is_update: false }),
             vec![set(ROOT, "plain", false, plain("\"text\"")), set(TASK, "all/of it", false, full())],
         ),
         (
             human(Role::Human),
-            Some(AgentReply::Written { updated: true }),
+            Some(AgentReply::Written { is_update: true }),
             vec![
                 set(ROOT, "plain", true, plain(r#""a \"quoted\" word\nand \u0041 \ud83d\udddd 🗝""#)),
                 appended(ROOT, "plain", "\nmore \"text\" \u{1}"),
@@ -539,7 +543,7 @@ fn notebook_events() -> Vec<AgentEvent> {
 }
 
 fn a_note(id: u64, text: &str) -> Note {
-    Note { id: NoteId(id), text: text.into(), author: "ann".into(), timestamp: at(1_767_225_900), trust: None }
+    Note { id: NoteId(id), text: text.into(), author: "ann".into(), at: at(1_767_225_900), trust: None }
 }
 
 #[test]
@@ -554,7 +558,7 @@ fn an_entrys_trust_is_stored_only_if_given() {
 #[test]
 fn both_encoders_store_who_acted_in_anothers_name() {
     let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
-    let set = || AgentEvent::EntrySet { scope: ROOT, key: key("k"), updated: false, entry: Box::new(plain("1")) };
+    let set = || AgentEvent::EntrySet { scope: ROOT, key: key("k"), is_update: false, entry: Box::new(plain("1")) };
     let commit = |actor| AgentCommit::new(at(1_767_225_660), actor, None, vec![set()]);
     let spoken_for = commit(ann.clone().via("gate \"way\""));
     let stored = spoken_for.encode().unwrap();
@@ -576,7 +580,7 @@ fn plain(value: &str) -> EntryData {
         importance: EntryMetadata::IMPORTANCE,
         tags: Vec::new(),
         custom: None,
-        timestamp: at(1_767_225_720),
+        at: at(1_767_225_720),
         expires_at: None,
         author: "ann".into(),
         session: None,

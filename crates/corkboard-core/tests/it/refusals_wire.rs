@@ -86,6 +86,7 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
         Refusal::TextTooShort { least: number },
         Refusal::ControlCharacter { what: text().into(), character, at: number as usize },
         Refusal::Limit { limit: LimitName::KeyBytes, used: number, allowed: number },
+        Refusal::OutOfRange { name: text().into(), value: number, minimum: number, maximum: number },
         Refusal::Importance { importance },
         Refusal::Expiry { reason: text().into() },
         Refusal::RoleDenied { principal: text(), role, what: text().into(), may: text() },

@@ -109,12 +109,11 @@ async fn delete_agent(
     RevCondition { if_rev }: RevCondition,
 ) -> RevResult<DeletedBody> {
     let (memory, corkboard) = (caller.agent(&agent)?, caller.corkboard());
-    let deleted = match (if_rev, hard) {
-        (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await?,
-        (Some(rev), false) => corkboard.delete_agent_at(&agent, rev).await?,
-        (None, true) => corkboard.forget_agent(&agent).await?,
-        (None, false) => corkboard.delete_agent(&agent).await?,
+    let delete = match if_rev {
+        Some(rev) => corkboard.delete_agent_at(&agent, rev),
+        None => corkboard.delete_agent(&agent),
     };
+    let deleted = if hard { delete.hard().await? } else { delete.await? };
     let rev = match memory.rev().await {
         // A space that cannot be read can still be deleted.
         Err(Error::FeatureDisabled { .. }) => 0,

@@ -104,7 +104,7 @@ async fn delete_core(
     Query(query): Query<DeleteQuery>,
 ) -> RevResult<DeletedBody> {
     let core = caller.core(&path.core)?;
-    let deleted = if query.hard { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
+    let deleted = if query.hard { core.clone().delete().hard().await? } else { core.clone().delete().await? };
     Ok(RevResponse::new(DeletedBody { deleted }, core.rev().await?))
 }
 

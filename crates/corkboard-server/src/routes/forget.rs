@@ -34,7 +34,7 @@ struct RecordBody {
 
 /// The entry to forget permanently.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = CoreEraseBody, example = json!({"id": "E-1"}))]
+#[schema(as = CoreForgetHardBody, example = json!({"id": "E-1"}))]
 #[serde(deny_unknown_fields)]
 struct EntryBody {
     /// ID of the entry.
@@ -92,7 +92,7 @@ async fn delete_core_entry(
     Body(body): Body<EntryBody>,
 ) -> RevResult<Forgotten> {
     let core = caller.core(&path.core)?;
-    let forgotten = core.erase(body.id).await.map_err(with_refusal)?;
+    let forgotten = core.forget(body.id, None).hard().await.map_err(with_refusal)?;
     Ok(RevResponse::new(forgotten, core.rev().await?))
 }
 

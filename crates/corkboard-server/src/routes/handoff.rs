@@ -135,7 +135,7 @@ async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> RevResu
         text: entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned(),
         version: entry.version,
         author: entry.author.clone(),
-        at: entry.timestamp,
+        at: entry.at,
         trust: entry.trust(),
     };
     Ok(RevResponse::new(body, rev).version(entry.version).unless(seen))

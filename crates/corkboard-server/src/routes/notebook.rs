@@ -67,7 +67,7 @@ struct PromptQuery {
     #[param(example = "Write the parser")]
     task: Option<String>,
     /// Maximum number of tokens [default: 8000].
-    #[param(minimum = 1500)]
+    #[param(minimum = 1500, maximum = 10_000_000)]
     budget: Option<u64>,
 }
 
@@ -173,7 +173,7 @@ struct PromptBody {
     /// What happened since the last update. Only the end of a long transcript is kept.
     transcript: Option<String>,
     /// The maximum number of tokens [default: 8000].
-    #[schema(minimum = 1500)]
+    #[schema(minimum = 1500, maximum = 10_000_000)]
     budget: Option<u64>,
 }
 

@@ -331,7 +331,7 @@ async fn forget_agent_space_values(
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
 ) -> Result<Json<Forgotten>, HttpError> {
-    let forget = caller.agent(&agent)?.forget_for_good(body.forget);
+    let forget = caller.agent(&agent)?.forget_items(body.forget);
     let forgotten = if let Some(rev) = body.if_rev { forget.if_rev(rev).await } else { forget.await };
     forgotten.map(Json).map_err(with_refusal)
 }
@@ -353,11 +353,10 @@ async fn delete_agent_space(
 ) -> Result<Json<DeletedBody>, HttpError> {
     caller.agent(&agent)?;
     let corkboard = caller.corkboard();
-    let deleted = match (if_rev, hard) {
-        (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await,
-        (Some(rev), false) => corkboard.delete_agent_at(&agent, rev).await,
-        (None, true) => corkboard.forget_agent(&agent).await,
-        (None, false) => corkboard.delete_agent(&agent).await,
+    let delete = match if_rev {
+        Some(rev) => corkboard.delete_agent_at(&agent, rev),
+        None => corkboard.delete_agent(&agent),
     };
+    let deleted = if hard { delete.hard().await } else { delete.await };
     deleted.map(|deleted| Json(DeletedBody { deleted })).map_err(with_refusal)
 }

@@ -186,7 +186,7 @@ async fn a_notebook_is_updated_by_texts_and_rolled_back() {
     assert_eq!(ada.get(&format!("{book}?at={first}")).await.ok()["learnings"][0]["id"], "KL-1");
     let history = ada.get(&format!("{book}/history")).await.ok();
     assert_eq!(history["items"].as_array().unwrap().len(), 2);
-    assert_eq!(history["items"][0]["by"], "admin");
+    assert_eq!(history["items"][0]["author"], "admin");
     ada.get(&format!("{book}/diff?from={first}&to={}", rev(&archived))).await.ok();
     let restored = ada.post(&format!("{book}/restore"), &json!({"at": first})).await.ok();
     assert!(rev(&restored) > rev(&archived));

@@ -432,7 +432,7 @@ async fn a_batch_is_atomic_and_creates_one_revision() {
             (json!([{"key": "c"}]), 400, "batch"),
             (json!([{"key": "c", "remove": true, "metadata": {}}]), 400, "batch"),
             (json!([{"key": "c", "value": 1, "separator": "line"}]), 400, "batch"),
-            (json!([{"key": "c", "value": 1, "metadata": {"importance": 2}}]), 400, "importance"),
+            (json!([{"key": "c", "value": 1, "metadata": {"importance": 2}}]), 400, "out_of_range"),
             (json!([{"key": "c", "value": 1, "colour": "red"}]), 400, "body_json"),
         ];
         for (entries, status, code) in refused {
@@ -490,7 +490,7 @@ async fn invalid_entries_are_refused_and_write_nothing() {
         (json!({}), 400, "body_json"),
         (json!({"value": 1, "colour": "red"}), 400, "body_json"),
         (json!({"value": 1, "metadata": {"colour": "red"}}), 400, "body_json"),
-        (json!({"value": 1, "metadata": {"importance": 1.5}}), 400, "importance"),
+        (json!({"value": 1, "metadata": {"importance": 1.5}}), 400, "out_of_range"),
         (json!({"value": 1, "metadata": {"kind": "dream"}}), 400, "body_json"),
         (json!({"value": 1, "metadata": {"expires_at": "2001-01-01T00:00:00Z"}}), 400, "expiry"),
         (json!({"value": "x".repeat(2 * 1024 * 1024)}), 422, "limit"),

@@ -287,20 +287,20 @@ fn commands() -> Vec<(&'static str, Value)> {
         json!({"edit_task": {"task": "T-1", "edit": {"title": "t", "priority": -1}, "if_version": 1}}),
         json!({"assign": {"task": "T-1", "to": "ada"}}),
         json!({"assign_review": {"task": "T-1", "to": "ada"}}),
-        json!({"claim": {"task": null, "lease_ms": 60000}}),
+        json!({"claim": {"task": null, "lease_s": 60}}),
         json!({"heartbeat": {"task": "T-1", "epoch": 1}}),
-        json!({"set_status": {"task": "T-1", "status": "blocked", "reason": "r", "epoch": 1, "lease_ms": 60000}}),
+        json!({"set_status": {"task": "T-1", "status": "blocked", "reason": "r", "epoch": 1, "lease_s": 60}}),
         json!({"complete_task": {"task": "T-1", "result": {"summary": "s", "next_steps": ["n"]}, "epoch": null}}),
         json!({"fail_task": {"task": "T-1", "reason": "r", "epoch": null}}),
         json!({"record_decision": {"question": "q", "choice": "c", "alternatives": ["a"], "affects_tasks": ["T-1"], "needs_approval": true}}),
         json!({"record_discovery": {"content": "c", "type": "insight", "affects_tasks": [], "promote_to_core": "m"}}),
         json!({"record_artifact": {"type": "code", "path": "p", "size": 3, "checksum": "00", "content": "abc"}}),
-        json!({"inject_nudge": {"to": {"agent": "ada"}, "message": "m", "priority": "urgent", "expires_at": "2100-01-01T00:00:00Z"}}),
+        json!({"send_nudge": {"to": {"agent": "ada"}, "message": "m", "priority": "urgent", "expires_at": "2100-01-01T00:00:00Z"}}),
         json!({"acknowledge_nudges": {"nudges": ["N-1"]}}),
         json!({"as_orchestrator": {"epoch": 1, "command": {"under_claim": {"task": "T-1", "epoch": 1, "command": "tick"}}}}),
         json!({"promote_learning": {"learning": "D-1", "core": "m", "changes": {"importance": 0.5, "tags": ["t"]}}}),
         json!({"roll_back_learnings": {"which": {"these": ["D-1"]}, "reason": null}}),
-        json!({"acquire_orchestrator": {"lease_ms": 60000}}),
+        json!({"acquire_orchestrator": {"lease_s": 60}}),
         json!({"archive": {"retain": {"said": {"ms": 1}}}}),
         json!("extract_learnings"),
     ];
@@ -379,7 +379,7 @@ async fn names_in_commands_are_validated() {
     {
         let set = json!({"set": {"scope": root, "key": name, "value": 1, "type_name": "t", "metadata": {}, "if_version": null}});
         let scope = json!({"create_scope": {"name": name, "parent": root, "parent_kept": "here"}});
-        let nudge = json!({"inject_nudge": {"to": {"agent": name}, "message": "m"}});
+        let nudge = json!({"send_nudge": {"to": {"agent": name}, "message": "m"}});
         let assign = json!({"assign": {"task": "T-1", "to": name}});
         let nested = json!({"as_orchestrator": {"epoch": 1, "command": assign}});
         let learned = json!({"add": {"entries": [{"content": "c", "board": name}]}});

@@ -158,7 +158,7 @@ async fn invalid_requests_are_refused_and_write_nothing() {
     admin.post(entries, &json!({"content": " "})).await.problem(400, "blank");
     admin.post(entries, &json!({"entries": []})).await.problem(400, "nothing");
     admin.post(entries, &json!({"entries": [{"content": "good"}, {"content": ""}]})).await.problem(400, "blank");
-    admin.post(entries, &json!({"content": "x", "importance": 7})).await.problem(400, "importance");
+    admin.post(entries, &json!({"content": "x", "importance": 7})).await.problem(400, "out_of_range");
     let unknown = admin.post(entries, &json!({"content": "x", "colour": "red"})).await;
     unknown.problem(400, "body_json");
     assert!(unknown.body["detail"].as_str().unwrap().contains("colour"), "{}", unknown.body);

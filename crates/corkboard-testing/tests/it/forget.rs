@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use corkboard::boards::{BoardItem, NewBoard, NewDecision, NewTask};
 use corkboard::store::Cursor;
+use corkboard::tokens::Grants;
 use corkboard::{
     Actor, ActorKind, AgentEvent, AgentMemory, Conversations, Corkboard, EntryMetadata, Options, Retention, Role,
-    SnapshotPolicy, TextPlace, Watched,
+    SnapshotPolicy, TextPlace, TokenRequest, Watched,
 };
 use corkboard_core::{AgentId, Limits, NoteId, SpaceId};
 use corkboard_testing::Harness;
@@ -382,7 +383,7 @@ async fn a_deleted_agent_is_gone_from_sqlites_files_once_it_is_scrubbed() {
     let harness = Harness::sqlite(WORKER);
     let corkboard = harness.corkboard().await;
     history(&corkboard.agent("forgetful").unwrap()).await;
-    assert!(corkboard.forget_agent("forgetful").await.unwrap());
+    assert!(corkboard.delete_agent("forgetful").hard().await.unwrap());
     assert!(!raw_files(&harness).contains(SECRET));
     assert_eq!(agents(&corkboard).await, 0);
 }
@@ -430,6 +431,9 @@ async fn secret_everywhere(corkboard: &Corkboard) {
     let (first, second) = SECRET.split_at(7);
     memory.set("appended", first).await.unwrap();
     memory.append("appended", second).await.unwrap();
+    memory.set("joined", &format!("kept? {first}")).await.unwrap();
+    memory.append("joined", second).await.unwrap();
+    memory.set("joined", "stays").await.unwrap();
     memory.add_note(SECRET).await.unwrap();
     let block = format!(
         "CURRENT_PROGRESS:\n  In Progress:\n    - find {SECRET}\n    - kept bullet\nKEY_LEARNINGS:\n  ADD:\n    - because {SECRET}: learned\n    - because of that: kept learning\n"
@@ -459,17 +463,21 @@ async fn secret_everywhere(corkboard: &Corkboard) {
 
 #[tokio::test]
 async fn a_text_is_forgotten_everywhere_in_a_store() {
-    for harness in [Harness::memory(), Harness::file(WORKER), Harness::sqlite(WORKER)] {
+    for harness in harnesses() {
         let shared = Options { conversations: Conversations::Shared, ..eager_snapshots() };
         let corkboard = harness.corkboard_with(shared.clone()).await;
         secret_everywhere(&corkboard).await;
-        let has_files = !matches!(corkboard.store_info().kind, "memory");
+        let brief = corkboard.agent("forgetful").unwrap().working().create_scope("brief").await.unwrap();
+        brief.set("brief", SECRET).await.unwrap();
+        let has_files = matches!(corkboard.store_info().kind, "file" | "sqlite");
         assert!(!has_files || raw_files(&harness).contains(SECRET));
         let found = corkboard.find_text(SECRET).await.unwrap();
         for (space, item) in [
             ("agent/forgetful", "entry password"),
             ("agent/forgetful", "entry overwritten"),
             ("agent/forgetful", "entry appended"),
+            ("agent/forgetful", "entry joined"),
+            ("agent/forgetful", "entry brief in an ephemeral scope"),
             ("agent/forgetful", "note 1"),
             ("agent/forgetful", "notebook main KL-1"),
             ("agent/forgetful", "notebook main progress"),
@@ -488,8 +496,8 @@ async fn a_text_is_forgotten_everywhere_in_a_store() {
         }
         let of = |item: &str| found.items.iter().find(|found| found.item == item).unwrap();
         assert_eq!(
-            (of("entry overwritten").place, of("entry password").place),
-            (TextPlace::History, TextPlace::Current)
+            (of("entry overwritten").place, of("entry joined").place, of("entry password").place),
+            (TextPlace::History, TextPlace::History, TextPlace::Current)
         );
         assert!(of("T-1").snippet.contains(&format!("use {SECRET}")));
         assert_eq!((found.removed, found.revisions), (0, 0));
@@ -500,6 +508,9 @@ async fn a_text_is_forgotten_everywhere_in_a_store() {
         if has_files {
             assert!(!raw_files(&harness).contains(SECRET), "{}", corkboard.store_info().kind);
         }
+        let log = log_text(&harness, "forgetful").await;
+        assert!(!log.contains(SECRET) && !log.contains("kept? "), "{}", corkboard.store_info().kind);
+        assert_eq!(brief.get::<String>("brief").await.unwrap(), None);
         let again = corkboard.forget_text(SECRET).await.unwrap();
         assert_eq!((again.found, again.removed, again.revisions), (0, 0, 0));
 
@@ -509,6 +520,7 @@ async fn a_text_is_forgotten_everywhere_in_a_store() {
             let agent = corkboard.agent("forgetful").unwrap();
             assert_eq!(agent.working().get::<String>("kept").await.unwrap().as_deref(), Some("stays still"));
             assert_eq!(agent.working().get::<String>("overwritten").await.unwrap().as_deref(), Some("stays"));
+            assert_eq!(agent.working().get::<String>("joined").await.unwrap().as_deref(), Some("stays"));
             let conversation = agent.conversation("c-1").unwrap();
             assert_eq!(conversation.get::<String>("other").await.unwrap().as_deref(), Some("kept in the conversation"));
             let board = corkboard.board("launch").unwrap().view().await.unwrap();
@@ -531,7 +543,7 @@ async fn names_with_the_text_are_reported_and_stay() {
     corkboard.agent("hunter2-fan").unwrap().working().set("of-hunter2", "kept").await.unwrap();
     let forgotten = corkboard.forget_text("hunter2").await.unwrap();
     let places: Vec<_> = forgotten.items.iter().map(|item| (item.item.as_str(), item.place)).collect();
-    assert_eq!(places, [("revision 1", TextPlace::Name), ("the name of the space", TextPlace::Name)]);
+    assert_eq!(places, [("a name in revision 1", TextPlace::Name), ("the agent's name", TextPlace::Name)]);
     assert_eq!((forgotten.removed, forgotten.revisions, forgotten.kept().count()), (0, 0, 2));
     for text in ["", "ab", "  a "] {
         let refused = corkboard.forget_text(text).await.unwrap_err();
@@ -539,6 +551,39 @@ async fn names_with_the_text_are_reported_and_stay() {
     }
     let worker = corkboard.acting_as(Actor::new("ann", ActorKind::Agent, Role::Worker));
     assert_eq!(worker.find_text("hunter2").await.unwrap_err().code(), "role_denied");
+}
+
+#[tokio::test]
+async fn conversations_of_the_process_labels_of_tokens_and_activity_are_searched() {
+    let retention = Some(Retention::Revisions(3));
+    let corkboard = Harness::memory().corkboard_with(Options { retention, ..eager_snapshots() }).await;
+    let agent = corkboard.agent("ann").unwrap();
+    agent.conversation("c-1").unwrap().set("said", SECRET).await.unwrap();
+    agent.working().set(SECRET, "a secret key").await.unwrap();
+    agent.working().remove(SECRET).await.unwrap();
+    // The log is trimmed until only the record of activity has the key.
+    for round in 0..20 {
+        agent.working().set("round", &round).await.unwrap();
+    }
+    let token = TokenRequest {
+        principal: "ann".into(),
+        kind: ActorKind::Agent,
+        role: Role::Worker,
+        grants: Grants::default(),
+        expires_at: None,
+        label: format!("for {SECRET}"),
+    };
+    corkboard.tokens().create(token).await.unwrap();
+    let found = corkboard.forget_text(SECRET).await.unwrap();
+    let items: Vec<_> = found.items.iter().map(|found| (found.space.as_str(), found.item.as_str())).collect();
+    assert!(items.contains(&("conversation/ann/c-1", "entry said")), "{items:?}");
+    assert!(items.contains(&("agent/ann", "a name in the current state")), "{items:?}");
+    assert!(
+        items.iter().any(|(space, item)| space.starts_with("tokens/") && item.starts_with("a name in")),
+        "{items:?}"
+    );
+    assert_eq!(found.removed, 1);
+    assert_eq!(agent.conversation("c-1").unwrap().get::<String>("said").await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -558,11 +603,13 @@ async fn a_record_of_a_board_and_an_entry_of_a_core_are_forgotten() {
         assert!(raw_files(&harness).contains(SECRET), "the copy in the core stays");
         let core = corkboard.core("rules").unwrap();
         let entry = core.entries().await.unwrap().items[0].id;
-        let forgotten = core.erase(entry).await.unwrap();
+        let forgotten = core.forget(entry, None).hard().await.unwrap();
         assert_eq!((forgotten.removed, forgotten.revisions), (1, 1));
         assert!(!raw_files(&harness).contains(SECRET));
-        let again =
-            (board.forget_record(BoardItem::Decision(decision)).await.unwrap(), core.erase(entry).await.unwrap());
+        let again = (
+            board.forget_record(BoardItem::Decision(decision)).await.unwrap(),
+            core.forget(entry, None).hard().await.unwrap(),
+        );
         assert_eq!((again.0.removed, again.0.revisions, again.1.removed, again.1.revisions), (0, 0, 0, 0));
     }
 }

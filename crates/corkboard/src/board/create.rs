@@ -9,7 +9,8 @@ use super::claim_task::Future;
 use super::cores::PreparedBoard;
 use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern, UnreadablePattern};
-use crate::{Conditions, Corkboard, Error, Refusal, Result};
+use crate::engine::Deletion;
+use crate::{Conditions, Corkboard, Delete, Error, Refusal, Result};
 
 /// Creates a board. Made by [`Corkboard::create_board`].
 #[must_use = "nothing is made until this is awaited"]
@@ -56,26 +57,18 @@ impl Corkboard {
     ///
     /// Open promotions and rollbacks are finished first if possible. Promoted entries remain in their cores;
     /// [`Corkboard::roll_back_board`] removes them.
-    pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
-        BoardAction::Delete.check(self.actor())?;
-        let board = self.board(board_id)?;
-        for _ in 0..ATTEMPTS {
-            let Some(head) = board.settled_head().await else { break };
-            if board.delete_if_at(Some(head)).await? {
-                return Ok(true);
+    pub fn delete_board(&self, board_id: &str) -> Delete {
+        let (may, board) = (BoardAction::Delete.check(self.actor()), self.board(board_id));
+        Delete::new(async move |deletion| {
+            may?;
+            let board = board?;
+            let deleted = board.delete_settled().await?;
+            if deletion == Deletion::Hard {
+                // Even if there was no board: it may have been deleted earlier, without scrubbing.
+                board.engine.store.scrub().await?;
             }
-        }
-        // The board is unreadable, or a promotion or rollback cannot be finished. Neither prevents deletion.
-        board.delete_if_at(None).await
-    }
-
-    /// Deletes a board like [`Corkboard::delete_board`], and erases all traces of it from the store's files, tables and
-    /// keys. This can take long.
-    pub async fn forget_board(&self, board_id: &str) -> Result<bool> {
-        let deleted = self.delete_board(board_id).await?;
-        // Scrub even if there was no board: it may have been deleted before without scrubbing.
-        self.board(board_id)?.engine.store.scrub().await?;
-        Ok(deleted)
+            Ok(deleted)
+        })
     }
 }
 
@@ -192,6 +185,18 @@ impl Board {
 }
 
 impl Board {
+    /// Deletes the board, after its open promotions and rollbacks were finished if possible.
+    async fn delete_settled(&self) -> Result<bool> {
+        for _ in 0..ATTEMPTS {
+            let Some(head) = self.settled_head().await else { break };
+            if self.delete_if_at(Some(head)).await? {
+                return Ok(true);
+            }
+        }
+        // The board is unreadable, or a promotion or rollback cannot be finished. Neither prevents deletion.
+        self.delete_if_at(None).await
+    }
+
     /// Deletes the board if it is at that head, or at any head if none is given. Returns whether it was deleted.
     async fn delete_if_at(&self, head: Option<Head>) -> Result<bool> {
         match head {

@@ -114,8 +114,8 @@ pub enum BoardChange {
     LearningPromoted { learning: LearningId, core: CoreId, entry: CoreEntryId, by: Arc<str> },
     /// A learning was refused.
     LearningRefused { learning: LearningId, by: Arc<str>, reason: Option<Arc<str>> },
-    /// A learning was rolled back from its core, or the rollback began.
-    LearningRolledBack { learning: LearningId, core: CoreId, by: Arc<str>, reason: Option<Arc<str>> },
+    /// Learnings were rolled back from their core, or the rollback began.
+    LearningsRolledBack { learnings: Vec<LearningId>, core: CoreId, by: Arc<str>, reason: Option<Arc<str>> },
     /// A choice was added.
     ChoiceAdded { id: ChoiceId, choice: Arc<Choice> },
     /// A branch was chosen.

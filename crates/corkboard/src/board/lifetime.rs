@@ -7,9 +7,12 @@ use jiff::Timestamp;
 
 use super::orchestrate::milliseconds;
 use super::{Board, expect_reply, unexpected};
-use crate::Result;
+use crate::{Limits, Result};
 
 impl Board {
+    /// The longest retention of an archived board, in days: about a century.
+    pub const MOST_RETAIN_DAYS: u64 = 36_500;
+
     /// Archives a board that has ended: it can be read, but not changed. Returns the time until which it is kept at
     /// least.
     ///
@@ -17,6 +20,9 @@ impl Board {
     /// [`Options::board_retention`](crate::Options::board_retention). Archiving again with a duration changes the
     /// retention.
     pub async fn archive(&self, retain: Option<Duration>) -> Result<Timestamp> {
+        const DAY: u64 = 24 * 60 * 60;
+        let days = retain.map_or(0, |retain| retain.as_secs().div_ceil(DAY));
+        Limits::check_range("retain_days", days, 0..=Self::MOST_RETAIN_DAYS)?;
         let retain = match retain {
             Some(retain) => RetainFor::Said { ms: milliseconds(retain) },
             None => RetainFor::Unsaid { ms: milliseconds(self.options().board_retention) },

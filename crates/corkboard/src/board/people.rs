@@ -22,7 +22,7 @@ impl Board {
     /// let corkboard = Corkboard::open("memory:").await?;
     /// let board = corkboard.create_board(NewBoard { name: "Release".into(), ..NewBoard::default() }).await?;
     /// let (to, priority) = (NudgeTarget::All, NudgePriority::Urgent);
-    /// board.inject_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await?;
+    /// board.send_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await?;
     ///
     /// let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
     /// let ann = board.acting_as(ann);
@@ -32,8 +32,8 @@ impl Board {
     /// assert!(ann.nudges_for().await?.is_empty());
     /// # Ok(()) }
     /// ```
-    pub async fn inject_nudge(&self, nudge: NewNudge) -> Result<NudgeId> {
-        expect_reply!(self.ask(BoardCommand::InjectNudge(nudge)).await?, BoardReply::Nudge(id) => id)
+    pub async fn send_nudge(&self, nudge: NewNudge) -> Result<NudgeId> {
+        expect_reply!(self.ask(BoardCommand::SendNudge(nudge)).await?, BoardReply::Nudge(id) => id)
     }
 
     /// Returns the unacknowledged nudges to this handle's actor, urgent ones first, and records their delivery. Refused

@@ -95,8 +95,9 @@ impl fmt::Display for BoardChange {
             Self::LearningRefused { learning, by, reason } => {
                 write!(f, "{by} refused {learning}{}.", remark(reason.as_deref()))
             }
-            Self::LearningRolledBack { learning, core, by, reason } => {
-                write!(f, "{by} rolled back {learning} from {core}{}.", remark(reason.as_deref()))
+            Self::LearningsRolledBack { learnings, core, by, reason } => {
+                let learnings: Vec<_> = learnings.iter().map(ToString::to_string).collect();
+                write!(f, "{by} rolled back {} from {core}{}.", listed(&learnings), remark(reason.as_deref()))
             }
             Self::ChoiceAdded { id, choice } => {
                 let options: Vec<_> = choice.options.iter().map(|option| quoted(&option.name)).collect();

@@ -379,7 +379,7 @@ impl RemoteEngine for HttpClient {
                 deleted: bool,
             }
             let path = format!("/v1/spaces/agent/{}/delete", segment(agent.as_str()));
-            let body = json!({ "if_rev": if_rev, "hard": deletion == Deletion::ForGood }).to_string().into_bytes();
+            let body = json!({ "if_rev": if_rev, "hard": deletion == Deletion::Hard }).to_string().into_bytes();
             let Deleted { deleted } = self.post(&path, Some(&actor), body, Resend::No).await?;
             Ok(deleted)
         })

@@ -39,12 +39,12 @@ use corkboard_core::board::{Nudge, TaskId};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::cores::Knowledge;
-pub(crate) use self::shares::LEAST_BUDGET;
+pub(crate) use self::shares::{LEAST_BUDGET, MOST_BUDGET};
 pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
 use crate::memory::EntriesAndNotes;
 use crate::options::Tier;
-use crate::{AgentMemory, Board, BoardView, Error, Result};
+use crate::{AgentMemory, Board, BoardView, Error, Limits, Result};
 
 /// The content and the budget of a context window.
 ///
@@ -65,7 +65,7 @@ use crate::{AgentMemory, Board, BoardView, Error, Result};
 #[non_exhaustive]
 pub struct ContextRequest {
     /// Maximum tokens of the window; by default [`Options::context_tokens`](crate::Options::context_tokens).
-    #[cfg_attr(feature = "openapi", schema(minimum = 128))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 128, maximum = 10_000_000))]
     pub budget: Option<u64>,
     /// Conversation whose scratchpad to show.
     pub conversation: Option<String>,
@@ -417,8 +417,5 @@ struct BoardReading {
 }
 
 fn check_budget(budget: u64) -> Result<()> {
-    match budget < LEAST_BUDGET {
-        true => Err(Error::ContextBudget { budget, least: LEAST_BUDGET }),
-        false => Ok(()),
-    }
+    Ok(Limits::check_range("budget", budget, LEAST_BUDGET..=MOST_BUDGET)?)
 }

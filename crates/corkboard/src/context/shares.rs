@@ -9,6 +9,9 @@ use super::SectionName;
 /// The minimum budget. A smaller one would have no room for anything but the preamble and the tags.
 pub(crate) const LEAST_BUDGET: u64 = 128;
 
+/// The maximum budget: more than any model reads.
+pub(crate) const MOST_BUDGET: u64 = 10_000_000;
+
 /// Percent of the budget for content that seldom changes: handoff, notebooks, entries, notes, cores. The tail always
 /// has the rest, and the room that the stable part does not use. Room reserved for an absent section of the tail goes
 /// to the stable part.

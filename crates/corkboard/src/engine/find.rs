@@ -33,6 +33,13 @@ pub(crate) struct Occurrence {
     pub(crate) place: TextPlace,
 }
 
+/// The items of a state that contain a text.
+pub(crate) fn in_state<S: Space>(state: &S, text: &str) -> Vec<Occurrence> {
+    let mut found = Occurrences { text, items: HashSet::new(), found: Vec::new() };
+    state.each_text(&mut |item, value| found.look(item, value, TextPlace::Current));
+    found.found
+}
+
 /// The occurrences so far, each item once.
 struct Occurrences<'a> {
     text: &'a str,
@@ -55,12 +62,13 @@ impl Occurrences<'_> {
 }
 
 impl<S: Space> Engine<S> {
-    /// Finds a text in a space. `forget` describes it: what remains after redaction is part of a name.
+    /// Finds a text in a space. `forget` describes it: what remains after redaction is part of a name. Without `forget`,
+    /// the space has only names.
     pub(crate) async fn find_text(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
         text: &str,
-        forget: &mut S::Forget,
+        mut forget: Option<S::Forget>,
     ) -> Result<Vec<Occurrence>> {
         self.flush_slot(slot, self.lock_beside_leader(slot, &slot.flushing).await).await?;
         let mut occurrences = Occurrences { text, items: HashSet::new(), found: Vec::new() };
@@ -72,7 +80,9 @@ impl<S: Space> Engine<S> {
         }
         let mut names = BTreeSet::new();
         let mut cursor = Cursor { rev: loaded.born.rev, commit: None };
-        S::begin_redaction(forget);
+        if let Some(forget) = &mut forget {
+            S::begin_redaction(forget);
+        }
         loop {
             let page = match self.store.read_after(&slot.id, cursor, PAGE).await {
                 Err(StoreError::Compacted { oldest }) => {
@@ -85,11 +95,19 @@ impl<S: Space> Engine<S> {
                 cursor = Cursor { rev: record.rev, commit: Some(record.commit) };
                 let mut commit = self.decode(&slot.id, &record)?;
                 for event in &mut commit.events {
-                    S::each_text_of(event, &mut |item, value| occurrences.look(item, value, TextPlace::History));
-                    S::redact(event, forget);
+                    let (found, mut last) = (occurrences.found.len(), None);
+                    S::each_text_of(event, &mut |item, value| {
+                        occurrences.look(item, value, TextPlace::History);
+                        last = Some((item.to_string(), value.contains(text)));
+                    });
+                    let is_redacted = forget.as_mut().is_some_and(|forget| S::redact(event, forget));
+                    // Appends can put a text together that no single event contains.
+                    if let (true, Some((item, false)), true) = (is_redacted, last, found == occurrences.found.len()) {
+                        occurrences.add(item, text.to_owned(), TextPlace::History);
+                    }
                 }
                 let left = serde_json::to_value(&commit.events).unwrap_or_default();
-                if is_in_a_name(&left, text) {
+                if is_in_a_name(&left, &mut |name| name.contains(text)) {
                     names.insert(record.rev);
                 }
             }
@@ -97,25 +115,37 @@ impl<S: Space> Engine<S> {
                 break;
             }
         }
-        // Appends can put a text together that no single revision contains.
         let current = self.current(slot).await?;
         let mut present = Occurrences { text, items: HashSet::new(), found: Vec::new() };
-        current.state.each_text(&mut |item, value| present.look(item, value, TextPlace::Current));
+        let mut texts = HashSet::new();
+        current.state.each_text(&mut |item, value| {
+            present.look(item, value, TextPlace::Current);
+            if value.contains(text) {
+                texts.insert(value.to_owned());
+            }
+        });
         occurrences.found.into_iter().for_each(|old| present.add(old.item, old.snippet, old.place));
         if let (Some(first), count) = (names.first(), names.len()) {
-            let item = if count == 1 { format!("revision {first}") } else { format!("revision {first} and others") };
-            present.add(item, text.to_owned(), TextPlace::Name);
+            let later = if count == 1 { "" } else { " and later revisions" };
+            present.add(format!("a name in revision {first}{later}"), text.to_owned(), TextPlace::Name);
+        } else {
+            // A trimmed log lacks names that the state has, such as the keys in an agent's record of activity.
+            let state = current.encode().map_err(|error| Error::format(&slot.id, error))?;
+            let state: Value = serde_json::from_slice(&state).unwrap_or_default();
+            if is_in_a_name(&state, &mut |name| name.contains(text) && !texts.contains(name)) {
+                present.add("a name in the current state".into(), text.to_owned(), TextPlace::Name);
+            }
         }
         Ok(present.found)
     }
 }
 
-/// Whether a string other than a time contains the text. Names of fields do not count.
-fn is_in_a_name(left: &Value, text: &str) -> bool {
+/// Whether a string other than a time is wanted. Names of fields do not count.
+fn is_in_a_name(left: &Value, is_wanted: &mut dyn FnMut(&str) -> bool) -> bool {
     match left {
-        Value::String(name) => name.contains(text) && name.parse::<Timestamp>().is_err(),
-        Value::Array(values) => values.iter().any(|value| is_in_a_name(value, text)),
-        Value::Object(fields) => fields.values().any(|value| is_in_a_name(value, text)),
+        Value::String(name) => is_wanted(name) && name.parse::<Timestamp>().is_err(),
+        Value::Array(values) => values.iter().any(|value| is_in_a_name(value, is_wanted)),
+        Value::Object(fields) => fields.values().any(|value| is_in_a_name(value, is_wanted)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -155,7 +185,7 @@ mod tests {
         let left =
             serde_json::json!([{"task_added": {"id": "T-1", "path": "src/hunter2.rs", "at": "2026-11-19T15:00:00Z"}}]);
         for (text, expected) in [("hunter2", true), ("task_added", false), ("2026-11", false), ("T-1", true)] {
-            assert_eq!(is_in_a_name(&left, text), expected, "{text}");
+            assert_eq!(is_in_a_name(&left, &mut |name| name.contains(text)), expected, "{text}");
         }
     }
 }

@@ -57,9 +57,10 @@ impl<S: Space> Engine<S> {
                 None => self.load(slot).await?,
             };
             // First collect what was added since the survey; it must be known before redacting the first revision.
-            self.redacted(slot, forget, removed).await?;
-            let Redacted { head, records, changed } = self.redacted(slot, forget, removed).await?;
-            if head != state.head {
+            let collected = self.redacted(slot, forget, removed).await?;
+            let Redacted { first, head, records, changed } = self.redacted(slot, forget, removed).await?;
+            // If the log was trimmed in between, the first pass counted from another revision.
+            if head != state.head || first != collected.first {
                 continue;
             }
             let loaded = self.store.load(&slot.id).await?;
@@ -85,7 +86,7 @@ impl<S: Space> Engine<S> {
     /// Redacts the revisions up to `until`.
     async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget, until: u64) -> Result<Redacted> {
         let mut cursor = Cursor { rev: self.store.load(&slot.id).await?.born.rev, commit: None };
-        let (mut records, mut changed) = (Vec::new(), 0);
+        let (mut first, mut records, mut changed) = (None, Vec::new(), 0);
         S::begin_redaction(forget);
         loop {
             let page = match self.store.read_after(&slot.id, cursor, PAGE).await {
@@ -97,6 +98,7 @@ impl<S: Space> Engine<S> {
             };
             for record in page.records {
                 cursor = Cursor { rev: record.rev, commit: Some(record.commit) };
+                first.get_or_insert(record.rev);
                 if record.rev > until {
                     continue;
                 }
@@ -112,7 +114,7 @@ impl<S: Space> Engine<S> {
                 }
             }
             if cursor.rev >= page.head.rev {
-                return Ok(Redacted { head: page.head, records, changed });
+                return Ok(Redacted { first, head: page.head, records, changed });
             }
         }
     }
@@ -120,6 +122,8 @@ impl<S: Space> Engine<S> {
 
 /// A log without what is to be forgotten.
 struct Redacted {
+    /// The oldest revision that the log still had.
+    first: Option<u64>,
     head: Head,
     /// The revisions to rewrite.
     records: Vec<Record>,

@@ -58,7 +58,7 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
 pub(crate) enum Deletion {
     WithLog,
     /// Also erase the content from the store's files, tables and keys.
-    ForGood,
+    Hard,
 }
 
 impl<S: Space> Engine<S> {

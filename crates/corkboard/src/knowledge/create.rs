@@ -4,7 +4,8 @@ use corkboard_core::knowledge::CoreAction;
 use corkboard_core::{CoreId, SpaceId, SpaceKind};
 
 use super::Core;
-use crate::{Corkboard, Result};
+use crate::engine::Deletion;
+use crate::{Corkboard, Delete, Result};
 
 /// A memory core as a list shows it.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -39,32 +40,26 @@ impl Corkboard {
     }
 
     /// Deletes a shared memory core and its log. Only people and admins may do that. Returns whether the core existed.
-    pub async fn delete_core(&self, name: &str) -> Result<bool> {
-        self.core(name)?.delete().await
-    }
-
-    /// Deletes a shared memory core like [`Corkboard::delete_core`], and erases all traces of it from the store's
-    /// files, tables and keys. This can take long.
-    pub async fn forget_core(&self, name: &str) -> Result<bool> {
-        self.core(name)?.delete_for_good().await
+    pub fn delete_core(&self, name: &str) -> Delete {
+        let core = self.core(name);
+        Delete::new(async move |deletion| core?.run_delete(deletion).await)
     }
 }
 
 impl Core {
     /// Deletes the core and its log. Only people and admins may do that, and an agent for its private core. Returns
     /// whether the core existed.
-    pub async fn delete(self) -> Result<bool> {
-        self.check_may(CoreAction::Delete)?;
-        self.engine.delete(&self.slot).await
+    pub fn delete(self) -> Delete {
+        Delete::new(async move |deletion| self.run_delete(deletion).await)
     }
 
-    /// Deletes the core like [`Core::delete`], and erases all traces of it from the store's files, tables and keys.
-    /// This can take long.
-    pub async fn delete_for_good(self) -> Result<bool> {
-        let engine = self.engine.clone();
-        let deleted = self.delete().await?;
-        // Scrub even if there was no core: it may have been deleted before without scrubbing.
-        engine.store.scrub().await?;
+    async fn run_delete(&self, deletion: Deletion) -> Result<bool> {
+        self.check_may(CoreAction::Delete)?;
+        let deleted = self.engine.delete(&self.slot).await?;
+        if deletion == Deletion::Hard {
+            // Even if there was no core: it may have been deleted earlier, without scrubbing.
+            self.engine.store.scrub().await?;
+        }
         Ok(deleted)
     }
 }

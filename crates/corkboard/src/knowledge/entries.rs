@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Core;
-use crate::Result;
+use crate::{Limits, Result};
 
 /// Whether a list shows forgotten entries, which can be restored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -93,7 +93,7 @@ impl CoreEntries<'_> {
 
     /// Sets the page size, from 1 to [`CoreEntries::MAX_LIMIT`].
     pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit.clamp(1, Self::MAX_LIMIT);
+        self.limit = limit;
         self
     }
 
@@ -142,6 +142,7 @@ impl<'a> IntoFuture for CoreEntries<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
+            Limits::check_range("limit", self.limit as u64, 1..=Self::MAX_LIMIT as u64)?;
             let (current, now) = self.core.current().await?;
             let from = self.after.map_or(Bound::Unbounded, Bound::Excluded);
             let rest = current.state.entries().range((from, Bound::Unbounded)).map(|(_, entry)| entry);

@@ -26,6 +26,7 @@ use crate::{Conditions, Error, Result};
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, ForgottenEntries};
+pub use forget::ForgetCoreEntry;
 pub use json_form::CoreEntryDocument;
 
 /// Watches the log of a memory core.
@@ -167,10 +168,10 @@ impl Core {
         self.change(CoreCommand::Edit { entry, edit: Box::new(edit), if_version }).await
     }
 
-    /// Forgets an entry: lists and searches leave it out until it is restored or added again. Returns its new version.
-    pub async fn forget(&self, entry: CoreEntryId, reason: Option<&str>) -> Result<u64> {
-        let (reason, if_version) = (reason.map(Into::into), self.conditions.if_version);
-        self.change(CoreCommand::Forget { entry, reason, if_version }).await
+    /// Forgets an entry when awaited: lists and searches leave it out until it is restored or added again. Returns its
+    /// new version.
+    pub fn forget(&self, entry: CoreEntryId, reason: Option<&str>) -> ForgetCoreEntry {
+        ForgetCoreEntry { core: self.clone(), entry, reason: reason.map(Into::into) }
     }
 
     /// Restores a forgotten entry. Returns its new version.

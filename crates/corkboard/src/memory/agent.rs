@@ -317,7 +317,7 @@ impl AgentMemory {
         let ephemeral = self.runtime.ephemeral.with(AgentState::clone);
         let states = [&current.state, &ephemeral];
         let scopes = || states.iter().flat_map(|state| state.all_scopes());
-        let times = || scopes().flat_map(|(_, scope)| scope.live_entries(now)).map(|(_, entry)| entry.timestamp);
+        let times = || scopes().flat_map(|(_, scope)| scope.live_entries(now)).map(|(_, entry)| entry.at);
         let long_term = match self.long_term_if_any()? {
             Some(long_term) => Some(long_term.stats().await?),
             None => None,

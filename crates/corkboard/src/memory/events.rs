@@ -19,7 +19,7 @@ pub enum MemoryEvent {
         /// Name of the type that the value was written from.
         type_name: Arc<str>,
         /// When the change was committed.
-        timestamp: Timestamp,
+        at: Timestamp,
         /// Name of the entry's scope.
         scope_name: Option<ScopeName>,
         /// ID of the entry's scope.
@@ -34,7 +34,7 @@ pub enum MemoryEvent {
         /// The key of the entry.
         key: Key,
         /// When the change was committed.
-        timestamp: Timestamp,
+        at: Timestamp,
         /// Name of the entry's scope.
         scope_name: Option<ScopeName>,
         /// ID of the entry's scope.
@@ -53,7 +53,7 @@ pub enum MemoryEvent {
         /// The scope that it falls back to, unless that is the root.
         parent_scope_id: Option<ScopeId>,
         /// When the change was committed.
-        timestamp: Timestamp,
+        at: Timestamp,
     },
     /// A scope was disposed.
     ScopeDisposed {
@@ -66,7 +66,7 @@ pub enum MemoryEvent {
         /// Number of entries removed with the scope.
         entries_cleared: u64,
         /// When the change was committed.
-        timestamp: Timestamp,
+        at: Timestamp,
     },
     /// A scope's entries and notes were removed.
     Cleared {
@@ -77,7 +77,7 @@ pub enum MemoryEvent {
         /// Number of entries removed.
         entries_cleared: u64,
         /// When the change was committed.
-        timestamp: Timestamp,
+        at: Timestamp,
     },
     /// A memory was restored from a snapshot.
     Restored {
@@ -86,7 +86,7 @@ pub enum MemoryEvent {
         /// Number of entries after the restore.
         entries: u64,
         /// When the change was committed.
-        timestamp: Timestamp,
+        at: Timestamp,
     },
 }
 
@@ -99,7 +99,7 @@ impl MemoryEvent {
         commit: &Commit<AgentEvent, AgentReply>,
         states: [&AgentState; 2],
     ) -> Option<Self> {
-        let (agent_id, timestamp) = (agent_id.clone(), commit.at);
+        let (agent_id, at) = (agent_id.clone(), commit.at);
         let scope_of = |id: &ScopeId| {
             if id.is_root() {
                 return (None, None);
@@ -110,42 +110,42 @@ impl MemoryEvent {
             (known.map(|scope| &scope.name).or_else(gone).cloned(), Some(*id))
         };
         Some(match event {
-            AgentEvent::EntrySet { scope, key, updated, entry } => {
+            AgentEvent::EntrySet { scope, key, is_update, entry } => {
                 let (scope_name, scope_id) = scope_of(scope);
-                let (key, type_name, is_update) = (key.clone(), entry.type_name.clone(), *updated);
-                Self::Set { agent_id, key, type_name, timestamp, scope_name, scope_id, is_update }
+                let (key, type_name, is_update) = (key.clone(), entry.type_name.clone(), *is_update);
+                Self::Set { agent_id, key, type_name, at, scope_name, scope_id, is_update }
             }
             AgentEvent::EntryAppended { scope, key, .. } => {
                 let (scope_name, scope_id) = scope_of(scope);
                 let entry = states.iter().find_map(|state| state.scope(*scope)?.entries.get(key));
                 let type_name = entry.map_or_else(|| Arc::from("text"), |entry| entry.type_name.clone());
-                Self::Set { agent_id, key: key.clone(), type_name, timestamp, scope_name, scope_id, is_update: true }
+                Self::Set { agent_id, key: key.clone(), type_name, at, scope_name, scope_id, is_update: true }
             }
             AgentEvent::EntryRemoved { scope, key } | AgentEvent::EntryExpired { scope, key } => {
                 let (scope_name, scope_id) = scope_of(scope);
                 let expired = matches!(event, AgentEvent::EntryExpired { .. });
-                Self::Removed { agent_id, key: key.clone(), timestamp, scope_name, scope_id, expired }
+                Self::Removed { agent_id, key: key.clone(), at, scope_name, scope_id, expired }
             }
             AgentEvent::Cleared { scope, entries } => {
-                Self::Cleared { agent_id, scope_id: scope_of(scope).1, entries_cleared: *entries, timestamp }
+                Self::Cleared { agent_id, scope_id: scope_of(scope).1, entries_cleared: *entries, at }
             }
             AgentEvent::ScopeCreated { id, name, parent } => Self::ScopeCreated {
                 agent_id,
                 scope_name: name.clone(),
                 scope_id: *id,
                 parent_scope_id: (!parent.is_root()).then_some(*parent),
-                timestamp,
+                at,
             },
             AgentEvent::ScopeDisposed { scope, name, entries } => Self::ScopeDisposed {
                 agent_id,
                 scope_name: name.clone(),
                 scope_id: *scope,
                 entries_cleared: *entries,
-                timestamp,
+                at,
             },
             AgentEvent::Restored { image } => {
                 let entries = image.scopes.iter().map(|scope| scope.entries.len() as u64).sum();
-                Self::Restored { agent_id, entries, timestamp }
+                Self::Restored { agent_id, entries, at }
             }
             AgentEvent::NoteAdded { .. }
             | AgentEvent::NoteRemoved { .. }

@@ -5,7 +5,8 @@ use corkboard_core::{Actor, Key, NoteId, Request};
 
 use super::agent::{AgentMemory, AgentRuntime};
 use super::write::{Future, unexpected};
-use crate::engine::{RequestSource, joined};
+use crate::access::AuthenticatedActor;
+use crate::engine::{Occurrence, RequestSource, in_state, joined};
 use crate::{Error, Result};
 
 /// Result of [`AgentMemory::forget`].
@@ -27,9 +28,9 @@ impl AgentMemory {
     ///
     /// A renamed entry is forgotten under all keys it has or had. A merge may have copied it to another key: that copy
     /// is a separate entry, and its key must be forgotten too.
-    pub fn forget(&self, key: &str) -> ForgetForGood {
+    pub fn forget(&self, key: &str) -> ForgetItems {
         let key = Key::new(key, &self.options().limits);
-        ForgetForGood {
+        ForgetItems {
             memory: self.clone(),
             forget: key.map(Forget::entry).map_err(Error::from),
             if_rev: None,
@@ -38,13 +39,13 @@ impl AgentMemory {
     }
 
     /// Permanently forgets a note of any durable scope, and all notes with the same text, like [`AgentMemory::forget`].
-    pub fn forget_note(&self, id: NoteId) -> ForgetForGood {
-        self.forget_for_good(Forget::note(id))
+    pub fn forget_note(&self, id: NoteId) -> ForgetItems {
+        self.forget_items(Forget::note(id))
     }
 
     /// Permanently forgets the described items, like [`AgentMemory::forget`].
-    pub fn forget_for_good(&self, forget: Forget) -> ForgetForGood {
-        ForgetForGood { memory: self.clone(), forget: Ok(forget), if_rev: None, scrub: true }
+    pub fn forget_items(&self, forget: Forget) -> ForgetItems {
+        ForgetItems { memory: self.clone(), forget: Ok(forget), if_rev: None, scrub: true }
     }
 }
 
@@ -53,14 +54,14 @@ impl AgentMemory {
 /// It does not accept an idempotency key. Forgetting again finishes an interrupted deletion and also removes values
 /// written since.
 #[must_use = "nothing is forgotten until this is awaited"]
-pub struct ForgetForGood {
+pub struct ForgetItems {
     memory: AgentMemory,
     forget: Result<Forget>,
     if_rev: Option<u64>,
     scrub: bool,
 }
 
-impl ForgetForGood {
+impl ForgetItems {
     /// Forgets only if the whole memory is at this revision.
     pub fn if_rev(mut self, rev: u64) -> Self {
         self.if_rev = Some(rev);
@@ -84,10 +85,6 @@ impl ForgetForGood {
             }
             engine.survey(slot, &mut forget).await?;
             forget.collect(&engine.current(slot).await?.state);
-            let count = |reply| match reply {
-                AgentReply::Cleared { entries } => Ok(entries),
-                other => Err(unexpected(other)),
-            };
             let command = |forget: &Forget| AgentCommand::Forget { forget: forget.clone() };
             // Check the condition first, before anything is removed. Remove ephemeral values before the final pass over
             // the stored ones, because a merge could copy them into the store in the meantime.
@@ -103,8 +100,7 @@ impl ForgetForGood {
                 Forget::Entry { .. } | Forget::Text { .. } | Forget::Notebook { .. } => forget.clone(),
             };
             removed += runtime.forget_in_conversations(&actor, &ephemeral).await?;
-            removed +=
-                count(runtime.ask_ephemeral(&actor, RequestSource::Request(Request::new(command(&ephemeral))))?.reply)?;
+            removed += runtime.forget_ephemeral(&actor, &ephemeral)?;
             let stored = runtime.ask(&actor, RequestSource::Request(Request::new(command(&forget)))).await?;
             removed += count(stored.reply)?;
             let revisions = match scrub {
@@ -117,7 +113,27 @@ impl ForgetForGood {
     }
 }
 
-impl IntoFuture for ForgetForGood {
+impl AgentRuntime {
+    /// The items in ephemeral scopes that contain a text.
+    pub(crate) fn find_ephemeral(&self, text: &str) -> Vec<Occurrence> {
+        self.ephemeral.with(|state| in_state(state, text))
+    }
+
+    /// Forgets something in ephemeral scopes. Returns how many entries and notes were removed.
+    pub(crate) fn forget_ephemeral(&self, actor: &AuthenticatedActor, forget: &Forget) -> Result<u64> {
+        let command = AgentCommand::Forget { forget: forget.clone() };
+        count(self.ask_ephemeral(actor, RequestSource::Request(Request::new(command)))?.reply)
+    }
+}
+
+fn count(reply: AgentReply) -> Result<u64> {
+    match reply {
+        AgentReply::Cleared { entries } => Ok(entries),
+        other => Err(unexpected(other)),
+    }
+}
+
+impl IntoFuture for ForgetItems {
     type Output = Result<Forgotten>;
     type IntoFuture = Future<'static, Forgotten>;
 

@@ -63,7 +63,7 @@ pub(super) fn tell(
 
 fn log(agent_id: &AgentId, event: &AgentEvent) {
     let (operation, key) = match event {
-        AgentEvent::EntrySet { key, updated, .. } => (if *updated { "updated" } else { "set" }, key),
+        AgentEvent::EntrySet { key, is_update, .. } => (if *is_update { "updated" } else { "set" }, key),
         AgentEvent::EntryAppended { key, .. } => ("appended", key),
         AgentEvent::EntryRemoved { key, .. } => ("removed", key),
         AgentEvent::EntryExpired { key, .. } => ("expired", key),

@@ -31,7 +31,7 @@ pub use clear_and_restore::ClearOptions;
 pub use conversation::{Conversation, ConversationInfo};
 pub(crate) use conversation::{EntriesAndNotes, end_if_idle, forget_in};
 pub use events::MemoryEvent;
-pub use forget::{ForgetForGood, Forgotten};
+pub use forget::{ForgetItems, Forgotten};
 pub use handle::MemoryHandle;
 pub(crate) use handle::kept_metadata;
 pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::agent::{AgentMemory, AgentRuntime};
-use super::forget::ForgetForGood;
+use super::forget::ForgetItems;
 use super::write::{Future, Write, unexpected};
 use crate::access::AuthenticatedActor;
 use crate::conditions::condition_methods;
@@ -81,7 +81,7 @@ pub struct NotebookRevision {
     /// When it was committed.
     pub at: Timestamp,
     /// Who made it.
-    pub by: String,
+    pub author: String,
     /// The changes in this revision.
     pub changes: NotebookDiff,
 }
@@ -258,8 +258,8 @@ impl AgentNotebook {
 
     /// Permanently forgets one item, or everything that the notebook contains or ever contained, like
     /// [`AgentMemory::forget`]. An item is forgotten with its reasons; a progress bullet that repeats its words stays.
-    pub fn forget(&self, item: Option<NotebookItemId>) -> ForgetForGood {
-        self.memory.forget_for_good(Forget::notebook(self.name.clone(), item))
+    pub fn forget(&self, item: Option<NotebookItemId>) -> ForgetItems {
+        self.memory.forget_items(Forget::notebook(self.name.clone(), item))
     }
 
     /// The changes that a revision made to the notebook, if any.
@@ -270,8 +270,8 @@ impl AgentNotebook {
         if Arc::ptr_eq(&before, &after) || before == after {
             return None;
         }
-        let by = step.commit.actor.principal.clone();
-        Some(NotebookRevision { rev: step.rev, at: step.commit.at, by, changes: after.since(&before) })
+        let author = step.commit.actor.principal.clone();
+        Some(NotebookRevision { rev: step.rev, at: step.commit.at, author, changes: after.since(&before) })
     }
 }
 

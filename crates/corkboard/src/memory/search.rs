@@ -70,7 +70,7 @@ fn entry_document<'a>(key: &'a Key, entry: &'a Entry) -> Document<'a> {
         tags: &entry.tags,
         kind: entry.kind.as_str(),
         author: &entry.author,
-        written: entry.timestamp,
+        written: entry.at,
         importance: entry.importance,
         session: entry.session.as_deref(),
         version: entry.version,
@@ -78,7 +78,7 @@ fn entry_document<'a>(key: &'a Key, entry: &'a Entry) -> Document<'a> {
 }
 
 fn note_document(note: &Note) -> Document<'_> {
-    Document::plain("note", &*note.text, &note.author, note.timestamp)
+    Document::plain("note", &*note.text, &note.author, note.at)
 }
 
 /// The best hits that have not expired.

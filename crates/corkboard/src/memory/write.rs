@@ -225,7 +225,7 @@ impl<'a, T: Send + 'a> IntoFuture for Write<'a, T> {
 
 pub(super) fn written(reply: AgentReply, rev: u64) -> Result<WrittenEntry> {
     match reply {
-        AgentReply::Written { updated } => Ok(WrittenEntry { version: rev, is_update: updated }),
+        AgentReply::Written { is_update } => Ok(WrittenEntry { version: rev, is_update }),
         other => Err(unexpected(other)),
     }
 }

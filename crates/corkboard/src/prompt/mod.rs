@@ -14,8 +14,8 @@ use serde::Serialize;
 
 pub use self::report::{Attempt, AttemptProblem, UpdateOutcome, UpdateReport};
 pub use self::update::{Reprompt, UpdateMode, UpdateRequest};
-use crate::context::tokens;
-use crate::{Error, Result};
+use crate::context::{MOST_BUDGET, tokens};
+use crate::{Limits, Result};
 
 /// The prompt that asks a model to update a notebook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -80,9 +80,7 @@ pub fn notebook_prompt<'a>(
     sources: impl Into<PromptSources<'a>>,
     budget: u64,
 ) -> Result<NotebookPrompt> {
-    if budget < NotebookPrompt::LEAST_BUDGET {
-        return Err(Error::ContextBudget { budget, least: NotebookPrompt::LEAST_BUDGET });
-    }
+    Limits::check_range("budget", budget, NotebookPrompt::LEAST_BUDGET..=MOST_BUDGET)?;
     let instructions = notebook::instructions();
     // The line end between the two is one more token.
     let room = budget.saturating_sub(tokens::count(&instructions) + 1);

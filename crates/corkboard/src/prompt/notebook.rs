@@ -375,7 +375,10 @@ Now write the complete block: CURRENT_PROGRESS, KEY_LEARNINGS and VERBATIM_CONTE
     #[test]
     fn a_budget_may_be_too_small() {
         let error = notebook_prompt(&Notebook::default(), None, NotebookPrompt::LEAST_BUDGET - 1).unwrap_err();
-        assert!(matches!(error, Error::ContextBudget { least: NotebookPrompt::LEAST_BUDGET, .. }));
+        assert!(matches!(
+            error,
+            Error::Refused(crate::Refusal::OutOfRange { minimum: NotebookPrompt::LEAST_BUDGET, .. })
+        ));
     }
 
     proptest! {

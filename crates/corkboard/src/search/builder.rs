@@ -91,7 +91,7 @@ impl<'a> Search<'a> {
 
     /// Sets the maximum number of hits, from 1 to [`Search::MAX_LIMIT`]; the default is [`Search::LIMIT`].
     pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit.clamp(1, Search::MAX_LIMIT);
+        self.limit = limit;
         self
     }
 
@@ -116,6 +116,7 @@ impl<'a> Search<'a> {
 
     /// Returns the revision that was searched along with the hits.
     pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
+        Limits::check_range("limit", self.limit as u64, 1..=Search::MAX_LIMIT as u64)?;
         let query = Query::checked(self.query, self.limits)?.explained(self.is_explained);
         let query = query.words_only(self.is_words_only);
         let (rev, hits) = (self.find)(Arc::new(query), self.limit).await?;

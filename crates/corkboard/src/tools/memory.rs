@@ -74,6 +74,7 @@ pub(super) struct DeleteMemoryInput {
 pub(super) struct WriteMemoryInput {
     /// Such as project/plan.
     key: String,
+    #[serde(alias = "value")]
     content: String,
     /// Default: replace.
     mode: Option<WriteMode>,
@@ -178,7 +179,7 @@ impl TypedTool for ReadMemoryTool {
         let ReadMemoryInput { key, offset } = input;
         let Some(entry) = context.memory(&self.corkboard)?.working().get_entry(&key).await? else {
             let text = not_found(&key, OtherMemory::Conversation, context, &self.corkboard).await?;
-            return Ok(ToolOutput::new(text, json!({"key": key, "content": null})));
+            return Ok(ToolOutput::new(text, json!({"key": key, "value": null})));
         };
         let text = text_of(&entry);
         let (tokens, offset) = (tokens::count(&text), offset.unwrap_or_default());
@@ -204,7 +205,7 @@ impl TypedTool for ReadMemoryTool {
             let call = escaped_line(&json!({"key": key, "offset": next}).to_string());
             shown.push_str(&format!("\n… [tokens {offset} to {next} of {tokens}; continue with read_memory {call}]"));
         }
-        let data = json!({"key": key, "content": page, "version": entry.version, "trust": entry.trust(),
+        let data = json!({"key": key, "value": page, "version": entry.version, "trust": entry.trust(),
             "tokens": tokens, "next_offset": next_offset});
         Ok(ToolOutput::new(shown, data))
     }

@@ -36,6 +36,7 @@ pub(super) struct MemoryWriteInput {
     /// For set and delete.
     key: Option<String>,
     /// For set and note.
+    #[serde(alias = "content")]
     value: Option<String>,
     /// True if from a web page, tool or stranger.
     outside: Option<bool>,

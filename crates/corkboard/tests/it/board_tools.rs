@@ -232,7 +232,7 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
         caller.call("bob", "record_decision", decision).await;
         for (tool, input, wrong) in [
             ("board_context", json!({"task": "seven"}), "invalid task ID"),
-            ("board_context", json!({"budget": 3}), "too small"),
+            ("board_context", json!({"budget": 3}), "budget is 3"),
             ("board_context", json!({"budget": -3}), "expected a whole number that is not negative, found -3"),
             ("claim_task", json!({"task": 7}), "expected a string, found 7"),
             ("claim_task", json!({"tasks": "T-1"}), "unknown field"),
@@ -592,7 +592,7 @@ async fn a_task_may_be_named_by_the_context() {
 async fn nudge(caller: &Caller, to: &str, priority: NudgePriority, message: &str) -> NudgeId {
     let to: NudgeTarget = serde_json::from_value(json!({ "agent": to })).unwrap();
     let nudge = NewNudge { to, message: message.into(), priority, expires_at: None };
-    caller.handle().inject_nudge(nudge).await.unwrap()
+    caller.handle().send_nudge(nudge).await.unwrap()
 }
 
 async fn is_delivered(caller: &Caller, nudge: NudgeId, agent: &str) -> bool {

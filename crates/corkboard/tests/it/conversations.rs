@@ -120,7 +120,7 @@ async fn a_shared_conversation_is_not_in_a_snapshot_and_can_be_forgotten() {
     assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept"]);
     assert!(!holds("xyzzy-plugh"), "forgotten for good");
     assert!(holds("frotz"));
-    assert!(corkboard.forget_agent("A").await.unwrap(), "the agent had nothing else");
+    assert!(corkboard.delete_agent("A").hard().await.unwrap(), "the agent had nothing else");
     assert!(!holds("frotz"), "deleted with its agent");
 }
 

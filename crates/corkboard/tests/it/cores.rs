@@ -214,7 +214,7 @@ async fn only_people_delete_a_core() {
     for role in [Role::Orchestrator, Role::Worker, Role::Reviewer, Role::Observer] {
         let actor = Actor { role, ..agent("olga") };
         let corkboard = home.open_with(Options { actor, ..home.options() }).await;
-        for refused in [corkboard.delete_core("rules").await, corkboard.forget_core("rules").await] {
+        for refused in [corkboard.delete_core("rules").await, corkboard.delete_core("rules").hard().await] {
             assert!(matches!(refusal(refused), Refusal::RoleDenied { role: said, .. } if said == role));
         }
         assert_eq!(corkboard.core("rules").unwrap().stats().await.unwrap().entries, 1);

@@ -283,7 +283,7 @@ async fn time_never_runs_backwards_in_a_space() {
     memory.set("first", &1).await.unwrap();
     clock.set("2020-01-01T00:00:00Z".parse().unwrap());
     memory.set("second", &2).await.unwrap();
-    assert_eq!(memory.get_entry("second").await.unwrap().unwrap().timestamp, noon());
+    assert_eq!(memory.get_entry("second").await.unwrap().unwrap().at, noon());
     assert!(clock.now() < noon());
 }
 
@@ -337,7 +337,7 @@ async fn entries_expire_and_time_runs_in_a_space_that_is_ahead_of_the_clock() {
     let day = || EntryMetadata { expiry_days: Some(1), ..EntryMetadata::default() };
     agent.working().set("fleeting", "value").metadata(day()).await.unwrap();
     let written = agent.working().get_entry("fleeting").await.unwrap().unwrap();
-    assert_eq!(written.timestamp, noon() + YEAR);
+    assert_eq!(written.at, noon() + YEAR);
     clock.advance(hours(23));
     assert_eq!(agent.search("value").await.unwrap().len(), 1);
     assert!(agent.working().contains("fleeting").await.unwrap());
@@ -351,7 +351,7 @@ async fn entries_expire_and_time_runs_in_a_space_that_is_ahead_of_the_clock() {
     // The other process continues from there, and this one does not fall behind it.
     let last = agent.view().await.unwrap().at();
     wrong.agent("a").unwrap().working().set("lasting", &2).await.unwrap();
-    assert_eq!(wrong.agent("a").unwrap().working().get_entry("lasting").await.unwrap().unwrap().timestamp, last);
+    assert_eq!(wrong.agent("a").unwrap().working().get_entry("lasting").await.unwrap().unwrap().at, last);
     assert!(agent.view().await.unwrap().at() >= last);
 }
 
@@ -596,11 +596,11 @@ fn poll_once(future: &mut std::pin::Pin<&mut (impl Future + ?Sized)>) {
 /// Starts a deletion and drops it while the store handles it. A concurrent write must still succeed.
 async fn check_dropped_deletion<T>(
     store: &FaultyStore,
-    deleting: impl Future<Output = corkboard::Result<bool>>,
+    deleting: impl IntoFuture<Output = corkboard::Result<bool>>,
     writing: impl IntoFuture<Output = corkboard::Result<T>>,
 ) {
     store.hold_after(0);
-    let mut deleting = Box::pin(deleting);
+    let mut deleting = Box::pin(deleting.into_future());
     poll_once(&mut deleting.as_mut());
     store.held().await;
     let mut writing = Box::pin(writing.into_future());

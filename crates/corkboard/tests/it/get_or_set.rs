@@ -373,7 +373,7 @@ async fn an_update_changes_the_value_and_keeps_the_metadata() {
             };
             assert_eq!(kept(&after), kept(&before));
             assert_eq!((after.expires_at, before.expires_at.is_some()), (before.expires_at, true));
-            assert!(after.timestamp > before.timestamp && after.timestamp > start());
+            assert!(after.at > before.at && after.at > start());
             assert!(after.version > before.version);
         }
     })

@@ -111,7 +111,7 @@ async fn search_memory_escapes_its_hits() {
 }
 
 #[tokio::test]
-async fn search_memory_requires_a_query_and_clamps_its_limit() {
+async fn search_memory_requires_a_query_and_refuses_a_limit_out_of_range() {
     check(async |caller: Caller| {
         for query in ["", "  ", "\n"] {
             assert!(caller.refused("search_memory", json!({"query": query})).await.contains("blank"));
@@ -121,18 +121,14 @@ async fn search_memory_requires_a_query_and_clamps_its_limit() {
         for index in 0..60 {
             memory.set(&format!("k{index:02}"), "the same word").await.unwrap();
         }
-        let cases = [
-            (Value::Null, 10),
-            (json!(0), 1),
-            (json!(-5), 1),
-            (json!(1), 1),
-            (json!(50), 50),
-            (json!(51), 50),
-            (json!(i64::MAX), 50),
-        ];
+        let cases = [(Value::Null, 10), (json!(1), 1), (json!(50), 50)];
         for (limit, expected) in cases {
             let found = caller.call("search_memory", json!({"query": "word", "limit": limit})).await;
             assert_eq!(keys(&found).len(), expected, "{limit}");
+        }
+        for limit in [json!(0), json!(-5), json!(51), json!(i64::MAX)] {
+            let refused = caller.refused("search_memory", json!({"query": "word", "limit": limit})).await;
+            assert!(refused.contains("it must be from 1 to 50"), "{refused}");
         }
     })
     .await;
@@ -199,7 +195,7 @@ async fn read_memory_shows_a_long_text_in_pages_that_make_up_the_whole() {
             loop {
                 let page = caller.call("read_memory", input).await;
                 assert!(page.text.len() <= 64 * 1024, "{}", page.text.len());
-                whole.push_str(page.data["content"].as_str().unwrap());
+                whole.push_str(page.data["value"].as_str().unwrap());
                 pages += 1;
                 let Some(next) = page.data["next_offset"].as_u64() else {
                     assert!(!page.text.contains("continue with"));
@@ -459,7 +455,7 @@ async fn with_a_board(tool: &str) -> ToolRegistry {
     let choice = NewChoice { question: "Which library?".into(), options };
     owned.add_tasks(vec![], vec![choice]).await.unwrap();
     let (to, priority) = (NudgeTarget::All, NudgePriority::Normal);
-    owned.inject_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await.unwrap();
+    owned.send_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await.unwrap();
     board.claim_task(Some(ids[1]), Duration::from_secs(60)).await.unwrap();
     let decision = NewDecision {
         question: "Which library?".into(),

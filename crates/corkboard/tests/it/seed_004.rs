@@ -20,7 +20,7 @@ fn disposed(agent: &AgentMemory, scope: &Scope, entries_cleared: u64) -> MemoryE
         scope_name: scope.name(),
         scope_id: scope.id(),
         entries_cleared,
-        timestamp: start(),
+        at: start(),
     }
 }
 

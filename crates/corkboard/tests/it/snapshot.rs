@@ -82,7 +82,7 @@ async fn a_snapshot_brings_everything_back() {
         assert_eq!((&*entry.author, entry.session.as_deref()), ("someone else", Some("monday")));
         assert_eq!((entry.importance, entry.kind, entry.tags.len()), (0.1, MemoryKind::Conversation, 2));
         assert_eq!(entry.custom.as_ref().unwrap()["ω"], json!([0.1 + 0.2, null, {"x": 1e-300}]));
-        assert_eq!(entry.timestamp, start() - SignedDuration::from_hours(1));
+        assert_eq!(entry.at, start() - SignedDuration::from_hours(1));
         assert_eq!(texts(&memory.notes().await.unwrap()), ["first", "second"]);
         assert_eq!(names(&memory.active_scopes().await.unwrap()), ["inner", "outer"]);
         let inner = memory.scope(inner).await.unwrap().unwrap();

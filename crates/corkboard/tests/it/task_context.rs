@@ -44,7 +44,7 @@ async fn a_missing_task_or_board_has_no_context() {
     let corkboard = Home::memory().open().await;
     let board = a_board(&corkboard).await;
     assert_eq!(board.context_for_task(TaskId(9), None).await.unwrap_err().code(), "not_on_board");
-    assert_eq!(board.context_for_task(TaskId(1), Some(127)).await.unwrap_err().code(), "context_budget");
+    assert_eq!(board.context_for_task(TaskId(1), Some(127)).await.unwrap_err().code(), "out_of_range");
     let nowhere = corkboard.board("nowhere").unwrap();
     assert_eq!(nowhere.context_for_task(TaskId(1), None).await.unwrap_err().code(), "no_board");
 }

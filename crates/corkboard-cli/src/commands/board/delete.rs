@@ -34,7 +34,7 @@ impl Delete {
         session.board_named(board)?.view().await?;
         confirm(Consent::from_flag(self.yes), &format!("delete board {} with its history", one_line(board)))?;
         let deleted = match self.hard {
-            true => session.corkboard.forget_board(board).await?,
+            true => session.corkboard.delete_board(board).hard().await?,
             false => session.corkboard.delete_board(board).await?,
         };
         session.output.answer(&json_object! { id: board, deleted }, || format!("deleted board {}", one_line(board)))

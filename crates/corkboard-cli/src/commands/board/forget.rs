@@ -44,8 +44,16 @@ impl Forget {
         confirm(Consent::from_flag(self.yes), &format!("erase all texts that {record} of board {name} ever had"))?;
         let forgotten = board.forget_record(record.clone()).await?;
         session.output.answer(&forgotten, || {
-            let revisions = count(forgotten.revisions, "revision", "revisions");
-            let mut said = format!("forgotten: {record}, {revisions} of the log rewritten");
+            let what = match record {
+                RecordId::Board => "the board's own texts".to_owned(),
+                record => record.to_string(),
+            };
+            let revisions = count(forgotten.revisions, "log revision", "log revisions");
+            let mut said = match (forgotten.removed, forgotten.revisions, record) {
+                (0, 0, RecordId::Board) => format!("nothing to erase: {what} were already forgotten"),
+                (0, 0, _) => format!("nothing to erase: {what} was already forgotten"),
+                _ => format!("erased {what}; rewrote {revisions}"),
+            };
             if !forgotten.copies.is_empty() {
                 let cores = forgotten.copies.join(", ");
                 said.push_str(&format!("\na learning made from it is still in {cores}: use `cork core forget --hard`"));

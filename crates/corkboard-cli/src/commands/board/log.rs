@@ -6,6 +6,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::event_text::event_text;
 use crate::output::{json_object, one_line, time};
+use crate::page::page_size;
 
 const PAGE: usize = 1000;
 
@@ -26,8 +27,8 @@ pub(crate) struct Log {
     reference: LogRef,
 
     /// Maximum number of revisions; `next` is then the reference of the rest [default: all]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: Option<u32>,
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<u64>,
 }
 
 impl Log {
@@ -35,7 +36,7 @@ impl Log {
         session.board_named(&self.reference.board)?;
         let mut revisions = Vec::new();
         let mut rest = Some(self.reference.clone());
-        let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
+        let limit = page_size(self.limit)?.unwrap_or(usize::MAX);
         while let Some(reference) = rest.take_if(|_| revisions.len() < limit) {
             let page = session.corkboard.revisions(&reference, PAGE.min(limit - revisions.len())).await?;
             revisions.extend(page.items);

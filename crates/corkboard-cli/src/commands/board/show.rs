@@ -1,7 +1,7 @@
 use clap::Args;
-use corkboard::BoardView;
 use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, BoardStatus, Choice, Decision};
 use corkboard::cores::Trust;
+use corkboard::{BoardView, FORGOTTEN};
 use jiff::Timestamp;
 
 use crate::board_args::{BoardArgument, RevisionArgument};
@@ -50,7 +50,8 @@ impl Show {
 
 fn head(view: &BoardView, info: &BoardInfo) -> String {
     let mut rows = vec![("board", one_line(view.id().as_str())), ("name", one_line(&info.name))];
-    if info.goal != info.name {
+    // A forgotten name and goal read alike.
+    if info.goal != info.name || info.goal == FORGOTTEN {
         rows.push(("goal", one_line(&info.goal)));
     }
     let outcome = info.outcome.map_or_else(String::new, |outcome| format!(": {outcome}"));

@@ -14,12 +14,12 @@ use crate::value_parsers::{memory_kind, moment_argument, trust};
 /// Add an entry to a core
 ///
 /// Prints its ID. If an entry has the same text, ignoring white space, that entry is updated instead: it gets the higher
-/// importance, the added tags and the new origin.
+/// importance, the added tags and the new origin. --board and --item name the board item that it comes from.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork core add house-rules 'Deployments go out on Tuesdays' --tag release --importance 0.8
-  cork core add house-rules 'Sessions live in cookies' --from-board add-login-1a2b --item D-3
+  cork core add house-rules 'Sessions live in cookies' --board add-login-1a2b --item D-3
   cork core add house-rules 'The API allows 10 requests/s' --trust outside --author api-docs
   cork core add agent:alice 'Ada prefers short answers' --kind preference")]
 pub(crate) struct Add {
@@ -49,8 +49,8 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
 
-    /// Board where it was learned
-    #[arg(long, value_name = "BOARD")]
+    // An older name of the global --board.
+    #[arg(long, value_name = "BOARD", hide = true)]
     from_board: Option<String>,
 
     /// Board item that it comes from, such as D-3
@@ -68,7 +68,8 @@ pub(crate) struct Add {
 impl Add {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.core.open(session)?.conditions(&self.conditions);
-        let board = self.from_board.map(|board| BoardId::new(&board, &Limits::default()));
+        let board =
+            self.from_board.as_deref().or(session.flagged_board()).map(|board| BoardId::new(board, &Limits::default()));
         let entry = NewCoreEntry {
             content: self.content.text()?.unwrap_or_default(),
             kind: self.kind.unwrap_or_default(),

@@ -36,7 +36,7 @@ impl Delete {
         let id = core.id().to_string();
         confirm(Consent::from_flag(self.yes), &format!("delete core {} with its history", one_line(&id)))?;
         let deleted = match self.hard {
-            true => core.delete_for_good().await?,
+            true => core.delete().hard().await?,
             false => core.delete().await?,
         };
         if !deleted {

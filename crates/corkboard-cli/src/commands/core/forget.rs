@@ -47,10 +47,13 @@ impl Forget {
         if self.hard {
             let (id, name) = (self.entry, one_line(core.id().as_str()));
             confirm(Consent::from_flag(self.yes), &format!("erase all texts that {id} of core {name} ever had"))?;
-            let forgotten = core.erase(id).await?;
+            let forgotten = core.forget(id, None).hard().await?;
             return session.output.answer(&forgotten, || {
-                let revisions = count(forgotten.revisions, "revision", "revisions");
-                format!("forgotten: {id}, {revisions} of the log rewritten")
+                let revisions = count(forgotten.revisions, "log revision", "log revisions");
+                match (forgotten.removed, forgotten.revisions) {
+                    (0, 0) => format!("nothing to erase: {id} was already forgotten"),
+                    _ => format!("erased {id}; rewrote {revisions}"),
+                }
             });
         }
         let core = core.conditions(&self.conditions);

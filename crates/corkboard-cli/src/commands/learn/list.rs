@@ -1,8 +1,10 @@
 use clap::Args;
+use clap::builder::TypedValueParser;
 
 use super::candidates::LearningFilter;
 use crate::command_session::Session;
 use crate::error::CliError;
+use crate::value_parsers::one_of;
 
 /// List what a board taught, without writing anything
 ///
@@ -12,15 +14,32 @@ use crate::error::CliError;
 Examples:
   cork learn list
   cork learn list --all --role observer
+  cork learn list --all --state promoted --tag api
   cork learn list --json | jq -r '.items[] | select(.trust == \"outside\") | .id'")]
 pub(crate) struct List {
+    /// Only learnings in this state: open, begun, promoted, refused, rolling_back or rolled_back
+    #[arg(long, value_name = "STATE", value_parser = state())]
+    state: Option<&'static str>,
+
+    /// Only learnings with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+
     #[command(flatten)]
     shown: LearningFilter,
 }
 
+fn state() -> impl TypedValueParser<Value = &'static str> {
+    one_of(["open", "begun", "promoted", "refused", "rolling_back", "rolled_back"].map(|state| (state, state, "")))
+}
+
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let learnings = session.open_board()?.learnings().await?;
+        let mut learnings = session.open_board()?.learnings().await?;
+        learnings.retain(|learning| {
+            self.state.is_none_or(|state| learning.state.as_str() == state)
+                && self.tag.as_ref().is_none_or(|tag| learning.tags.contains(tag))
+        });
         self.shown.tell(session, &learnings)
     }
 }

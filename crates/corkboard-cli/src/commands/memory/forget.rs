@@ -68,11 +68,12 @@ impl Forget {
         };
         if forgotten.removed == 0 && forgotten.revisions == 0 {
             let what = self.key.map_or_else(|| "note with this number".into(), |key| format!("entry {key:?}"));
-            return Err(CliError::not_found(format!("agent {id} has no {what}, and never had")));
+            return Err(CliError::not_found(format!("agent {id} has no {what}, now or in its log")));
         }
         session.output.answer(&forgotten, || {
-            let revisions = count(forgotten.revisions, "revision", "revisions");
-            format!("forgotten: {} removed, {revisions} of the log rewritten", forgotten.removed)
+            let items = count(forgotten.removed, "item", "items");
+            let revisions = count(forgotten.revisions, "log revision", "log revisions");
+            format!("erased {items}; rewrote {revisions}")
         })
     }
 }
@@ -83,7 +84,7 @@ async fn forget_everything(session: &Session) -> Result<(), CliError> {
         forgotten: bool,
     }
     let id = session.agent.agent_id();
-    if !session.corkboard.forget_agent(id.as_str()).await? {
+    if !session.corkboard.delete_agent(id.as_str()).hard().await? {
         return Err(CliError::not_found(format!("agent {id} has no memory")));
     }
     session.output.answer(&Answer { forgotten: true }, || format!("agent {id} is forgotten"))

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use corkboard::NoteId;
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::command_session::Session;
@@ -60,6 +61,10 @@ pub(crate) struct List {
     #[command(flatten)]
     scope: ScopeArgument,
 
+    /// Only notes made since this time, such as 2026-02-04T09:00:00Z
+    #[arg(long, value_name = "TIME")]
+    updated_since: Option<Timestamp>,
+
     #[command(flatten)]
     page: PageArguments,
 }
@@ -108,7 +113,9 @@ impl Add {
 impl List {
     async fn run(self, session: &Session) -> Result<(), CliError> {
         let memory = self.scope.find(session).await?;
-        let notes = self.page.of(memory.notes().await?, |note| note.id)?;
+        let mut notes = memory.notes().await?;
+        notes.retain(|note| self.updated_since.is_none_or(|since| note.at >= since));
+        let notes = self.page.of(notes, |note| note.id)?;
         session.output.list(&notes, || match notes.items.is_empty() {
             true => format!("{} has no notes", describe(session, &memory)),
             false => note_table(&notes.items),

@@ -89,8 +89,8 @@ impl ScopeNames {
 
     fn words(&self, event: &AgentEvent) -> String {
         match event {
-            AgentEvent::EntrySet { scope, key, updated, entry } => {
-                let verb = if *updated { "changed" } else { "set" };
+            AgentEvent::EntrySet { scope, key, is_update, entry } => {
+                let verb = if *is_update { "changed" } else { "set" };
                 let value = short(&compact(entry.value.as_json()));
                 format!("{verb} {key}{} to {}{value}", self.place(*scope), entry.trust().mark())
             }

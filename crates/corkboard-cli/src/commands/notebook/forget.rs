@@ -48,12 +48,14 @@ impl Forget {
         confirm(Consent::from_flag(self.yes), &format!("erase {what} of notebook {}", self.name.name))?;
         let forgotten = self.name.open(session)?.forget(self.item).await?;
         if forgotten.removed == 0 && forgotten.revisions == 0 {
-            let what = self.item.map_or_else(|| "nothing to forget".into(), |item| format!("no {item}, and never had"));
+            let what =
+                self.item.map_or_else(|| "nothing to forget".into(), |item| format!("no {item}, now or in its log"));
             return Err(CliError::not_found(format!("notebook {} has {what}", self.name.name)));
         }
         session.output.answer(&forgotten, || {
-            let revisions = count(forgotten.revisions, "revision", "revisions");
-            format!("forgotten: {} removed, {revisions} of the log rewritten", forgotten.removed)
+            let items = count(forgotten.removed, "item", "items");
+            let revisions = count(forgotten.revisions, "log revision", "log revisions");
+            format!("erased {items}; rewrote {revisions}")
         })
     }
 }

@@ -26,7 +26,7 @@ impl History {
                 lines.push(format!("revisions before {} are no longer available", history.from_rev));
             }
             for revision in &history.revisions {
-                lines.push(format!("{}  {}  {}", revision.rev, time(revision.at), one_line(&revision.by)));
+                lines.push(format!("{}  {}  {}", revision.rev, time(revision.at), one_line(&revision.author)));
                 lines.extend(
                     revision.changes.changes.iter().map(|change| format!("  {}", one_line(&change.to_string()))),
                 );

@@ -1,12 +1,12 @@
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::tokens::{Grant, Grants};
-use corkboard::{ActorKind, Error, Refusal, Role, TokenRequest};
+use corkboard::{ActorKind, Role, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
 
 use super::opens;
-use crate::args::usual_kind;
+use crate::args::{Global, usual_kind};
 use crate::command_session::Session;
 use crate::error::{CliError, say};
 use crate::output::{json_object, one_line, time};
@@ -16,23 +16,23 @@ use crate::value_parsers::{moment_argument, name_argument, one_of, role};
 ///
 /// Prints the secret once; it is not stored. A name can end in * to match all names that start with it. Access to an agent
 /// includes its own memory core. Admins have access to everything.
+///
+/// Here --principal and --role describe the token's holder: the name it acts under (required), and its role (default:
+/// worker). The command itself runs as you.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork token create --for ada --agents ada --boards 'team-*' --cores house-rules --expires-at 30d
-  cork token create --for hugo --with-role human --boards '*' --cores '*' --label 'phone'
-  cork token create --for gateway --kind service --with-role worker --agents '*' --boards '*'
-  cork token create --for root --with-role admin --json
-  export CORK_TOKEN=$(cork token create --for ada --agents ada)")]
+  cork token create --principal ada --agents ada --boards 'team-*' --cores house-rules --expires-at 30d
+  cork token create --principal hugo --role human --boards '*' --cores '*' --label 'phone'
+  cork token create --principal gateway --kind service --role worker --agents '*' --boards '*'
+  cork token create --principal root --role admin --json
+  export CORK_TOKEN=$(cork token create --principal ada --agents ada)")]
 pub(crate) struct Create {
-    /// Name that its holder acts under
-    // Not --principal, which names the author of this command.
-    #[arg(long = "for", value_name = "NAME", value_parser = name_argument)]
-    holder: String,
-
-    /// Role of its holder: orchestrator, worker, reviewer, observer, human or admin
-    #[arg(long, value_name = "ROLE", default_value = "worker", value_parser = role(), hide_possible_values = true)]
-    with_role: Role,
+    // Older names of --principal and --role.
+    #[arg(long = "for", value_name = "NAME", value_parser = name_argument, hide = true)]
+    holder: Option<String>,
+    #[arg(long, value_name = "ROLE", value_parser = role(), hide = true)]
+    with_role: Option<Role>,
 
     /// Kind of its holder: agent, human or service [default: human for observers, humans and admins; otherwise agent]
     #[arg(long, value_name = "KIND", value_parser = kind(), hide_possible_values = true)]
@@ -60,26 +60,27 @@ pub(crate) struct Create {
 }
 
 impl Create {
+    /// Takes the global --principal and --role: they describe the token's holder, not who runs the command.
+    pub(crate) fn take_holder(&mut self, global: &mut Global) {
+        self.holder = global.principal.take().or(self.holder.take());
+        self.with_role = global.role.take().or(self.with_role);
+    }
+
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let role = self.with_role;
+        let role = self.with_role.unwrap_or(Role::Worker);
+        let principal = self.holder.ok_or_else(|| {
+            CliError::invalid("no_principal", "no name for the token's holder")
+                .hint("name the holder, such as `cork token create --principal ada`")
+        })?;
         let kind = self.kind.unwrap_or_else(|| usual_kind(role));
         let grants = |names: Vec<String>| names.iter().map(|name| Grant::new(name)).collect();
         let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
         let opens_nothing = role != Role::Admin && grants.is_empty();
         let opened = if role == Role::Admin { "everything".into() } else { opens(&grants) };
-        let (principal, label, expires_at) = (self.holder, self.label, self.expires_at);
+        let (label, expires_at) = (self.label, self.expires_at);
         let name = one_line(&principal);
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
-        let created = session.corkboard.tokens().create(request).await.map_err(|error| match error {
-            // --role is easily confused with --with-role.
-            Error::Refused(Refusal::RoleDenied { .. }) => CliError::Own {
-                code: error.code(),
-                kind: error.kind(),
-                message: error.to_string(),
-                hint: Some("--role is your own role; set the role of the token's holder with --with-role".into()),
-            },
-            error => error.into(),
-        })?;
+        let created = session.corkboard.tokens().create(request).await?;
         let until = expires_at.map_or_else(|| "until it is revoked".into(), |at| format!("until {}", time(at)));
         session.output.aside(&format!(
             "{}: for {name}, {role}, opens {opened}, {until}. Save the secret: it is not shown again.",

@@ -25,7 +25,7 @@ impl List {
         let tokens = session.corkboard.tokens().list().await?;
         let tokens = self.page.of(&tokens, |token| token.id)?.map(|token| TokenDocument::from(&***token));
         session.output.list(&tokens, || match tokens.items.is_empty() {
-            true => "no tokens; create one with `cork token create --for NAME`".into(),
+            true => "no tokens; create one with `cork token create --principal NAME`".into(),
             false => listing(&tokens.items),
         })
     }

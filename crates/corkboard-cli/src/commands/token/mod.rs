@@ -19,7 +19,7 @@ use crate::error::CliError;
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
-  cork token create --for ada --with-role worker --agents ada --boards 'team-*' --expires-at 30d
+  cork token create --principal ada --role worker --agents ada --boards 'team-*' --expires-at 30d
   cork token list
   cork token revoke K-1
   cork token link --url http://127.0.0.1:7117")]

@@ -7,13 +7,10 @@ use jiff::Timestamp;
 
 use super::super::views::BranchStanding;
 use super::super::{
-    BoardEvent, BoardReply, CancelCause, Cancellation, FailurePolicy, Lease, Task, TaskId, TaskOutcome, TaskStatus,
-    TriggerVerdict,
+    BoardEvent, BoardReply, CancelCause, Cancellation, FailurePolicy, Lease, NewTask, Task, TaskId, TaskOutcome,
+    TaskStatus, TriggerVerdict,
 };
 use super::{BoardDecider, ReplyResult};
-
-/// The maximum retry delay.
-const LONGEST_BACKOFF_S: u64 = 24 * 60 * 60;
 
 impl BoardDecider<'_> {
     /// After a failure: retries the task if its retry limit allows.
@@ -140,6 +137,6 @@ impl BoardDecider<'_> {
 /// The earliest retry of a task that has just failed. The delay doubles each time.
 fn backoff(task: &Task, now: Timestamp) -> Option<Timestamp> {
     let doublings = task.failures.saturating_sub(1).min(32);
-    let seconds = u64::from(task.retry_backoff_s).saturating_mul(1 << doublings).min(LONGEST_BACKOFF_S);
+    let seconds = u64::from(task.retry_backoff_s).saturating_mul(1 << doublings).min(NewTask::MOST_BACKOFF_S);
     (seconds > 0).then(|| Lease::deadline_from(now, seconds * 1000))
 }

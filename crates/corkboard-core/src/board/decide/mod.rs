@@ -184,7 +184,7 @@ impl BoardDecider<'_> {
             BoardCommand::Judge { decision, verdict, comment } => self.judge(*decision, *verdict, comment.as_deref()),
             BoardCommand::Pause { reason } => self.pause(reason.as_deref()),
             BoardCommand::Resume => self.resume(),
-            BoardCommand::InjectNudge(nudge) => self.inject_nudge(nudge),
+            BoardCommand::SendNudge(nudge) => self.send_nudge(nudge),
             BoardCommand::DeliverNudges { nudges } => self.deliver_nudges(nudges),
             BoardCommand::AcknowledgeNudges { nudges } => self.acknowledge_nudges(nudges),
             BoardCommand::ExtractLearnings => self.extract_learnings(),

@@ -47,7 +47,7 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn inject_nudge(&mut self, nudge: &NewNudge) -> ReplyResult {
+    pub(super) fn send_nudge(&mut self, nudge: &NewNudge) -> ReplyResult {
         if let NudgeTarget::Agent(agent) = &nudge.to {
             AgentId::check(agent.as_str(), self.limits())?;
             check_visible("agent ID", agent.as_str())?;

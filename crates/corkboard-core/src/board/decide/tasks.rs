@@ -59,7 +59,8 @@ impl BoardDecider<'_> {
             }
         }
         self.check_line("task title", &task.title)?;
-        self.check_length(&task.description)
+        self.check_length(&task.description)?;
+        check_numbers(task.estimate_minutes, Some(task.retry_limit), Some(task.retry_backoff_s))
     }
 
     fn resolve(&self, batch: &NewTaskBatch<'_>, task: &TaskRef) -> Result<TaskId, Refusal> {
@@ -115,6 +116,7 @@ impl BoardDecider<'_> {
         }
         edit.title.as_ref().map_or(Ok(()), |title| self.check_line("task title", title))?;
         self.check_comment(edit.description.as_deref())?;
+        check_numbers(edit.estimate_minutes, edit.retry_limit, edit.retry_backoff_s)?;
         let actor = self.context.actor;
         let is_own = task.assigned_to.as_ref().is_some_and(|agent| agent.as_str() == actor.principal);
         if actor.kind != ActorKind::Human && is_own && task.needs_review && edit.needs_review == Some(false) {
@@ -192,4 +194,11 @@ impl<'a> NewTaskBatch<'a> {
         let key = self.tasks.get(place).and_then(|task| task.key.clone());
         TaskRef::Member(key.unwrap_or_else(|| format!("#{}", place + 1)))
     }
+}
+
+fn check_numbers(minutes: Option<u32>, retries: Option<u32>, backoff_s: Option<u32>) -> Result<(), Refusal> {
+    let of = |number: Option<u32>| number.unwrap_or_default().into();
+    Limits::check_range("estimate_minutes", of(minutes), 0..=NewTask::MOST_MINUTES)?;
+    Limits::check_range("retry_limit", of(retries), 0..=NewTask::MOST_RETRIES)?;
+    Limits::check_range("retry_backoff_s", of(backoff_s), 0..=NewTask::MOST_BACKOFF_S)
 }

@@ -147,7 +147,7 @@ fn forge(image: &AgentImage, forged: &[Forgery]) -> AgentImage {
     if root.notes.is_empty() && !forged.is_empty() {
         image.last_note.0 += 1;
         let (text, author) = (Arc::from("one"), Arc::from("grace"));
-        root.notes.push(Note { id: image.last_note, text, author, timestamp: now(), trust: Some(Trust::Own) });
+        root.notes.push(Note { id: image.last_note, text, author, at: now(), trust: Some(Trust::Own) });
     }
     for forgery in forged {
         match forgery {

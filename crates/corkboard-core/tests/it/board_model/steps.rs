@@ -435,7 +435,7 @@ impl Action {
                 verdict: *verdict,
                 comment: None,
             },
-            Self::Nudge(to, priority, expiry) => BoardCommand::InjectNudge(NewNudge {
+            Self::Nudge(to, priority, expiry) => BoardCommand::SendNudge(NewNudge {
                 to: to.clone(),
                 message: "look".into(),
                 priority: *priority,

@@ -22,15 +22,15 @@ fn setting_again_keeps_the_id_and_replaces_everything_else() {
         at: Some(at(7)),
         ..EntryMetadata::default()
     };
-    assert_eq!(memory.tell(set_with(ROOT, "a", "1", said)), AgentReply::Written { updated: false });
+    assert_eq!(memory.tell(set_with(ROOT, "a", "1", said)), AgentReply::Written { is_update: false });
     let first = memory.entry(ROOT, "a").unwrap().clone();
-    assert_eq!((first.timestamp, &*first.author, first.session.as_deref()), (at(7), "cy", Some("s1")));
+    assert_eq!((first.at, &*first.author, first.session.as_deref()), (at(7), "cy", Some("s1")));
     assert_eq!(memory.state().next_due(), Some(at(5_000)));
 
     memory.now = at(2_000);
-    assert_eq!(memory.tell(set(ROOT, "a", "2")), AgentReply::Written { updated: true });
+    assert_eq!(memory.tell(set(ROOT, "a", "2")), AgentReply::Written { is_update: true });
     let expected = Entry {
-        data: EntryData { id: first.id, timestamp: at(2_000), ..entry_at("a", "2", 2).data },
+        data: EntryData { id: first.id, at: at(2_000), ..entry_at("a", "2", 2).data },
         ..entry_at("a", "2", 2)
     };
     assert_eq!(**memory.entry(ROOT, "a").unwrap(), expected);
@@ -84,7 +84,7 @@ fn appending_keeps_all_but_the_text_its_time_and_its_author() {
     memory.tell(append("a", "two", Separator::Line));
     let second = memory.entry(ROOT, "a").unwrap();
     let expected =
-        EntryData { value: json("\"one\\ntwo\""), timestamp: at(2_000), author: "bob".into(), ..first.data.clone() };
+        EntryData { value: json("\"one\\ntwo\""), at: at(2_000), author: "bob".into(), ..first.data.clone() };
     assert_eq!(second.data, expected);
     assert_eq!((first.version, second.version), (1, 2));
 }
@@ -96,7 +96,7 @@ fn text_is_appended_with_the_separator_between() {
         if let Some(old) = old {
             memory.tell(set(ROOT, "a", old));
         }
-        assert_eq!(memory.tell(append("a", "x", separator)), AgentReply::Written { updated: old.is_some() });
+        assert_eq!(memory.tell(append("a", "x", separator)), AgentReply::Written { is_update: old.is_some() });
         assert_eq!(memory.value(ROOT, "a"), Some(expected));
     };
     check(None, Separator::None, r#""x""#);

@@ -219,8 +219,8 @@ fn shrinking_is_allowed_over_a_lowered_limit() {
     memory.tell(set(ROOT, "a", "123456"));
     memory.tell(set(ROOT, "b", "1"));
     memory.limits = Limits { entries_per_agent: 1, state_bytes: 4, ..Limits::default() };
-    assert_eq!(memory.tell(set(ROOT, "a", "12345")), AgentReply::Written { updated: true });
-    assert_eq!(memory.tell(set(ROOT, "a", "54321")), AgentReply::Written { updated: true });
+    assert_eq!(memory.tell(set(ROOT, "a", "12345")), AgentReply::Written { is_update: true });
+    assert_eq!(memory.tell(set(ROOT, "a", "54321")), AgentReply::Written { is_update: true });
     let refusal = Refusal::Limit { limit: LimitName::StateBytes, used: 9, allowed: 4 };
     assert_eq!(memory.send(set(ROOT, "a", "123456")), Err(refusal));
 }

@@ -208,6 +208,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::TextTooShort { .. } => "about forgetting: see board_forget.rs and core_forget.rs",
         Refusal::ControlCharacter { .. } => "control character",
         Refusal::Limit { .. } => "limit",
+        Refusal::OutOfRange { .. } => "a number's: see board_limits.rs",
         Refusal::Importance { .. } => "importance",
         Refusal::Expiry { .. } => "expiry",
         Refusal::RoleDenied { .. } => "role denied",

@@ -20,8 +20,8 @@ fn due_entries_expire_in_the_revision_of_the_next_command() {
     let outcome = memory.send(if_version(set(ROOT, "late", "2"), 0)).unwrap();
     let expired = |scope, name| AgentEvent::EntryExpired { scope, key: key(name) };
     assert_eq!(events(&outcome)[..2], [expired(scope, "soon"), expired(ROOT, "late")]);
-    assert!(matches!(&events(&outcome)[2..], [AgentEvent::EntrySet { updated: false, .. }]));
-    assert_eq!(reply(&outcome), AgentReply::Written { updated: false });
+    assert!(matches!(&events(&outcome)[2..], [AgentEvent::EntrySet { is_update: false, .. }]));
+    assert_eq!(reply(&outcome), AgentReply::Written { is_update: false });
     assert_eq!(memory.rev(), 4);
     assert_eq!(memory.state().next_due(), None);
     assert_eq!((memory.entry(scope, "soon"), memory.value(ROOT, "late")), (None, Some("2")));
@@ -115,7 +115,7 @@ fn a_key_is_free_again_after_its_retention_and_kept_until_then() {
         memory.limits.idempotency_hours = hours;
         memory.now = Timestamp::MAX;
         let again = memory.request(&named("k", set(ROOT, "a", "2")));
-        assert_eq!(again, Ok(RequestOutcome::Unchanged { reply: AgentReply::Written { updated: true }, rev: 2 }));
+        assert_eq!(again, Ok(RequestOutcome::Unchanged { reply: AgentReply::Written { is_update: true }, rev: 2 }));
     }
 }
 

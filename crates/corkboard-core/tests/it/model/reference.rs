@@ -227,13 +227,13 @@ impl Model {
                 to.refusals.extend(self.wrong_version(key, old, *if_version));
                 to.refusals.extend(self.wrong_metadata(metadata, now));
                 to.refusals.extend(self.too_big(data.bytes(), data.bytes()));
-                to.reply = AgentReply::Written { updated: old.is_some() };
+                to.reply = AgentReply::Written { is_update: old.is_some() };
                 found.entries.insert(key.clone(), Item { data, version: rev });
             }
             AgentCommand::Append { key, text, separator, if_version, .. } => {
                 let old = found.entries.get(key);
                 to.refusals.extend(self.wrong_version(key, old, *if_version));
-                to.reply = AgentReply::Written { updated: old.is_some() };
+                to.reply = AgentReply::Written { is_update: old.is_some() };
                 let principal = &circumstances.actor.principal;
                 let data = match old {
                     None => {
@@ -255,7 +255,7 @@ impl Model {
                         let value = Content::of(&whole).unwrap();
                         let author = principal.as_str().into();
                         let trust = old.data.trust.filter(|trust| *trust == corkboard_core::knowledge::Trust::Outside);
-                        let data = EntryData { value, timestamp: now, author, trust, ..old.data.clone() };
+                        let data = EntryData { value, at: now, author, trust, ..old.data.clone() };
                         to.refusals.extend(self.too_big(data.bytes(), text.len() as u64));
                         data
                     }
@@ -282,7 +282,7 @@ impl Model {
                 to.refusals.extend(over(LimitName::NoteBytes, text.len() as u64, self.limits.note_bytes));
                 let id = NoteId(last_note + 1);
                 let author = circumstances.actor.principal.as_str().into();
-                found.notes.push(Note { id, text: text.as_str().into(), author, timestamp: now, trust: *trust });
+                found.notes.push(Note { id, text: text.as_str().into(), author, at: now, trust: *trust });
                 memory.last_note = id.0;
                 to.reply = AgentReply::NoteAdded { id };
             }
@@ -651,7 +651,7 @@ fn said(metadata: &EntryMetadata, value: Content, type_name: &str, now: Timestam
         importance: metadata.importance.unwrap_or(0.5),
         tags: metadata.tags.iter().flatten().map(|tag| tag.as_str().into()).collect(),
         custom: metadata.custom.clone().map(Into::into),
-        timestamp: metadata.at.unwrap_or(now),
+        at: metadata.at.unwrap_or(now),
         expires_at: expiry(metadata, now),
         author: metadata.author.as_deref().unwrap_or(principal).into(),
         session: metadata.session.as_deref().map(Into::into),

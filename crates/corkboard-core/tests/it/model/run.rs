@@ -127,7 +127,7 @@ impl Run {
                     id: NoteId(1),
                     text: text.into(),
                     author: "cy".into(),
-                    timestamp: Timestamp::UNIX_EPOCH,
+                    at: Timestamp::UNIX_EPOCH,
                     trust: Some(Trust::Outside),
                 });
                 let (entries, notes) = (entries.collect(), notes.collect());
@@ -243,7 +243,7 @@ fn from_elsewhere(entry: Absorbed, now: Timestamp) -> EntryData {
         importance: EntryMetadata::IMPORTANCE,
         tags: Vec::new(),
         custom: None,
-        timestamp: now,
+        at: now,
         expires_at: entry.expires_in.map(|millis| now + SignedDuration::from_millis(millis)),
         author: "cy".into(),
         session: None,

@@ -163,7 +163,7 @@ async fn delete_board(
 ) -> RevResult<DeletedBody> {
     let board = caller.board(&path.board)?;
     let deleted = match query.hard {
-        true => caller.corkboard().forget_board(board.id().as_str()).await?,
+        true => caller.corkboard().delete_board(board.id().as_str()).hard().await?,
         false => caller.corkboard().delete_board(board.id().as_str()).await?,
     };
     // The tombstone is a revision, too: a new board with this ID continues to count after it.

@@ -1,12 +1,12 @@
 //! Promote what a board learned into memory cores, and roll promotions back.
 
 use axum::Json;
-use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, WhichLearnings};
+use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, LearningState, WhichLearnings};
 use corkboard::cores::Trust;
 use corkboard::{CoresRolledBack, MemoryKind, PromotedLearning};
 
 use super::*;
-use crate::cursor::{PageQuery, share};
+use crate::cursor::{PageQuery, Sort, SortField, share};
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -18,6 +18,58 @@ pub(super) fn routes() -> Routes {
         roll_back_learnings
     )
     .tag("learnings")
+}
+
+/// Which learnings are listed, and in which order.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LearningsQuery {
+    /// Only learnings in this state.
+    #[param(inline)]
+    state: Option<ListedState>,
+    /// Only learnings with this tag.
+    tag: Option<String>,
+    /// Sort order [default: `-score`].
+    #[param(inline)]
+    sort: Option<LearningOrder>,
+}
+
+/// What became of a learning.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ListedState {
+    Open,
+    Begun,
+    Promoted,
+    Refused,
+    RollingBack,
+    RolledBack,
+}
+
+impl ListedState {
+    fn is_of(self, state: &LearningState) -> bool {
+        matches!(
+            (self, state),
+            (Self::Open, LearningState::Open)
+                | (Self::Begun, LearningState::Begun(_))
+                | (Self::Promoted, LearningState::Promoted { .. })
+                | (Self::Refused, LearningState::Refused { .. })
+                | (Self::RollingBack, LearningState::RollingBack(_))
+                | (Self::RolledBack, LearningState::RolledBack { .. })
+        )
+    }
+}
+
+type LearningOrder = Sort<LearningSort>;
+
+#[derive(Clone, Copy)]
+enum LearningSort {
+    Importance,
+    Score,
+}
+
+impl SortField for LearningSort {
+    const ALL: &'static [(&'static str, Self)] = &[("importance", Self::Importance), ("score", Self::Score)];
 }
 
 /// Changes to a learning on its promotion.
@@ -79,18 +131,28 @@ struct RollBackEverywhereBody {
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/learnings",
-    params(BoardPath, PageQuery),
+    params(BoardPath, LearningsQuery, PageQuery),
     responses((status = 200, body = WithRev<ItemsBody<LearningCandidate>>), Problems)
 )]
 async fn list_learnings(
     caller: Caller,
     Path(path): Path<BoardPath>,
+    Query(LearningsQuery { state, tag, sort }): Query<LearningsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<LearningCandidate>> {
     let board = caller.board(&path.board)?;
-    let page = page.ordered("score", board.learnings().await?.into_iter(), |learning| {
-        (-share(learning.score), learning.id.clone())
-    })?;
+    let is_asked_for = |learning: &LearningCandidate| {
+        state.is_none_or(|state| state.is_of(&learning.state))
+            && tag.as_ref().is_none_or(|tag| learning.tags.contains(tag))
+    };
+    let learnings = board.learnings().await?.into_iter().filter(is_asked_for);
+    let page = match &sort {
+        Some(sort) => page.sorted(sort, learnings, |learning, field| match field {
+            LearningSort::Importance => (share(learning.importance), learning.id.clone()),
+            LearningSort::Score => (share(learning.score), learning.id.clone()),
+        })?,
+        None => page.ordered("score", learnings, |learning| (-share(learning.score), learning.id.clone()))?,
+    };
     respond(&board, page.into())
 }
 

@@ -49,7 +49,7 @@ struct EndedBody {
 #[schema(example = json!({"retain_days": 30}))]
 struct ArchiveBody {
     /// Minimum number of days to keep the board from now on [default: the previous value, or the server's setting].
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 36_500)]
     retain_days: Option<u32>,
 }
 

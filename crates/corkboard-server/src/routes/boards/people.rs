@@ -15,7 +15,7 @@ pub(super) fn routes() -> Routes {
     routes!(
         list_nudges,
         get_nudge,
-        add_nudge,
+        send_nudge,
         receive_nudges,
         acknowledge_nudge,
         list_approvals,
@@ -31,6 +31,8 @@ struct NudgesQuery {
     /// Only nudges that this agent would receive, urgent ones first. Callers may name themselves or an agent that they
     /// may act for.
     r#for: Option<String>,
+    /// Revision to read [default: the latest]. Not with `for`.
+    at: Option<u64>,
 }
 
 /// Who receives nudges.
@@ -91,10 +93,17 @@ async fn list_nudges(
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Nudge>>> {
     let Some(agent) = query.r#for else {
-        let view = caller.board(&path.board)?.view().await?;
+        let board = caller.board(&path.board)?;
+        let view = match query.at {
+            Some(rev) => board.at(rev).await?,
+            None => board.view().await?,
+        };
         let page = records.page::<Nudge>(&view, &page)?;
         return Ok(RevResponse::new(page.into(), view.rev()));
     };
+    if query.at.is_some() {
+        return Err(HttpError::invalid("query", "give either `for` or `at`"));
+    }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.preview_nudges().await?;
     let is_meant = |nudge: &Arc<Nudge>| records.updated_since.is_none_or(|since| nudge.updated_at >= since);
@@ -146,7 +155,7 @@ async fn get_nudge(read: BoardRead<NudgePath>, seen: Seen) -> Result<Response, H
     request_body = NudgeBody,
     responses((status = 201, body = WithRev<IdBody<NudgeId>>), Problems)
 )]
-async fn add_nudge(
+async fn send_nudge(
     write: BoardWrite,
     Body(NudgeBody { to, message, priority, expires_at }): Body<NudgeBody>,
 ) -> RevResult<IdBody<NudgeId>> {
@@ -154,7 +163,7 @@ async fn add_nudge(
         AgentId::check(agent.as_str(), &write.caller.corkboard().options().limits)?;
     }
     let board = write.board()?;
-    let id = board.inject_nudge(NewNudge { to, message, priority, expires_at }).await?;
+    let id = board.send_nudge(NewNudge { to, message, priority, expires_at }).await?;
     created(&board, IdBody { id })
 }
 

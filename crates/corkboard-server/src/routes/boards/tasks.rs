@@ -145,7 +145,7 @@ struct TasksAddedBody {
 #[into_params(parameter_in = Query)]
 struct ContextQuery {
     /// The maximum number of tokens [default: the server's `context_tokens`].
-    #[param(minimum = 128)]
+    #[param(minimum = 128, maximum = 10_000_000)]
     budget: Option<u64>,
 }
 
@@ -155,7 +155,7 @@ struct ContextQuery {
 #[schema(as = TaskContextBody, example = json!({"budget": 8000}))]
 struct ContextBody {
     /// The maximum number of tokens [default: the server's `context_tokens`].
-    #[schema(minimum = 128)]
+    #[schema(minimum = 128, maximum = 10_000_000)]
     budget: Option<u64>,
 }
 

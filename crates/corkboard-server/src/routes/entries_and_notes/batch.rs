@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use crate::error::{BODY_JSON, HttpError};
-use crate::extract::{Raw, from_json, text};
+use crate::extract::{Raw, from_json, in_range, text};
+use crate::parameters::body_ranges;
 
 /// Changes to entries, applied in order. Each sees the result of those before.
 #[derive(Deserialize, ToSchema)]
@@ -96,10 +97,11 @@ impl<S: Send + Sync> FromRequest<S> for EntryBatch {
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
         let content_type = text(request.headers(), CONTENT_TYPE.as_str())?.unwrap_or_default();
         let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let ranges = body_ranges(&request);
         let Raw(bytes) = Raw::from_request(request, state).await?;
         match essence.as_str() {
             "application/json" => {
-                let BatchBody { entries } = from_json(&bytes)?;
+                let BatchBody { entries } = in_range(from_json(&bytes), &bytes, ranges)?;
                 Ok(Self { lines: entries })
             }
             "application/x-ndjson" | "application/jsonl" => Ok(Self { lines: lines(&bytes)? }),

@@ -51,6 +51,22 @@ pub(super) struct NotesQuery {
     /// Maximum number of notes [default: 100].
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
+    /// Only notes made at or after this time.
+    updated_since: Option<Timestamp>,
+    /// Sort order [default: by ID].
+    #[param(inline)]
+    sort: Option<NoteOrder>,
+}
+
+type NoteOrder = Sort<NoteSort>;
+
+#[derive(Clone, Copy)]
+pub(super) enum NoteSort {
+    At,
+}
+
+impl SortField for NoteSort {
+    const ALL: &'static [(&'static str, Self)] = &[("at", Self::At)];
 }
 
 pub(super) async fn entry(memory: &MemoryHandle, key: &str, seen: &Seen) -> RevResult<EntryDocument> {
@@ -68,7 +84,7 @@ pub(super) async fn entries(
     let is_asked_for = |(_, entry): &(&Key, &Arc<Entry>)| {
         tag.as_deref().is_none_or(|tag| entry.tags.iter().any(|known| **known == *tag))
             && kind.is_none_or(|kind| entry.kind == kind)
-            && updated_since.is_none_or(|since| entry.timestamp >= since)
+            && updated_since.is_none_or(|since| entry.at >= since)
     };
     let begins = |(key, _): &(&Key, &Arc<Entry>)| key.as_str().starts_with(&prefix);
     let view = memory.view().await?;
@@ -83,7 +99,7 @@ pub(super) async fn entries(
     let found = view.entries_from(memory.scope_id(), start).take_while(begins).filter(is_asked_for);
     let page = match &sort {
         Some(sort) => page.sorted(sort, found, |(key, entry), field| match field {
-            EntrySort::At => (time(entry.timestamp), key.to_string()),
+            EntrySort::At => (time(entry.at), key.to_string()),
             EntrySort::Importance => (share(entry.importance), key.to_string()),
         })?,
         None => page.indexed("key", |_| found, |(key, _)| (0, key.to_string()))?,
@@ -93,10 +109,21 @@ pub(super) async fn entries(
 }
 
 pub(super) async fn notes(memory: &MemoryHandle, query: NotesQuery) -> RevResult<ItemsBody<Note>> {
-    let after = query.cursor.map(|cursor| cursor.number()).transpose()?.unwrap_or(0);
+    let NotesQuery { cursor, limit, updated_since, sort } = query;
     let view = memory.view().await?;
-    let notes = view.notes_after(memory.scope_id(), NoteId(after)).cloned();
-    let page = page(notes, query.limit, |note: &Note| Cursor::after(&note.id.to_string()));
+    let notes = |after| {
+        let notes = view.notes_after(memory.scope_id(), NoteId(after)).cloned();
+        notes.filter(|note| updated_since.is_none_or(|since| note.at >= since))
+    };
+    let page = match &sort {
+        Some(sort) => PageQuery { cursor, limit }.sorted(sort, notes(0), |note, field| match field {
+            NoteSort::At => (time(note.at), note.id.0),
+        })?,
+        None => {
+            let after = cursor.map(|cursor| cursor.number()).transpose()?.unwrap_or(0);
+            page(notes(after), limit, |note: &Note| Cursor::after(&note.id.to_string()))
+        }
+    };
     Ok(RevResponse::new(page.into(), view.rev()))
 }
 

@@ -213,3 +213,23 @@ async fn a_review_is_given_by_its_reviewer_or_a_person_and_never_by_the_agent_th
     assert_eq!(grace.post("/v1/boards/b/tasks/T-2/review", &approve).await.ok()["status"], "completed");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn numbers_inside_a_batch_have_ranges() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    make_board(&boss, "b").await;
+    for (name, number, maximum) in
+        [("retry_limit", 1_001, 1_000), ("retry_backoff_s", -1, 86_400), ("estimate_minutes", 525_601, 525_600)]
+    {
+        let plan = json!({"tasks": [{"title": "x"}, {"title": "y", name: number}]});
+        let refused = boss.post("/v1/boards/b/tasks", &plan).await;
+        assert_eq!(
+            (&refused.body["parameter"], &refused.body["value"], &refused.body["maximum"]),
+            (&json!(name), &json!(number), &json!(maximum))
+        );
+        refused.problem(400, "out_of_range");
+    }
+    assert_eq!(ids(&boss, "").await, [""; 0]);
+    boss.get("/v1/boards/b/tasks/T-1/context?budget=10000001").await.problem(400, "out_of_range");
+}

@@ -42,7 +42,7 @@ const ROUTES: [(&str, Option<CoreAction>); 14] = [
     ("PATCH /v1/cores/{core}/entries/{id}", Some(Edit)),
     ("POST /v1/cores/{core}/entries/{id}/forget", Some(Forget)),
     ("POST /v1/cores/{core}/entries/{id}/restore", Some(Restore)),
-    ("POST /v1/cores/{core}/forget", Some(Erase)),
+    ("POST /v1/cores/{core}/forget", Some(ForgetHard)),
     ("GET /v1/cores/{core}/image", None),
     ("POST /v1/cores/{core}/replace", Some(Replace)),
     ("GET /v1/cores/{core}/search", None),

@@ -200,7 +200,7 @@ async fn plan(corkboard: &Corkboard) {
     let options = vec![branch("cookie", "T-3"), branch("token", "T-4")];
     board.add_choice(NewChoice { question: "Where do sessions live?".into(), options }).await.unwrap();
     let (to, message, priority) = (NudgeTarget::All, "Faster".to_owned(), NudgePriority::Normal);
-    board.inject_nudge(NewNudge { to, message, priority, expires_at: None }).await.unwrap();
+    board.send_nudge(NewNudge { to, message, priority, expires_at: None }).await.unwrap();
 }
 
 /// Creates an unused token. Returns its number.

@@ -92,7 +92,7 @@ fn boards() -> Vec<BoardCommand> {
         BoardCommand::Discard { reason: None },
         BoardCommand::Purge,
         BoardCommand::Pause { reason: None },
-        BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None }),
+        BoardCommand::SendNudge(NewNudge { to, message, priority, expires_at: None }),
         BoardCommand::ExtractLearnings,
         BoardCommand::Tick,
     ]

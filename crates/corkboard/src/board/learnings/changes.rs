@@ -12,7 +12,17 @@ pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState
         (was, is) => was != *is,
     };
     let decided = after.learning_verdicts().filter(|verdict| is_new(verdict));
-    let mut changes: Vec<BoardChange> = decided.filter_map(|verdict| change(verdict)).collect();
+    let mut changes = Vec::new();
+    for change in decided.filter_map(|verdict| change(verdict)) {
+        match (changes.last_mut(), change) {
+            // One roll-back is one change.
+            (
+                Some(BoardChange::LearningsRolledBack { learnings, core, by, reason }),
+                BoardChange::LearningsRolledBack { learnings: more, core: of, by: who, reason: why },
+            ) if (&*core, &*by, &*reason) == (&of, &who, &why) => learnings.extend(more),
+            (_, change) => changes.push(change),
+        }
+    }
     // After that cleanup, the learning is open again, as if nobody had promoted it.
     let open = before.learning_verdicts().filter(|was| after.learning_state(&was.id) == LearningState::Open);
     changes.extend(open.map(|was| BoardChange::PromotionAbandoned { learning: was.id.clone() }));
@@ -29,10 +39,10 @@ fn change(verdict: &LearningVerdict) -> Option<BoardChange> {
         LearningState::Promoted { core, entry, by, .. } => BoardChange::LearningPromoted { learning, core, entry, by },
         LearningState::Refused { by, reason, .. } => BoardChange::LearningRefused { learning, by, reason },
         LearningState::RollingBack(RollBack { core, by, reason, .. }) => {
-            BoardChange::LearningRolledBack { learning, core, by: by.principal.into(), reason }
+            BoardChange::LearningsRolledBack { learnings: vec![learning], core, by: by.principal.into(), reason }
         }
         LearningState::RolledBack { core, by, reason, .. } => {
-            BoardChange::LearningRolledBack { learning, core, by, reason }
+            BoardChange::LearningsRolledBack { learnings: vec![learning], core, by, reason }
         }
     })
 }

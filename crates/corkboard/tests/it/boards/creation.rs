@@ -76,8 +76,8 @@ async fn a_recreated_board_continues_the_revisions_of_the_deleted_one() {
             again.at(rev).await.unwrap_err().to_string(),
             format!("revisions before {} are no longer available", rev + 2)
         );
-        assert!(corkboard.forget_board(id).await.unwrap());
-        assert!(!corkboard.forget_board("never there").await.unwrap());
+        assert!(corkboard.delete_board(id).hard().await.unwrap());
+        assert!(!corkboard.delete_board("never there").hard().await.unwrap());
         assert!(corkboard.check().await.unwrap().is_empty());
     })
     .await;

@@ -19,7 +19,7 @@ fn human() -> Actor {
 
 async fn say(board: &Board, to: NudgeTarget, message: &str, priority: NudgePriority) -> NudgeId {
     let nudge = NewNudge { to, message: message.into(), priority, expires_at: None };
-    board.acting_as(human()).inject_nudge(nudge).await.unwrap()
+    board.acting_as(human()).send_nudge(nudge).await.unwrap()
 }
 
 fn to(name: &str) -> NudgeTarget {

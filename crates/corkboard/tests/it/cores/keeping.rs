@@ -119,7 +119,7 @@ async fn a_deleted_core_is_gone_and_no_longer_listed() {
     let rest = corkboard.cores(Some(&first[1].id), 2).await.unwrap();
     assert_eq!(rest.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(), ["c"]);
     assert!(corkboard.delete_core("b").await.unwrap());
-    assert!(corkboard.forget_core("c").await.unwrap());
+    assert!(corkboard.delete_core("c").hard().await.unwrap());
     assert!(!corkboard.delete_core("b").await.unwrap());
     assert_eq!(corkboard.cores(None, 9).await.unwrap().len(), 1);
     let anew = corkboard.core("b").unwrap();

@@ -188,10 +188,10 @@ async fn dropping_the_last_handle_disposes_an_ephemeral_scope() {
 
         drop(clone);
         let told = drain(&mut events);
-        let [MemoryEvent::ScopeDisposed { scope_id, entries_cleared: 2, timestamp, .. }] = &told[..] else {
+        let [MemoryEvent::ScopeDisposed { scope_id, entries_cleared: 2, at, .. }] = &told[..] else {
             panic!("{told:?}")
         };
-        assert_eq!((*scope_id, *timestamp), (id, start()));
+        assert_eq!((*scope_id, *at), (id, start()));
         assert!(memory.active_scopes().await.unwrap().is_empty());
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.active_working_scopes, stats.storage_bytes_used), (0, 0));

@@ -156,7 +156,7 @@ async fn a_tick_sweeps_expired_entries_and_reports_them() {
         let removed = |scope: Option<&Scope>| MemoryEvent::Removed {
             agent_id: agent.agent_id().clone(),
             key: corkboard::Key::new("k", &Limits::default()).unwrap(),
-            timestamp: start() + SignedDuration::from_hours(24),
+            at: start() + SignedDuration::from_hours(24),
             scope_name: scope.map(Scope::name),
             scope_id: scope.map(Scope::id),
             expired: true,

@@ -139,7 +139,7 @@ async fn merging_keeps_an_entrys_metadata() {
             assert_eq!(data, own.data, "{kinds}");
             assert_eq!(merged.version, agent.rev().await.unwrap(), "{kinds}");
             let merged_note = memory.notes().await.unwrap().pop().unwrap();
-            assert_eq!((&merged_note.text, merged_note.timestamp), (&note[0].text, note[0].timestamp), "{kinds}");
+            assert_eq!((&merged_note.text, merged_note.at), (&note[0].text, note[0].at), "{kinds}");
             memory.remove("k").await.unwrap();
         }
     })

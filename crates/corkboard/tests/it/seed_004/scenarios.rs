@@ -18,7 +18,7 @@ async fn scenario_store_and_retrieve_value() {
             agent_id: agent.agent_id().clone(),
             key: key("user_id"),
             type_name: "str".into(),
-            timestamp: start(),
+            at: start(),
             scope_name: None,
             scope_id: None,
             is_update: false,
@@ -189,18 +189,18 @@ async fn an_entry_keeps_all_its_metadata() {
         assert_eq!((&*entry.type_name, entry.kind, entry.importance), ("str", MemoryKind::Preference, 0.9));
         assert_eq!(entry.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(), ["b", "a"]);
         assert_eq!(entry.custom.as_ref().unwrap()["source"]["line"], 7);
-        assert_eq!((entry.timestamp, &*entry.author), (start(), "local"));
+        assert_eq!((entry.at, &*entry.author), (start(), "local"));
         assert_eq!(entry.expires_at.unwrap(), start() + jiff::SignedDuration::from_hours(48));
         assert_eq!(entry.access.count(), 1);
         assert_eq!(entry.access.last(), Some(start()));
 
-        // Overwriting updates the timestamp and the metadata (§4.2) and keeps the ID.
+        // Overwriting updates the at and the metadata (§4.2) and keeps the ID.
         home.clock.advance(std::time::Duration::from_secs(1));
         memory.set("editor", "helix").await.unwrap();
         let after = memory.get_entry("editor").await.unwrap().unwrap();
         assert_eq!((after.id, after.kind, after.importance), (entry.id, MemoryKind::Fact, 0.5));
         assert_eq!((after.tags.len(), &after.custom, after.expires_at), (0, &None, None));
-        assert_eq!(after.timestamp, start() + jiff::SignedDuration::from_secs(1));
+        assert_eq!(after.at, start() + jiff::SignedDuration::from_secs(1));
         assert_eq!(after.access.count(), 2);
     })
     .await;

@@ -21,7 +21,7 @@ impl Told {
             agent_id: self.agent_id.clone(),
             key: key(name),
             type_name: type_name.into(),
-            timestamp: start(),
+            at: start(),
             scope_name: self.scope.as_ref().map(Scope::name),
             scope_id: self.scope.as_ref().map(Scope::id),
             is_update,
@@ -32,7 +32,7 @@ impl Told {
         MemoryEvent::Removed {
             agent_id: self.agent_id.clone(),
             key: key(name),
-            timestamp: start(),
+            at: start(),
             scope_name: self.scope.as_ref().map(Scope::name),
             scope_id: self.scope.as_ref().map(Scope::id),
             expired: false,
@@ -41,7 +41,7 @@ impl Told {
 
     fn cleared(&self, entries_cleared: u64) -> MemoryEvent {
         let scope_id = self.scope.as_ref().map(Scope::id);
-        MemoryEvent::Cleared { agent_id: self.agent_id.clone(), scope_id, entries_cleared, timestamp: start() }
+        MemoryEvent::Cleared { agent_id: self.agent_id.clone(), scope_id, entries_cleared, at: start() }
     }
 }
 
@@ -119,7 +119,7 @@ async fn event_scope_created_and_disposed() {
             scope_name: scope.name(),
             scope_id: scope.id(),
             parent_scope_id: parent.map(Scope::id),
-            timestamp: start(),
+            at: start(),
         };
         let mut events = corkboard.subscribe();
         let outer = durable(&memory).await;
@@ -144,7 +144,7 @@ async fn event_scope_created_and_disposed() {
             scope_name: scope.name(),
             scope_id: scope.id(),
             entries_cleared,
-            timestamp: start() + jiff::SignedDuration::from_hours(24),
+            at: start() + jiff::SignedDuration::from_hours(24),
         };
         inner.dispose().await.unwrap();
         assert_eq!(drain(&mut events), [disposed(&innermost, 0), disposed(&inner, 1)]);
@@ -166,7 +166,7 @@ async fn event_expired() {
         let expired = MemoryEvent::Removed {
             agent_id: agent.agent_id().clone(),
             key: key("k"),
-            timestamp: start() + jiff::SignedDuration::from_hours(24),
+            at: start() + jiff::SignedDuration::from_hours(24),
             scope_name: None,
             scope_id: None,
             expired: true,
@@ -185,7 +185,7 @@ async fn event_restored() {
         memory.clear().await.unwrap();
         let mut events = corkboard.subscribe();
         agent.restore(snapshot).await.unwrap();
-        let restored = MemoryEvent::Restored { agent_id: agent.agent_id().clone(), entries: 2, timestamp: start() };
+        let restored = MemoryEvent::Restored { agent_id: agent.agent_id().clone(), entries: 2, at: start() };
         assert_eq!(drain(&mut events), [restored]);
     })
     .await;
