@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::builder::Styles;
-use clap::error::{ContextKind, ErrorKind};
-use clap::{Args, Command, CommandFactory, Error, FromArgMatches};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::args::{Cli, Global};
 
@@ -112,6 +112,11 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
     let source = std::error::Error::source(&error);
+    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') && takes_a_text(command) {
+        let mut error = error;
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec!["put the text in quotes".into()]));
+        return error;
+    }
     let why = match error.kind() {
         ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => {
             Some(format!("must be one of {} (also: approve, rework, reject)", context(ContextKind::ValidValue)))
@@ -125,6 +130,14 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
         }
         None => error,
     }
+}
+
+/// Whether the command that the user gave has a text as an argument, which the shell splits at spaces.
+fn takes_a_text(mut command: &Command) -> bool {
+    for word in std::env::args() {
+        command = command.find_subcommand(&word).unwrap_or(command);
+    }
+    command.get_positionals().any(Arg::is_allow_hyphen_values_set)
 }
 
 /// What is wrong with a number, if that is the problem.

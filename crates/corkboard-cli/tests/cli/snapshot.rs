@@ -107,6 +107,7 @@ fn only_a_snapshot_of_this_agent_is_restored() {
         assert_eq!(error["code"], "not_a_snapshot");
     }
     sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "cannot read none.json: No such file");
+    sandbox.fails(&["snapshot", "save", "none/a.json"], 2, "cannot write none/a.json: the folder none does not exist");
 }
 
 #[test]

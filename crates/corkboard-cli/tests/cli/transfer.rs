@@ -136,6 +136,7 @@ fn importing_again_changes_nothing_or_continues() {
     assert_eq!(report["problems"][0]["space"], "agent/default");
     let said = report["problems"][0]["message"].as_str().unwrap();
     assert_eq!(said, "agent/default: the target is ahead, at revision 2; the original ends at 1");
+    assert!(error["hint"].as_str().unwrap().contains("use a new store as the target"), "{error}");
     let ran = sandbox.cork(&copy(&["import", "old.jsonl"]));
     assert_eq!(ran.stdout, "imported 0 logs (0 new, 0 continued, 0 unchanged): 0 revisions, 0 bytes\n");
     assert_eq!(ran.stderr, format!("error: 1 part of the export was not imported:\n  {said}\n"));
@@ -184,13 +185,16 @@ fn a_store_is_migrated_and_compared() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 3, 5, 10);
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
-    assert!(text.starts_with("copied 15 revisions, ") && text.ends_with("; compared 3 logs, 15 revisions"), "{text}");
+    assert!(
+        text.starts_with("copied 15 revisions, ") && text.ends_with("; identical in both stores: 3 logs, 15 revisions"),
+        "{text}"
+    );
     assert_eq!(contents(&sandbox, "sqlite:copy.db"), contents(&sandbox, "sqlite:cork.db"));
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db", "--verify-only", "--list"]);
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["SPACE", "REVISION", "COPIED", "VERIFIED", "BYTES"]);
     assert_eq!(lines[1][..4], ["agent/agent-000", "5", "0", "5"]);
-    assert_eq!(lines[4].join(" "), "compared 3 logs, 15 revisions");
+    assert_eq!(lines[4].join(" "), "identical in both stores: 3 logs, 15 revisions");
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["--store", "sqlite:copy.db", "--agent", "own", "memory", "set", "a", "1"]);
     let (report, error) =
