@@ -29,7 +29,7 @@ pub(crate) struct Claim {
     task: Option<TaskId>,
 
     /// Your earlier claim's epoch (a number that grows with each claim), to take your task back after a restart. You get a
-    /// new epoch; a process that uses the old one gets the error fenced
+    /// new epoch; a process that uses the old one gets the error `fenced`
     #[arg(long, value_name = "NUMBER", requires = "task")]
     epoch: Option<u64>,
 
