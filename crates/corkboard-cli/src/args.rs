@@ -73,7 +73,7 @@ pub(crate) struct Global {
     #[arg(skip)]
     pub(crate) config: Config,
 
-    /// Name recorded as the author of changes [default: $USER]
+    /// Name recorded as the author of changes [default: $USER, or local if it is not set]
     #[arg(long, alias = "as", global = true, value_name = "NAME", value_parser = name_argument)]
     pub(crate) principal: Option<String>,
 

@@ -54,7 +54,7 @@ impl AtomicFile {
         let temporary = path.with_file_name(name);
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).mode(OWNER_ALONE).open(&temporary);
-        let file = file.map_err(|error| file_error(path, &error))?;
+        let file = file.map_err(|error| cannot_create(path, &error))?;
         Ok(Self { path: path.to_owned(), existing, temporary, file, finished: false })
     }
 
@@ -120,6 +120,16 @@ impl Drop for AtomicFile {
             // A failure cannot be reported here.
             let _ = std::fs::remove_file(&self.temporary);
         }
+    }
+}
+
+fn cannot_create(file: &Path, error: &std::io::Error) -> CliError {
+    match folder_of(file) {
+        folder if error.kind() == ErrorKind::NotFound => {
+            let (file, folder) = (file.display(), folder.display());
+            CliError::invalid("file", format!("cannot write {file}: the folder {folder} does not exist"))
+        }
+        _ => file_error(file, error),
     }
 }
 

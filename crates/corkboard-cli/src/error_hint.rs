@@ -6,7 +6,7 @@ use corkboard::boards::{BoardAction, TaskStatus};
 use corkboard::store::{ConnectError, StoreError};
 use corkboard::tokens::Grant;
 use corkboard::transfer::TransferError;
-use corkboard::{Actor, AgentId, Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
+use corkboard::{Actor, ActorKind, AgentId, Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
 
 use crate::args::SERVER_URL;
 use crate::output::{one_line, time};
@@ -22,6 +22,8 @@ const IS_A_FILE: &str = "File exists (os error 17)";
 /// Who may do what only admins may, as in a refusal.
 const ADMINS: &str = "admins";
 const NOT_A_DATABASE: &str = "this file is not a Corkboard database";
+const IS_A_FOLDER: &str = " is a folder; sqlite: needs a file";
+const OTHER_FILES: &str = "the folder contains other files and is not a Corkboard store";
 
 /// What to do about an error, unless its message says so already.
 pub(crate) fn hint(error: &Error) -> Option<String> {
@@ -42,6 +44,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
                 pattern.core, pattern.entry
             )
         }
+        Error::Backwards { .. } => "name the earlier revision first".into(),
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
         Error::Transfer(error) => return transfer_hint(error),
@@ -93,6 +96,13 @@ impl HintContext {
                     (None, None) => Some("memory watch"),
                 };
                 Some(rev_conflict(*expected, *current, watch))
+            }
+            Error::Refused(Refusal::Irreversible { decision }) if actor.kind == ActorKind::Human => {
+                Some(format!("add --force to supersede {decision}"))
+            }
+            Error::Refused(Refusal::EntryForgotten { entry }) => {
+                let core = self.core.get()?;
+                Some(format!("restore it with `cork core restore {} {entry}`", one_line(core)))
             }
             Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) => Some(format!(
                 "you act as {}; if you are {holder}, add --principal {holder}, otherwise leave {what} to them",
@@ -181,6 +191,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             LimitName::QueryBytes => "use a shorter query".into(),
             _ => return None,
         },
+        Refusal::NoToken { .. } => "`cork token list` shows the tokens".into(),
         Refusal::NotInCore { .. } => {
             "`cork core show CORE` shows the entries, `cork core list` the cores".into()
         }
@@ -334,6 +345,9 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             }
             (_, Cancelled) => format!("cancel it with `cork task cancel {task}`"),
             (_, Blocked) => format!("block it with `cork task block {task} REASON`"),
+            (Blocked, Pending) => {
+                format!("to continue it: `cork task start {task}`; to give it back: `cork task release {task}`")
+            }
             (_, Pending) => format!("release it with `cork task release {task}`"),
         },
         Refusal::TaskMove { from: Pending, to: Completed | Failed, .. } => {
@@ -386,9 +400,7 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::AlreadyBegun { task, status: Failed } => format!("reopen it first: `cork task retry {task}`"),
         Refusal::AlreadyBegun { .. } => "add a new task that waits: `cork task add TITLE --depends-on T-1`".into(),
-        Refusal::LeaseLength { least, most, .. } => {
-            format!("--lease-s must be from {} to {} seconds", *least as f64 / 1000.0, *most as f64 / 1000.0)
-        }
+        Refusal::LeaseLength { .. } => "set the lease's duration with --lease-s SECONDS".into(),
         _ => return None,
     })
 }
@@ -414,6 +426,12 @@ fn server_hint(problem: &Problem) -> Option<String> {
     Some(match problem.code.as_str() {
         "unauthenticated" => {
             "set a token in CORK_TOKEN; create one with `cork token create` on the machine that has the store".into()
+        }
+        "not_granted" if problem.detail.contains(" cannot act for ") => {
+            "leave out --principal, or ask an admin for another token (`cork token create`)".into()
+        }
+        "not_granted" if problem.detail.contains("it cannot be used as ") => {
+            "leave out --role, or ask an admin for another token (`cork token create --with-role …`)".into()
         }
         "not_granted" => "ask an admin for another token (`cork token create`)".into(),
         "too_many_requests" => "nothing was written; retry later".into(),
@@ -461,6 +479,13 @@ fn store_hint(error: &StoreError) -> Option<String> {
             format!("{} is a file; file: needs a folder", url.trim_start_matches("file:"))
         }
         StoreError::Url { reason, .. } if reason == NOT_A_DATABASE => "name another file, or a new one".into(),
+        StoreError::Url { reason, .. } if reason == OTHER_FILES => "name an empty folder, or a new one".into(),
+        StoreError::Url { url, reason } if reason.ends_with(IS_A_FOLDER) => {
+            format!("name a file in it, such as {}/corkboard.db", url.trim_end_matches('/'))
+        }
+        StoreError::Url { url, .. } if url == "file:" => {
+            "--store and CORK_STORE expect a URL like file:memory".into()
+        }
         // The URL is valid, but its path cannot be used.
         StoreError::Url { reason, .. } if reason.starts_with("cannot create") || reason.starts_with("cannot write") => {
             "check the path and its permissions: cork must be allowed to write the file and its folder".into()

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::builder::Styles;
-use clap::error::{ContextKind, ErrorKind};
-use clap::{Args, Command, CommandFactory, Error, FromArgMatches};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::args::{Cli, Global};
 
@@ -118,6 +118,11 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
         let text = "unrecognized subcommand\n\n  tip: `cork stats --all` lists the agents; --agent NAME selects one\n";
         return Error::raw(error.kind(), text).with_cmd(command);
     }
+    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') && takes_a_text(command) {
+        let mut error = error;
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec!["put the text in quotes".into()]));
+        return error;
+    }
     let why = match error.kind() {
         ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => {
             Some(format!("must be one of {} (also: approve, rework, reject)", context(ContextKind::ValidValue)))
@@ -131,6 +136,14 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
         }
         None => error,
     }
+}
+
+/// Whether the command that the user gave has a text as an argument, which the shell splits at spaces.
+fn takes_a_text(mut command: &Command) -> bool {
+    for word in std::env::args() {
+        command = command.find_subcommand(&word).unwrap_or(command);
+    }
+    command.get_positionals().any(Arg::is_allow_hyphen_values_set)
 }
 
 /// What is wrong with a number, if that is the problem.

@@ -16,8 +16,8 @@ macro_rules! named_text {
             #[arg(conflicts_with = $name $(, required_unless_present = $required)?)]
             at_place: Option<String>,
 
-            /// The same text as a flag
             #[arg(id = $name, long = $name, value_name = "TEXT", allow_hyphen_values = true)]
+            #[arg(help = concat!($place, ", as a flag instead of an argument"))]
             by_name: Option<String>,
         }
 
@@ -31,7 +31,7 @@ macro_rules! named_text {
 }
 
 named_text! {
-    /// Comment on the verdict; - reads stdin
+    /// Comment on the verdict; required unless you approve; - reads stdin
     Comment("COMMENT", "comment");
     /// Why; recorded on the board; - reads stdin
     Reason("REASON", "reason");

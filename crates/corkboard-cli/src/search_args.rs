@@ -23,7 +23,7 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     explain: bool,
 
-    /// Search by words alone, without the built-in model of meanings
+    /// Search by words alone, without the built-in embedding model
     #[arg(long)]
     words_only: bool,
 }

@@ -37,7 +37,7 @@ pub(crate) fn read_file_or_stdin(file: &Path, allowed: u64) -> std::io::Result<V
 }
 
 /// Reads at most one byte more than allowed, to detect input that is too long.
-fn read_one_more(from: impl Read, allowed: u64) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_one_more(from: impl Read, allowed: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(allowed.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -93,7 +93,12 @@ pub(crate) fn time_argument(argument: &str) -> Result<Timestamp, String> {
 
 /// A time, or a duration from now: `30d`, `12h`, `45m`, `90s`.
 pub(crate) fn moment_argument(argument: &str) -> Result<Timestamp, String> {
-    let wrong = || format!("invalid time {argument:?}: expected a duration, such as 30d or 12h, or an RFC 3339 time");
+    let wrong = || {
+        format!(
+            "invalid time {argument:?}: expected a duration, such as 30d or 12h, or an RFC 3339 time, such as \
+             2030-12-31T23:59:59Z"
+        )
+    };
     let later = match length(argument) {
         Some(length) => length.ok_or_else(wrong)?,
         None => return argument.parse().map_err(|_| wrong()),

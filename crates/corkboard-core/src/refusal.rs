@@ -332,7 +332,10 @@ pub enum Refusal {
     #[error("no core is suggested for {learning}; name one")]
     NoCore { learning: LearningId },
     /// A lease is too short or too long.
-    #[error("a lease of {lease_ms} ms is not allowed: it must last from {least} to {most} ms")]
+    #[error(
+        "a lease of {} s is not allowed: it must last from {} to {} s", *lease_ms as f64 / 1e3, *least as f64 / 1e3,
+        *most as f64 / 1e3
+    )]
     LeaseLength {
         /// The requested duration.
         lease_ms: u64,
@@ -483,7 +486,7 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
         (Pending, Completed | Failed) => return format!("{task} is not under review: it is {state}"),
         (Pending, Blocked) => return format!("{task} is {state}: claim it before you block it"),
         // A worker who sets the current state again only renews the lease.
-        (InProgress, InProgress) => return format!("{task} is not under review: it is {state}"),
+        (InProgress, InProgress | Completed | Failed) => return format!("{task} is not under review: it is {state}"),
         (from, to) if from == to => return format!("{task} is already {state}"),
         _ => state,
     };

@@ -220,9 +220,9 @@ impl Caller {
         Ok(self.corkboard.log(kind, name)?)
     }
 
-    /// The whole store, for operations of admins.
-    pub(crate) fn store(&self) -> Result<&Corkboard, HttpError> {
-        self.expect_admin("do this to the whole store")?;
+    /// The whole store, for operations of admins. `what` describes the operation.
+    pub(crate) fn store(&self, what: &str) -> Result<&Corkboard, HttpError> {
+        self.expect_admin(what)?;
         Ok(&self.corkboard)
     }
 

@@ -231,7 +231,10 @@ impl From<PathRejection> for HttpError {
             Some(PathErrorKind::ParseErrorAtKey { key, value, .. }) => {
                 format!("invalid {key} {value:?} in the path: expected a whole number")
             }
-            _ => rejection.body_text(),
+            _ => {
+                let text = rejection.body_text();
+                text.strip_prefix("Invalid URL: ").unwrap_or(&text).to_owned()
+            }
         };
         Self::invalid("path", detail)
     }
@@ -243,6 +246,10 @@ impl From<QueryRejection> for HttpError {
         let said = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
         let detail = match (said.strip_prefix("missing field `"), said.split_once(": ")) {
             (Some(name), _) => format!("missing parameter {}", name.trim_end_matches('`')),
+            (None, Some(("date", _))) => "invalid parameter date: expected a date like 2026-11-19".into(),
+            (None, Some((name @ ("updated_since" | "older_than"), _))) => {
+                format!("invalid parameter {name}: expected an RFC 3339 time like 2026-11-19T09:30:00Z")
+            }
             (None, Some((name, why))) => format!("invalid parameter {name}: {}", json_error::in_words(why)),
             (None, None) => format!("invalid query: {}", json_error::in_words(said)),
         };

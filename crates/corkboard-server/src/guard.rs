@@ -107,7 +107,8 @@ fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Resul
         Some(named) => {
             let wrong = |error| {
                 let why = json_error::describe("it", named.as_bytes(), &error);
-                HttpError::invalid("actor", format!("invalid header cork-actor: {why}"))
+                let form = r#"{"principal": "guest-7", "kind": "agent", "role": "worker"}"#;
+                HttpError::invalid("actor", format!("invalid header cork-actor: {why}; expected JSON like {form}"))
             };
             let Strict(actor) = serde_json::from_slice(named.as_bytes()).map_err(wrong)?;
             own.acting_for(actor)

@@ -23,7 +23,7 @@ pub(crate) struct SearchQuery {
     /// Explain how each hit got its score.
     #[serde(default)]
     explain: bool,
-    /// Search by words alone, without the built-in model of meanings.
+    /// Search by words alone, without the built-in embedding model.
     #[serde(default)]
     words_only: bool,
 }

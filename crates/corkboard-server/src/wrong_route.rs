@@ -48,6 +48,12 @@ fn advice(path: &str, is_route: &impl Fn(&str) -> bool) -> Option<String> {
     if is_route(&versioned) {
         return Some(format!("start the path with {VERSION}: {versioned}"));
     }
+    if let [board @ .., "tasks", task, "claim"] = segments.as_slice() {
+        let claim = format!("/{}/tasks/claim", board.join("/"));
+        if is_route(&claim) {
+            return Some(format!(r#"did you mean POST {claim} with {{"task": "{task}"}}?"#));
+        }
+    }
     let alike = [&segments[..], segments.strip_prefix(&["api"]).unwrap_or_default()];
     let alike = alike.into_iter().flat_map(|given| paths().filter_map(|route| alike_path(route, given)));
     if let Some((_, right)) = alike.max_by_key(|(literals, _)| *literals) {
@@ -144,6 +150,10 @@ mod tests {
             ("/board/b1/task/T-1/Claim", None),
             ("/v1/agent/Ada/entry/k", Some("did you mean /v1/agents/Ada/entries/k?")),
             ("/Boards/b1/task/claim", Some("did you mean /v1/boards/b1/tasks/claim?")),
+            (
+                "/v1/boards/b1/tasks/T-1/claim",
+                Some(r#"did you mean POST /v1/boards/b1/tasks/claim with {"task": "T-1"}?"#),
+            ),
             ("/v1/nothing/of/the/kind", None),
             ("/v1/agents/ada/nothing", None),
         ] {

@@ -1,5 +1,7 @@
 //! Shared code of the HTTP clients.
 
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use reqwest::Url;
@@ -24,4 +26,17 @@ pub(crate) fn tls(url: &Url) -> Result<rustls::ClientConfig, String> {
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Whether nothing listens at the address.
+pub(crate) fn is_refused(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let kind = error.downcast_ref().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }

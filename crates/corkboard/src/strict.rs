@@ -137,6 +137,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Tracked<'_, D> {
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
         Err(D::Error::custom(match self.json_path.known.get() {
             [] => "unknown field".into(),
+            [only] => format!("unknown field; the only field is `{only}`"),
             known => format!("unknown field; must be one of `{}`", known.join("`, `")),
         }))
     }
@@ -388,7 +389,7 @@ mod tests {
             ),
             (
                 r#"{"name":"A","books":[{"title":"B","bound":{"leather":{"color":"red","thick":true}}}]}"#,
-                "books[0].bound.leather.thick: unknown field; must be one of `color` at",
+                "books[0].bound.leather.thick: unknown field; the only field is `color` at",
             ),
             (
                 r#"{"name":"A","books":[{"title":"B","bound":{"of":{"title":"C","x":1}}}]}"#,

@@ -20,7 +20,7 @@ const PAGE: usize = 1000;
 ///
 /// Every write adds a revision to a log. Logs keep all revisions unless retention is set; this command removes old ones for
 /// good. Entries, notes, boards, contributions and daily activity are not affected. --at, diffs, notebook history and
-/// restoring then work only from the newest revision of this moment on. Watching starts at the oldest revision kept.
+/// restoring then cannot go back before the revision that is newest now. Watching starts at the oldest revision kept.
 /// `cork stats --all` shows the size of each log.
 #[derive(Args)]
 #[command(group = ArgGroup::new("which").required(true).multiple(true).args(["older_than", "up_to"]))]

@@ -25,7 +25,7 @@ Examples:
   cork context --budget 2000 --query 'deploy to staging'
   cork context --conversation chat-1 --sections
   cork --board add-login-1a2b3c4d context --task T-1
-  cork --board add-login-1a2b3c4d context --agent ada --role worker
+  cork --board add-login-1a2b3c4d context --agent ada --role worker    # also nudges to all
   cork --json context --strategy compact")]
 pub(crate) struct Context {
     /// Maximum number of tokens [default: 8000]

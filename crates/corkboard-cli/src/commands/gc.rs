@@ -137,7 +137,7 @@ fn advice(garbage: &Garbage) -> Option<String> {
         (keeps(|by| *by == KeptBy::NotArchived), "not archived: archive it with `cork board archive BOARD`"),
         (
             keeps(|by| matches!(by, KeptBy::Retention { .. })),
-            "kept until a date: change it with `cork board archive BOARD --retain-days DAYS` (from now)",
+            "kept until a date: change the date with `cork board archive BOARD --retain-days DAYS` (counts from now)",
         ),
         (
             keeps(|by| *by == KeptBy::Learnings),

@@ -108,8 +108,8 @@ impl Migrate {
             lines.push(table(header, rows));
         }
         lines.push(match self.verify_only {
-            true => format!("compared {spaces}, {verified}"),
-            false => format!("copied {copied}; compared {spaces}, {verified}"),
+            true => format!("identical in both stores: {spaces}, {verified}"),
+            false => format!("copied {copied}; identical in both stores: {spaces}, {verified}"),
         });
         let others = only_in_target(migrated);
         if !others.is_empty() {

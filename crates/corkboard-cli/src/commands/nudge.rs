@@ -69,8 +69,8 @@ struct SendNudge {
 fn priority() -> impl TypedValueParser<Value = NudgePriority> {
     one_of([
         ("low", NudgePriority::Low, "Good to know"),
-        ("normal", NudgePriority::Normal, "To be followed"),
-        ("urgent", NudgePriority::Urgent, "Comes before everything else"),
+        ("normal", NudgePriority::Normal, "Workers should follow it"),
+        ("urgent", NudgePriority::Urgent, "Shown first; its readers can complete a task only after they have read it"),
     ])
 }
 

@@ -140,8 +140,8 @@ impl Serve {
         output.answer(&started, || {
             let how = match (browser_access, &sign_in) {
                 (BrowserAccess::Open, _) => ", without authentication".into(),
-                (_, Some(link)) => format!(" - open {link}"),
-                (_, None) => format!("\nto sign a browser in: `cork token link --url {url}`, with CORK_TOKEN set"),
+                (_, Some(link)) => format!("\nto sign in with a browser, open {link}"),
+                (_, None) => format!("\nto sign in with a browser: `cork token link --url {url}`, with CORK_TOKEN set"),
             };
             format!("corkboard serves {kind} at {url}{how}\nstore: {lies}\nCtrl-C stops the server after it has answered open requests")
         })?;
@@ -274,7 +274,13 @@ fn address(text: &str) -> Result<SocketAddr, CliError> {
         Ok(mut found) => found.next().ok_or_else(|| unresolved("the name has no address")),
         // The text is not of the form HOST:PORT.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            Err(CliError::invalid("listen", format!("invalid address {text:?}: expected a form like 127.0.0.1:7117")))
+            let port = text.rsplit_once(':').map_or("", |(_, port)| port);
+            let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+            let why = match is_number && port.parse::<u16>().is_err() {
+                true => format!("port {port} is too large: the maximum is {}", u16::MAX),
+                false => "expected a form like 127.0.0.1:7117".into(),
+            };
+            Err(CliError::invalid("listen", format!("invalid address {text:?}: {why}")))
         }
         Err(error) => Err(unresolved(&error.to_string())),
     }

@@ -144,6 +144,8 @@ fn records_are_written_and_shown() {
     assert_eq!((&second["id"], &second["version"]), (&json!("A-2"), &json!(2)));
     desk.fails(&["board", "artifact", "schema.sql", "--size", "3"], 2, "the size of");
     desk.fails(&["board", "artifact", "nothing.txt", "--inline"], 2, "cannot read");
+    std::fs::write(desk.sandbox.path().join("binary"), b"\xff").unwrap();
+    desk.fails(&["board", "artifact", "binary", "--inline"], 2, "binary is not UTF-8 text");
     std::fs::write(desk.sandbox.path().join("large"), vec![b'x'; 65 * 1024]).unwrap();
     assert_eq!(desk.fails(&["board", "artifact", "large", "--inline"], 5, "inline bytes")["used"], 65 * 1024);
 
@@ -238,7 +240,7 @@ fn a_board_ends_once_and_says_how() {
     assert!(desk.ok(&["board", "list"]).contains("completed: partial"));
     let other = Desk::new("Other");
     other.ok(&["task", "add", "One"]);
-    let cancelled = format!("{} is cancelled: failed (0 tasks completed, 1 cancelled)", other.board);
+    let cancelled = format!("{} is cancelled; outcome: failed (0 tasks completed, 1 cancelled)", other.board);
     assert_eq!(other.ok(&["board", "cancel"]), cancelled, "a repeat should give the same answer");
 }
 

@@ -26,7 +26,10 @@ fn a_core_is_created_by_its_first_entry_and_listed() {
     assert_eq!(sandbox.ok(&[&full[..], &more[..]].concat()), "E-1");
     let again = sandbox.json(&["core", "add", "rules", "Deploy  on Tuesdays"]);
     assert_eq!(again, json!({"id": "E-1", "how": "merged"}));
-    assert_eq!(sandbox.ok(&["core", "add", "rules", "Deploy on Tuesdays "]), "E-1 (same text already there)");
+    assert_eq!(
+        sandbox.ok(&["core", "add", "rules", "Deploy on Tuesdays "]),
+        "E-1 (merged with the entry of the same text)"
+    );
     let read = sandbox.cork_with_stdin(&["core", "add", "rules", "-"], b"From a pipe\n");
     assert_eq!((read.code, read.stdout.as_str()), (0, "E-2\n"));
     assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no entries match");
@@ -95,7 +98,7 @@ fn an_entry_is_found_forgotten_and_restored() {
     let error = sandbox.fails(&["core", "edit", "rules", "E-1", "--importance", "1"], 4, "E-1 is forgotten");
     assert_eq!(
         (&error["code"], &error["hint"]),
-        (&json!("entry_forgotten"), &json!("restore it with `cork core restore CORE E-1`"))
+        (&json!("entry_forgotten"), &json!("restore it with `cork core restore rules E-1`"))
     );
     assert_eq!(sandbox.ok(&["core", "restore", "rules", "E-1"]), "E-1 is restored");
     assert_eq!(sandbox.json(&search)["hits"][0]["id"], "E-1");

@@ -27,7 +27,7 @@ const WHOLE: [&str; 11] = [
 
 /// Shell examples that run here, by document and first line.
 const ALONE: [(&str, &str); 13] = [
-    ("docs/guides/deploy.md", "export CORK_STORE=sqlite:/var/lib"),
+    ("docs/guides/deploy.md", "mkdir -p /var/lib/corkboard"),
     ("docs/guides/deploy.md", "export CORK_URL=https://memory"),
     ("docs/http.md", "export CORK_STORE=sqlite:corkboard.db"),
     ("docs/http.md", "GATEWAY="),
@@ -195,10 +195,10 @@ fn the_example_of_tls_runs() {
 fn the_guide_to_deployment_runs() {
     let name = "docs/guides/deploy.md";
     let here = |text: String| {
-        let moved = text.replace("/var/lib/corkboard/", "").replace("/etc/corkboard/", "");
+        let moved = text.replace("/var/lib/corkboard", "store").replace("/etc/corkboard/", "");
         moved.replace("0.0.0.0", "127.0.0.1").replace("memory.example.org", "localhost")
     };
-    let serve = here(example(name, "export CORK_STORE=sqlite:/var/lib"));
+    let serve = here(example(name, "mkdir -p /var/lib/corkboard"));
     let client =
         here(example(name, "export CORK_URL=https://memory")).replace("CORK_TOKEN=…", "CORK_TOKEN=$CORK_TOKEN");
     let ready = "until curl -s -o /dev/null --cacert cert.pem https://localhost:7117/readyz; do sleep 0.1; done";

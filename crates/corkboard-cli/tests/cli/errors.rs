@@ -90,6 +90,14 @@ fn a_wrong_store_is_2() {
     let error = sandbox.fails(&["--store", "corkboard.db", "stats"], 2, "did you mean --store sqlite:corkboard.db?");
     assert_eq!(error["code"], "store_url");
     sandbox.fails(&["--store", "mysql://x", "stats"], 2, "expect a URL like sqlite:corkboard.db");
+    sandbox.fails(&["--store", "sqlite:", "stats"], 2, "the path is missing");
+    sandbox.fails(&["--store", "file:", "stats"], 2, "expect a URL like file:memory");
+    std::fs::create_dir(sandbox.path().join("full")).unwrap();
+    std::fs::write(sandbox.path().join("full/other"), "").unwrap();
+    sandbox.fails(&["--store", "file:full", "stats"], 2, "name an empty folder, or a new one");
+    sandbox.fails(&["--store", "sqlite:full", "stats"], 2, "full is a folder; sqlite: needs a file");
+    let left = std::fs::read_dir(sandbox.path()).unwrap().map(|file| file.unwrap().file_name());
+    assert_eq!(left.filter(|name| name.to_string_lossy().starts_with("full")).collect::<Vec<_>>(), ["full"]);
     std::fs::write(sandbox.path().join("file"), "").unwrap();
     let error = sandbox.fails(&["--store", "sqlite:file/cork.db", "stats"], 2, "cannot create file");
     assert_eq!((&error["kind"], &error["retryable"]), (&json!("invalid"), &json!(false)));

@@ -51,8 +51,7 @@ fn mistakes_on_a_board() {
         ),
         (
             "review T-1 approve",
-            "error: T-1 is not under review: it is in progress and can only become pending, blocked, review, failed or \
-             cancelled\n\
+            "error: T-1 is not under review: it is in progress\n\
              hint: its holder completes it with `cork task complete T-1 SUMMARY`\n",
         ),
     ] {
@@ -150,6 +149,22 @@ line 3, column 7: leave out `KL-2`: the IDs of new items are assigned automatica
     assert_eq!((ran.code, ran.stderr.as_str()), (2, expected));
 }
 
+/// The shell splits a text without quotes into several arguments.
+#[test]
+fn a_text_needs_quotes() {
+    let sandbox = Sandbox::local();
+    let tip = "tip: put the text in quotes";
+    for (arguments, is_text) in [
+        (&["memory", "search", "when", "do", "we"][..], true),
+        (&["task", "add", "My", "new", "task"], true),
+        (&["memory", "search", "when", "--tags"], false),
+        (&["token", "list", "all"], false),
+    ] {
+        let ran = sandbox.cork(arguments);
+        assert_eq!((ran.code, ran.stderr.contains(tip)), (2, is_text), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn mistakes_with_a_server() {
     let sandbox = desk();
@@ -178,6 +193,20 @@ fn mistakes_with_a_server() {
             &["memory", "list"],
             "error: the token of ada does not grant the agent \"default\"\n\
              hint: your token opens agents ada and bob; add --agent ada\n",
+        ),
+        (
+            worker,
+            &server.url,
+            &["--board", "plan", "--principal", "lin", "task", "add", "t"],
+            "error: ada (agent, worker) cannot act for lin: only admins and services can act for others\n\
+             hint: leave out --principal, or ask an admin for another token (`cork token create`)\n",
+        ),
+        (
+            "",
+            &server.url,
+            &["stats"],
+            "error: this server needs a token\n\
+             hint: set a token in CORK_TOKEN; create one with `cork token create` on the machine that has the store\n",
         ),
         (
             ADMIN,

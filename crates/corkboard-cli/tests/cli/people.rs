@@ -268,7 +268,7 @@ fn refusals_say_what_to_do() {
             "nobody has claimed T-2 yet",
             "claim it first: `cork task claim T-2`",
         ),
-        (&["task", "claim", "T-2", "--lease-s", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
+        (&["task", "claim", "T-2", "--lease-s", "0"][..], 2, "it must last from 0.01 to 604800 s", "--lease-s SECONDS"),
         (
             &["task", "depend", "T-1", "--depends-on", "T-2"][..],
             4,

@@ -115,7 +115,7 @@ fn the_shell_examples_of_boards_run() {
 fn the_shell_examples_of_cores_run() {
     let ran = run_script(&Sandbox::new(), &shell_examples(&document("docs/cores.md")));
     for said in [
-        "E-1 (same text already there)",
+        "E-1 (merged with the entry of the same text)",
         "2 origins:",
         "E-1 is forgotten",
         "no matches",

@@ -31,16 +31,21 @@ fn the_start_is_one_line_and_sigterm_ends_it_well() {
 #[test]
 fn the_output_for_people_shows_the_store_and_how_to_stop() {
     let sandbox = Sandbox::local();
-    for (arguments, first) in [
-        (&["serve", "--listen", "127.0.0.1:0"][..], " - open http://127.0.0.1:"),
-        (&["serve", "--listen", "127.0.0.1:0", "--no-auth"], ", without authentication"),
+    for (arguments, sign_in) in [
+        (&["serve", "--listen", "127.0.0.1:0"][..], Some("to sign in with a browser, open http://127.0.0.1:")),
+        (&["serve", "--listen", "127.0.0.1:0", "--no-auth"], None),
     ] {
         let mut child = sandbox.command(CORK);
         let mut child = child.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).lines();
-        let said: Vec<String> = (0..3).map(|_| lines.next().unwrap().unwrap()).collect();
-        assert!(said[0].starts_with("corkboard serves sqlite at http://127.0.0.1:"), "{said:?}");
-        assert!(said[0].contains(first), "{said:?}");
+        let mut next = || lines.next().unwrap().unwrap();
+        let first = next();
+        assert!(first.starts_with("corkboard serves sqlite at http://127.0.0.1:"), "{first}");
+        match sign_in {
+            Some(sign_in) => assert!(next().starts_with(sign_in), "{first}"),
+            None => assert!(first.ends_with(", without authentication"), "{first}"),
+        }
+        let said = [first, next(), next()];
         let store = said[1].strip_prefix("store: ").unwrap_or_else(|| panic!("{said:?}"));
         assert!(std::path::Path::new(store).is_absolute() && std::path::Path::new(store).exists(), "{said:?}");
         assert!(said[2].starts_with("Ctrl-C stops the server"), "{said:?}");
@@ -64,8 +69,9 @@ fn with_an_admins_token_and_no_terminal_a_command_is_printed_instead_of_the_link
     let mut lines = BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).lines();
     let said: Vec<String> = (0..4).map(|_| lines.next().unwrap().unwrap()).collect();
     let url = said[0].strip_prefix("corkboard serves sqlite at ").unwrap_or_else(|| panic!("{said:?}"));
-    let hint =
-        said[1].strip_prefix("to sign a browser in: `").and_then(|hint| hint.strip_suffix("`, with CORK_TOKEN set"));
+    let hint = said[1]
+        .strip_prefix("to sign in with a browser: `")
+        .and_then(|hint| hint.strip_suffix("`, with CORK_TOKEN set"));
     let hint = hint.unwrap_or_else(|| panic!("{said:?}"));
     assert_eq!(hint, format!("cork token link --url {url}"));
     // The printed command works.
@@ -88,7 +94,11 @@ fn on_a_terminal_the_link_is_printed() {
         let mut command = sandbox.command("python3");
         command.args([program, "200", "30", &steps, CORK, "serve", "--listen", "127.0.0.1:0"]).env("CORK_TOKEN", token);
         let ran = run(command, b"");
-        assert!(ran.stdout.contains(" - open http://127.0.0.1:") && ran.stdout.contains("/sign-in?code="), "{ran:?}");
+        assert!(
+            ran.stdout.contains("to sign in with a browser, open http://127.0.0.1:")
+                && ran.stdout.contains("/sign-in?code="),
+            "{ran:?}"
+        );
     }
 }
 
@@ -459,6 +469,7 @@ fn invalid_serve_options_are_refused() {
     let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everyone who can reach");
     assert_eq!(error["code"], "no_auth");
     assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "invalid address")["code"], "listen");
+    sandbox.fails(&["serve", "--listen", "127.0.0.1:99999"], 2, "port 99999 is too large: the maximum is 65535");
     assert_eq!(sandbox.fails(&["serve", "--tls-cert", "cert.pem"], 2, "but no key")["code"], "tls");
     let server = Serving::start(&sandbox, &[]);
     let error = sandbox.fails(&["serve", "--listen", server.address()], 7, server.address());

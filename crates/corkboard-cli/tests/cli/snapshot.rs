@@ -111,6 +111,7 @@ fn only_a_snapshot_of_this_agent_is_restored() {
         sandbox.fails(&["snapshot", "restore", "all", "--yes"], 2, "all is an export, not a snapshot of one agent");
     assert_eq!(error["hint"], "`cork import all` reads it");
     sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "cannot read none.json: No such file");
+    sandbox.fails(&["snapshot", "save", "none/a.json"], 2, "cannot write none/a.json: the folder none does not exist");
 }
 
 #[test]

@@ -37,10 +37,10 @@ pub enum NudgeTarget {
 pub enum NudgePriority {
     /// Good to know.
     Low,
-    /// To be followed.
+    /// Workers should follow it.
     #[default]
     Normal,
-    /// Comes before everything else.
+    /// Shown first; its readers can complete a task only after they have read it.
     Urgent,
 }
 

@@ -152,7 +152,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     rework:T-5 is no longer being promoted: it is rolled_back
     ann cannot promote rework:T-5: agents cannot promote what they recorded themselves
     no core is suggested for rework:T-5; name one
-    a lease of 1 ms is not allowed: it must last from 10 to 100 ms
+    a lease of 0.001 s is not allowed: it must last from 0.01 to 0.1 s
     invalid SHA-256 checksum "abc": expected 64 hexadecimal digits
     limit reached: tasks per board would be 6; the maximum is 5
     "#);

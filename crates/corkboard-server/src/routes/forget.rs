@@ -108,7 +108,7 @@ async fn delete_core_entry(
     responses((status = 200, description = "Where it is or was", body = ForgottenText), Problems)
 )]
 async fn forget_text(caller: Caller, Body(body): Body<TextBody>) -> Result<Json<ForgottenText>, HttpError> {
-    let corkboard = caller.store()?;
+    let corkboard = caller.store("erase a text from the whole store")?;
     let forget = if body.dry_run { corkboard.find_text(body.text) } else { corkboard.forget_text(body.text) };
     forget.await.map(Json).map_err(with_refusal)
 }

@@ -122,7 +122,7 @@ struct StoreCheck {
     responses((status = 200, body = StoreCheck), crate::openapi::Problems)
 )]
 async fn check_store(caller: Caller) -> Result<axum::Json<StoreCheck>, HttpError> {
-    Ok(axum::Json(StoreCheck { problems: caller.store()?.check().await? }))
+    Ok(axum::Json(StoreCheck { problems: caller.store("check the whole store")?.check().await? }))
 }
 
 /// Result of scrubbing the store.
@@ -140,6 +140,6 @@ struct StoreScrub {
     responses((status = 200, body = StoreScrub), crate::openapi::Problems)
 )]
 async fn scrub_store(caller: Caller) -> Result<axum::Json<StoreScrub>, HttpError> {
-    caller.store()?.scrub().await?;
+    caller.store("scrub the whole store")?.scrub().await?;
     Ok(axum::Json(StoreScrub { scrubbed: true }))
 }

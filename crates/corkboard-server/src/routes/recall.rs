@@ -43,7 +43,8 @@ struct ActiveDay {
 ///
 /// Searches entries, notes and notebooks of the memory and of all its scopes, and ranks them by relevance. A search
 /// finds everything written before it. Hits contain words of the query, mean nearly the same, or were written on a
-/// date or by an author that the query mentions. Entries of one session raise each other's score.
+/// date or by an author that the query mentions. Entries with the same `session`
+/// raise each other's score.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/search",

@@ -310,7 +310,7 @@ async fn trim_space(
     Path(path): Path<SpacePath>,
     Body(body): Body<TrimBody>,
 ) -> Result<Json<TrimmedLog>, HttpError> {
-    let log = caller.store()?.log(path.kind, &path.name)?;
+    let log = caller.store("trim a log")?.log(path.kind, &path.name)?;
     if body.up_to.is_none() && body.older_than.is_none() {
         return Err(Error::Command { message: "send `up_to`, `older_than` or both".into() }.into());
     }

@@ -274,7 +274,12 @@ async fn entries_and_notes_are_found_shown_and_counted() {
     let days = ada.get("/v1/agents/ada/activity/days").await.ok();
     assert_eq!(days["items"], json!([{"date": today["date"], "writes": 2}]));
     assert_eq!(ada.get("/v1/agents/ada/activity?date=2001-01-01").await.ok()["writes"], 0);
-    ada.get("/v1/agents/ada/activity?date=yesterday").await.problem(400, "query");
+    let wrong = ada.get("/v1/agents/ada/activity?date=yesterday").await;
+    wrong.problem(400, "query");
+    assert_eq!(wrong.body["detail"], "invalid parameter date: expected a date like 2026-11-19");
+    let wrong = ada.get("/v1/agents/ada/entries?updated_since=yesterday").await;
+    let expected = "invalid parameter updated_since: expected an RFC 3339 time like 2026-11-19T09:30:00Z";
+    assert_eq!(wrong.body["detail"], expected);
     server.stop().await;
 }
 

@@ -75,6 +75,9 @@ async fn an_invalid_call_is_answered_with_a_valid_example() {
     let unknown = ada.post("/v1/tools/launch", &json!({})).await;
     unknown.problem(404, "unknown_tool");
     assert!(unknown.body["known"].as_array().unwrap().contains(&json!("claim_task")));
+    let misspelt = ada.post("/v1/tools/write_memry", &json!({})).await;
+    let said = misspelt.body["detail"].as_str().unwrap();
+    assert!(said.contains("did you mean write_memory?") && !unknown.body["detail"].as_str().unwrap().contains("mean"));
     let bare = ada.post("/v1/tools/write_memory", &json!({"key": "k", "content": "v"})).await;
     bare.problem(400, "body_json");
     assert!(bare.body["detail"].as_str().unwrap().contains(r#"Put the tool's input in "input""#), "{}", bare.body);

@@ -6,6 +6,7 @@ use std::io;
 use rustls::CertificateError;
 
 use crate::error::error_chain;
+use crate::net::is_refused;
 use crate::store::ConnectError;
 
 /// hyper's error for an answer that is not HTTP, such as the alert of a TLS server.
@@ -17,26 +18,13 @@ pub(super) fn connect_error(error: &(dyn Error + 'static)) -> ConnectError {
         Some(rustls::Error::InvalidMessage(_)) => ConnectError::NotEncrypted,
         _ => {
             let text = error_chain(error);
-            match refused(error) {
+            match is_refused(error) {
                 true => ConnectError::Away("connection refused".into()),
                 false if text.contains(NOT_HTTP) => ConnectError::NotHttp,
                 false => ConnectError::Away(text),
             }
         }
     }
-}
-
-/// Whether nothing listens at the address.
-fn refused(error: &(dyn Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let kind = error.downcast_ref().map(io::Error::kind);
-        if kind == Some(io::ErrorKind::ConnectionRefused) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
 }
 
 fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {

@@ -8,7 +8,7 @@ use corkboard_core::{Actor, AgentId, Refusal, SpaceId, SpaceKind};
 use futures_util::future::BoxFuture;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, RequestBuilder, Url};
+use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -185,7 +185,13 @@ impl HttpClient {
             return serde_json::from_slice(&body).map_err(unparsable);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(RequestFailure::Told(error_of(problem))),
+            Ok(mut problem) => {
+                if status == StatusCode::UNAUTHORIZED && self.token.is_none() {
+                    // The server's own message names the HTTP header, which a caller of this library does not set.
+                    problem.detail = "this server needs a token".into();
+                }
+                Err(RequestFailure::Told(error_of(problem)))
+            }
             Err(_) => Err(unusable_answer(&format!("status {status} without a Corkboard error"))),
         }
     }

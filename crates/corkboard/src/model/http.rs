@@ -13,7 +13,7 @@ use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Events;
 use super::{ModelAnswer, ModelConfig, ModelError, ModelRequest, ModelRetries, ModelTimeouts, TimedOut};
 use crate::error::error_chain;
-use crate::net::{is_loopback, tls};
+use crate::net::{is_loopback, is_refused, tls};
 
 /// Maximum characters of a server's error message.
 const MESSAGE: usize = 500;
@@ -187,6 +187,14 @@ impl Client {
             Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
                 Err(ModelError::TimedOut { what: TimedOut::Connect, after: self.timeouts.connect })
             }
+            Ok(Err(error)) if error.is_connect() => {
+                let server = self.url.origin().ascii_serialization();
+                let why = match is_refused(&error) {
+                    true => "connection refused".into(),
+                    false => error_chain(&error.without_url()),
+                };
+                Err(ModelError::Unreachable(format!("{server}: {why}")))
+            }
             Ok(Err(error)) => Err(ModelError::Unreachable(error_chain(&error.without_url()))),
             Err(_) => Err(ModelError::TimedOut { what: TimedOut::Idle, after: idle }),
         }
@@ -236,13 +244,16 @@ fn is_stream(response: &Response) -> bool {
 
 /// The base URL with the protocol's path appended. A query stays at the end.
 fn endpoint(base: &str, path: &str) -> Result<Url, ModelError> {
-    let wrong = |why: String| ModelError::Config(format!("the URL of the model's server {why}"));
-    let mut url = Url::parse(base.trim()).map_err(|error| wrong(format!("is invalid: {error}")))?;
+    // The message does not show the URL, which may contain a password.
+    let wrong =
+        |why| ModelError::Config(format!("the URL of the model's server ({}) {why}", ModelConfig::URL_VARIABLE));
+    let invalid = || wrong("is invalid; expected a URL like http://localhost:11434/v1");
+    let mut url = Url::parse(base.trim()).map_err(|_| invalid())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong("must begin with https:// or http://".into()));
+        return Err(invalid());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("must not contain a user or a password: put the key into an environment variable".into()));
+        return Err(wrong("must not contain a user or a password: put the key into an environment variable"));
     }
     let path = format!("{}/{path}", url.path().trim_end_matches('/'));
     url.set_path(&path);

@@ -36,9 +36,9 @@ impl FromStr for StoreUrl {
         match (scheme, rest) {
             ("memory", "") => Ok(Self::Memory),
             ("memory", _) => Err(error("memory: takes no path")),
-            ("file", "") => Err(error("file: needs the path of a folder")),
+            ("file" | "sqlite", "") => Err(error("the path is missing")),
             ("file", path) => Ok(Self::File(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))),
-            ("sqlite", "" | ":memory:") => Err(error("sqlite: needs a path; without a file use memory:")),
+            ("sqlite", ":memory:") => Err(error("for a store without a file, use memory:")),
             ("sqlite", path) => Ok(Self::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))),
             ("redis" | "rediss", rest) if rest.starts_with("//") => Ok(Self::Redis(ServerUrl::new(url))),
             ("postgres" | "postgresql", rest) if rest.starts_with("//") => Ok(Self::Postgres(ServerUrl::new(url))),

@@ -1,14 +1,17 @@
 //! Advice for a model: what to do next when a board refuses its call.
 
-use corkboard_core::board::TaskStatus;
+use corkboard_core::board::{Hindrance, TaskStatus};
 use corkboard_core::{LimitName, Refusal};
 
 use super::{ToolContext, ToolError};
 use crate::Error;
 
-/// Adds what to do next to the error, if that is known.
-pub(super) fn advised(error: Error, context: &ToolContext) -> ToolError {
+/// Adds what to do next to the error, if that is known. `board` is the board that the input names.
+pub(super) fn advised(error: Error, context: &ToolContext, board: Option<&str>) -> ToolError {
     let advice = match &error {
+        Error::Refused(Refusal::NoBoard) => board
+            .or(context.board.as_deref())
+            .map(|board| format!("Check the board's ID, {board:?}; an orchestrator creates boards with create_board")),
         Error::Refused(refusal) => advice(refusal, context),
         _ => None,
     };
@@ -22,7 +25,6 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
     const NEXT: &str = "Call claim_task without a task to get one that is ready";
     let own = context.actor.as_ref().map_or(context.agent.as_str(), |actor| actor.principal.as_str());
     Some(match refusal {
-        Refusal::NoBoard => "Check the board's ID; an orchestrator creates boards with create_board".into(),
         Refusal::BoardEnded { .. } | Refusal::BoardPurged => "Stop: there is no more work on it".into(),
         Refusal::NotOnBoard { what, .. } if what == "learning" => {
             "Use a learning's ID as extract_learnings shows it. A decision is a learning only if it is in force and its \
@@ -64,12 +66,18 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
                 format!(r#"Resume it first: update_task {{"task":"{task}","status":"in_progress"}}"#)
             }
             TaskStatus::Review => "Wait for its review, or do something else meanwhile".into(),
-            TaskStatus::InProgress => "Wait until the agent that works on it is done".into(),
+            TaskStatus::InProgress => "Wait until its holder completes it".into(),
             TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {
                 "Leave it as it is, and work on another task".into()
             }
         },
-        Refusal::NotReady { .. } => format!("Wait until they are done. {NEXT}"),
+        Refusal::NotReady { hindrances, .. } => match hindrances.as_slice() {
+            [Hindrance::Dependencies { depends_on }] => match depends_on.as_slice() {
+                [only] => format!("Wait until {only} is done. {NEXT}"),
+                _ => format!("Wait until they are done. {NEXT}"),
+            },
+            _ => NEXT.into(),
+        },
         Refusal::TaskHeld { task, holder, .. } if holder.as_str() == own => {
             format!(r#"You already hold it: continue with board_context {{"task":"{task}"}}"#)
         }

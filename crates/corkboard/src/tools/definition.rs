@@ -168,6 +168,16 @@ pub(super) trait TypedTool: Send + Sync {
 
     fn example() -> Value;
 
+    /// The example in errors. It shows the properties that can be wrong.
+    fn example_in_errors() -> Value {
+        Self::example()
+    }
+
+    /// Adds what the model should do instead to the message about an invalid input.
+    fn explained(message: String) -> String {
+        message
+    }
+
     fn run(
         &self,
         input: Self::Input,
@@ -175,7 +185,7 @@ pub(super) trait TypedTool: Send + Sync {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
     fn invalid(message: impl Into<String>) -> ToolError {
-        Self::invalid_as(message, Self::example())
+        Self::invalid_as(message, Self::example_in_errors())
     }
 
     fn invalid_as(message: impl Into<String>, example: Value) -> ToolError {
@@ -212,18 +222,19 @@ impl<T: TypedTool> Tool for T {
                 }
                 other => return Err(T::invalid(format!("expected a JSON object, found {}", kind_of(&other)))),
             };
+            let board = input.get("board").and_then(Value::as_str).map(str::to_owned);
             let wrapped = unwrapped(T::NAME, &input);
             let read = serde_json::from_value(Value::Object(input));
             let Strict(input) = read.map_err(|error| match wrapped {
                 Some((wrapper, inner)) => wrapped_input::<T>(&wrapper, inner),
-                None => T::invalid(json_error::wording(&error)),
+                None => T::invalid(T::explained(json_error::wording(&error))),
             })?;
             match self.run(input, context).await {
                 // The model can correct a key or a text that the memory refuses.
                 Err(ToolError::Memory(error)) if error.kind() == ErrorKind::Invalid => {
                     Err(T::invalid(error.to_string()))
                 }
-                Err(ToolError::Memory(error)) => Err(advised(error, context)),
+                Err(ToolError::Memory(error)) => Err(advised(error, context, board.as_deref())),
                 answer => answer,
             }
         })

@@ -1,6 +1,7 @@
 //! Errors of tool calls, with what a model needs to correct its call.
 
 use serde_json::Value;
+use strsim::levenshtein;
 
 use crate::{Error, ErrorKind};
 
@@ -18,7 +19,7 @@ pub enum ToolError {
         example: Value,
     },
     /// The registry has no tool with this name.
-    #[error("unknown tool {name:?}; expected one of {}", known.join(", "))]
+    #[error("unknown tool {name:?}; {}expected one of {}", suggestion(name, known), known.join(", "))]
     UnknownTool {
         /// The requested name.
         name: String,
@@ -58,6 +59,15 @@ pub enum ToolError {
         /// The nudges, for the model.
         nudges: String,
     },
+}
+
+/// The tool with the most similar name, if the name is probably misspelt.
+fn suggestion(name: &str, known: &[&str]) -> String {
+    let nearest = known.iter().map(|tool| (levenshtein(name, tool), tool)).min();
+    match nearest.filter(|(distance, tool)| distance * 3 <= tool.len()) {
+        Some((_, tool)) => format!("did you mean {tool}? Otherwise, "),
+        None => String::new(),
+    }
 }
 
 impl ToolError {

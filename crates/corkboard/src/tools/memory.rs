@@ -1,5 +1,6 @@
 //! Tools for an agent's permanent memory: search, read, write, delete, and the handoff to its next session.
 
+use corkboard_core::count;
 use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -184,7 +185,7 @@ impl TypedTool for ReadMemoryTool {
         let text = text_of(&entry);
         let (tokens, offset) = (tokens::count(&text), offset.unwrap_or_default());
         if offset > 0 && offset >= tokens {
-            let message = format!("offset {offset} is past the end: the text has {tokens} tokens");
+            let message = format!("offset {offset} is past the end: the text has {}", count(tokens, "token", "tokens"));
             return Err(Self::invalid_as(message, json!({"key": key, "offset": 0})));
         }
         let start = tokens::beginning(&text, offset).len();

@@ -125,6 +125,10 @@ impl TypedTool for ClaimTaskTool {
         json!({})
     }
 
+    fn example_in_errors() -> Value {
+        json!({"task": "T-1"})
+    }
+
     async fn run(&self, input: ClaimTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let asked = context.task.as_deref().filter(|task| !task.is_empty()).map(str::parse).transpose();
@@ -173,6 +177,13 @@ impl TypedTool for UpdateTaskTool {
 
     fn example() -> Value {
         json!({"status": "blocked", "reason": "the database is down"})
+    }
+
+    fn explained(message: String) -> String {
+        match ["completed", "done"].iter().any(|status| message.contains(&format!("unknown value `{status}`"))) {
+            true => format!("{message}. To complete a task, call complete_task"),
+            false => message,
+        }
     }
 
     async fn run(&self, input: UpdateTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -186,7 +186,7 @@ async fn a_refusal_says_what_to_do_next() {
         assert!(said.ends_with(r#"Claim it before you continue: claim_task {"task":"T-1"}"#), "{said}");
         let (code, said) = caller.refused("ann", "claim_task", json!({"task": "T-2"})).await;
         let waits =
-            "T-2 waits for T-1. Wait until they are done. Call claim_task without a task to get one that is ready";
+            "T-2 waits for T-1. Wait until T-1 is done. Call claim_task without a task to get one that is ready";
         assert_eq!((code, said.as_str()), ("not_ready", waits));
 
         caller.call("ann", "claim_task", json!({"task": "T-1"})).await;
@@ -234,9 +234,9 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
             ("board_context", json!({"task": "seven"}), "invalid task ID"),
             ("board_context", json!({"budget": 3}), "budget is 3"),
             ("board_context", json!({"budget": -3}), "expected a whole number that is not negative, found -3"),
-            ("claim_task", json!({"task": 7}), "expected a string, found 7"),
+            ("claim_task", json!({"task": 7}), r#"found 7. Example of a correct call: claim_task {"task":"T-1"}"#),
             ("claim_task", json!({"tasks": "T-1"}), "unknown field"),
-            ("update_task", json!({"status": "done"}), "unknown value"),
+            ("update_task", json!({"status": "done"}), "To complete a task, call complete_task."),
             ("update_task", json!({"status": "blocked"}), "\"blocked\" needs a reason"),
             ("update_task", json!({"status": "failed", "reason": " "}), "\"failed\" needs a reason"),
             ("complete_task", json!({}), "missing field `summary`"),

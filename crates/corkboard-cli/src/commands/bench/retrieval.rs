@@ -33,7 +33,7 @@ pub(crate) struct Retrieval {
     /// File of JSON lines, or folder with such files
     path: PathBuf,
 
-    /// Search by words alone, without the built-in model of meanings
+    /// Search by words alone, without the built-in embedding model
     #[arg(long)]
     words_only: bool,
 }

@@ -1,6 +1,5 @@
 //! `cork board artifact`: files and other results of the work.
 
-use std::io::Read;
 use std::path::Path;
 
 use clap::builder::TypedValueParser;
@@ -16,7 +15,7 @@ use crate::core_args::TrustArguments;
 use crate::error::{CliError, say};
 use crate::output::one_line;
 use crate::page::Page;
-use crate::text_input::expect_within;
+use crate::text_input::{expect_within, read_one_more};
 use crate::value_parsers::one_of;
 
 /// Record an artifact: a file or another result of the work
@@ -174,13 +173,13 @@ fn why_unread(path: &str, why: NoChecksum) -> Option<String> {
 fn read(path: &str) -> Result<String, CliError> {
     let unreadable = |error| CliError::invalid("unreadable", format!("cannot read {path}: {error}"));
     let allowed = Limits::default().inline_bytes;
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    // Read one byte more than allowed, to detect a larger file.
-    let used = file.take(allowed + 1).read_to_string(&mut text).map_err(unreadable)? as u64;
+    let bytes = std::fs::File::open(path).and_then(|file| read_one_more(file, allowed)).map_err(unreadable)?;
+    let used = bytes.len() as u64;
     if used > allowed {
         let used = std::fs::metadata(path).map_or(used, |file| file.len().max(used));
         expect_within(LimitName::InlineBytes, used, allowed)?;
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| {
+        CliError::invalid("unreadable", format!("{path} is not UTF-8 text")).hint("record it without --inline")
+    })
 }

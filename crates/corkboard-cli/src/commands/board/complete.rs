@@ -1,7 +1,7 @@
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::Board;
-use corkboard::boards::{BoardOutcome, TaskStatus, Unfinished};
+use corkboard::boards::{BoardOutcome, BoardStatus, TaskStatus, Unfinished};
 
 use crate::board_args::BoardArgument;
 use crate::command_session::Session;
@@ -52,7 +52,8 @@ pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOut
     let (board, status) = (board.id().as_str(), view.info()?.status);
     let tasks = json_object! { completed, failed, cancelled };
     session.output.answer(&json_object! { id: board, status, outcome, tasks }, || {
-        let mut text = format!("{board} is {status}: {outcome}");
+        let so = if status == BoardStatus::Cancelled { "; outcome:" } else { ":" };
+        let mut text = format!("{board} is {status}{so} {outcome}");
         if outcome != BoardOutcome::Success {
             let mut parts = vec![format!("{} completed", count(completed, "task", "tasks"))];
             let others = [(failed, "failed"), (cancelled, "cancelled")].into_iter().filter(|(count, _)| *count > 0);

@@ -86,7 +86,7 @@ impl Add {
         let added = core.add(entry).await?;
         session.output.answer(&added, || match added.how {
             AddedHow::New => added.id.to_string(),
-            AddedHow::Merged => format!("{} (same text already there)", added.id),
+            AddedHow::Merged => format!("{} (merged with the entry of the same text)", added.id),
             AddedHow::Restored => format!("{} (restored: it was forgotten)", added.id),
         })
     }

@@ -12,7 +12,7 @@ use clap::Subcommand;
 use super::{CommandFuture, run_subcommand};
 use crate::command_session::Session;
 
-/// Promote what a board taught to memory cores, or roll it back
+/// Copy a board's learnings to memory cores, or remove them again
 ///
 /// Learnings are decisions with a rationale, insights, discoveries that name a core, and patterns among completed tasks. A
 /// learning enters a core only when someone promotes it. docs/boards.md describes the rules.

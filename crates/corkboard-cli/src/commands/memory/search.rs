@@ -10,8 +10,8 @@ use crate::search_args::{SearchArgs, hit_table};
 /// Search entries and notes, best match first
 ///
 /// Finds entries and notes that contain any of the words, that mean nearly the same, or that were written on a date or by an
-/// author in the query. Ignores word endings and common words (the, when, did). Entries of one session raise each other's score.
-/// Searches the agent's memory, its durable scopes and its notebooks. Quote a phrase to require it.
+/// author in the query. Ignores word endings and common words (the, when, did). Entries with the same --session raise each
+/// other's score. Searches the agent's memory, its durable scopes and its notebooks. Quote a phrase to require it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

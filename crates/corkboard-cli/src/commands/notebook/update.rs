@@ -13,9 +13,10 @@ use crate::output::one_line;
 
 /// Update a notebook with a model
 ///
-/// Sends the prompt that `cork notebook prompt` prints and checks the answer. If the answer has errors, the model gets up to
-/// two more attempts, with the errors quoted. After the last attempt, unknown IDs are skipped; with any other error, nothing
-/// is changed. The prompt stays within --budget, and the report lists what was left out.
+/// Sends the prompt of `cork notebook prompt` to a model, then checks the model's answer. If the answer has errors, the model
+/// gets up to two more attempts, with the errors quoted. After the last attempt, changes that name unknown item IDs are
+/// skipped; with any other error, nothing is changed. The prompt stays within --budget, and the report lists what was left
+/// out.
 ///
 /// CORK_MODEL_URL is the URL of the model's server, if not the provider's. CORK_MODEL_KEY_ENV names the variable with the
 /// API key, if not OPENAI_API_KEY or ANTHROPIC_API_KEY. docs/models.md has more.

@@ -28,7 +28,8 @@ pub(crate) struct Claim {
     /// Task ID [default: the next ready task]
     task: Option<TaskId>,
 
-    /// Epoch of your earlier claim, to take your task back after a restart; you get a new epoch, and the old one is fenced
+    /// Your earlier claim's epoch (a number that grows with each claim), to take your task back after a restart. You get a
+    /// new epoch; a process that uses the old one gets the error `fenced`
     #[arg(long, value_name = "NUMBER", requires = "task")]
     epoch: Option<u64>,
 
@@ -81,11 +82,11 @@ async fn sent_back(board: &Board, task: Option<TaskId>) -> Option<String> {
 }
 
 fn nothing_ready(wait: f64, sent_back: Option<String>) -> CliError {
-    let message = match wait > 0.0 {
-        true => format!("no task became ready within {wait} s"),
-        false => "no task is ready".into(),
+    let (message, then) = match wait > 0.0 {
+        true => (format!("no task became ready within {wait} s"), "wait longer"),
+        false => ("no task is ready".into(), "wait for one with --wait-s SECONDS"),
     };
-    let usual = "wait for one with --wait-s SECONDS; `cork task list --view blocked` shows why the others cannot start";
-    let hint = Some(sent_back.unwrap_or_else(|| usual.into()));
+    let usual = || format!("{then}; `cork task list --view blocked` shows why the others cannot start");
+    let hint = Some(sent_back.unwrap_or_else(usual));
     CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Review {
 }
 
 fn verdict() -> impl TypedValueParser<Value = ReviewStatus> {
-    let rework = "Send it back to its holder, or make it pending again";
+    let rework = "Send it back to its holder, or make it pending if nobody holds it";
     let values = [
         PossibleValue::new("approved").alias("approve").help("Complete the task"),
         PossibleValue::new("needs_rework").alias("rework").help(rework),

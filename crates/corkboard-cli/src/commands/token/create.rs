@@ -38,15 +38,15 @@ pub(crate) struct Create {
     #[arg(long, value_name = "KIND", value_parser = kind(), hide_possible_values = true)]
     kind: Option<ActorKind>,
 
-    /// Agents whose memory it opens: NAME,NAME or PREFIX*
+    /// Agents whose memory the token can access: NAME,NAME or PREFIX*
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     agents: Vec<String>,
 
-    /// Boards that it opens
+    /// Boards that the token can access
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     boards: Vec<String>,
 
-    /// Shared memory cores that it opens
+    /// Shared memory cores that the token can access
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     cores: Vec<String>,
 
@@ -88,7 +88,7 @@ impl Create {
         ));
         if opens_nothing && !session.output.is_json() {
             let id = created.id;
-            say(&format!("warning: {id} opens nothing; grant access with --agents, --boards and --cores"));
+            say(&format!("warning: {id} gives access to nothing; create another with --agents, --boards or --cores"));
         }
         let secret = created.secret.expose_secret();
         session.output.answer(&json_object! { id: created.id, secret }, || secret.to_owned())

@@ -14,7 +14,7 @@ use crate::error::CliError;
 
 /// Create, list and revoke access tokens for a server
 ///
-/// A token sets its holder's name and role, and the agents, boards and memory cores that it opens. Everything else is
+/// A token sets its holder's name and role, and the agents, boards and memory cores that it can access. Everything else is
 /// closed. The store keeps only a hash of the token. docs/http.md describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\

@@ -111,7 +111,7 @@ impl Store for FileStore {
     fn info(&self) -> StoreInfo {
         let details = vec![
             ("format", line::FORMAT.to_string()),
-            ("durability", "an answer means fsynced (file and folder)".into()),
+            ("durability", "acknowledged writes are fsynced (file and folder)".into()),
         ];
         StoreInfo {
             kind: "file",

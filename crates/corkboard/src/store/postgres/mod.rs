@@ -98,9 +98,9 @@ async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
         Listen::Auto if !is_direct => "polled every 50 ms: a proxy is in between",
         Listen::Auto | Listen::On | Listen::At(_) => "LISTEN, polled every second",
     };
-    let mut durability = format!("an answer means committed with synchronous_commit={synchronous_commit}");
+    let mut durability = format!("acknowledged writes are committed with synchronous_commit={synchronous_commit}");
     if synchronous_commit == "off" {
-        durability = "an answer means committed with synchronous_commit=on; the server's default is off".into();
+        durability = "acknowledged writes are committed with synchronous_commit=on; the server's default is off".into();
     }
     let mut warnings: Vec<String> = settings.server.warning.iter().map(|warning| (*warning).into()).collect();
     if fsync != "on" {

@@ -116,6 +116,9 @@ impl SqliteStore {
             permissions::create_folders(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
+        if path.is_dir() {
+            return Err(cannot_open(&path, format!("{} is a folder; sqlite: needs a file", path.display())));
+        }
         if !schema::is_ours_to_open(&path) {
             return Err(cannot_open(&path, "this file is not a Corkboard database".into()));
         }
@@ -353,7 +356,7 @@ impl Store for SqliteStore {
     fn info(&self) -> StoreInfo {
         let details = vec![
             ("sqlite", rusqlite::version().into()),
-            ("durability", "an answer means fsynced (WAL, synchronous=FULL)".into()),
+            ("durability", "acknowledged writes are fsynced (WAL, synchronous=FULL)".into()),
         ];
         StoreInfo {
             kind: "sqlite",
