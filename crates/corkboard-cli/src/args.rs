@@ -163,6 +163,13 @@ impl Global {
         self.named_board.as_deref()
     }
 
+    /// Prepares the configured embedding model, if there is one.
+    pub(crate) fn load_embedder(&mut self) -> Result<(), CliError> {
+        let settings = &mut self.config.settings;
+        settings.options.embedder = settings.embedder.build()?;
+        Ok(())
+    }
+
     pub(crate) fn options(&self) -> Options {
         self.config.settings.options.clone()
     }

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use super::dates::{MentionedDate, day_number, filter_days, mentioned_dates};
 use super::document::Document;
 use super::stop_words::is_stop_word;
+use super::vectors::Vector;
 use super::words::{each_word, stem};
 
 /// What a search looks for.
@@ -26,6 +27,8 @@ pub(crate) struct Query {
     dates: Vec<MentionedDate>,
     is_explained: bool,
     is_words_only: bool,
+    /// The vector of its text by the configured embedding model.
+    vector: Option<Arc<Vector>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -101,6 +104,14 @@ impl Query {
         Self { is_words_only, ..self }
     }
 
+    pub(crate) fn with_vector(self, vector: Option<Arc<Vector>>) -> Self {
+        Self { vector, ..self }
+    }
+
+    pub(super) fn vector(&self) -> Option<&Vector> {
+        self.vector.as_deref()
+    }
+
     pub(super) fn is_words_only(&self) -> bool {
         self.is_words_only
     }
@@ -111,7 +122,7 @@ impl Query {
     }
 
     /// The query without filters.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
