@@ -218,8 +218,8 @@ impl Indexer {
         }
         let problem = self.problems.lock().get(space).cloned();
         let without_vector = if model.is_some() { without_vector } else { texts };
-        let [entries, without_vector, refused] = [texts, without_vector, refused].map(|count| count as u64);
-        Ok(VectorStatus { model, entries, without_vector, refused, problem })
+        let [entries, without_vector, refused_texts] = [texts, without_vector, refused].map(|count| count as u64);
+        Ok(VectorStatus { model, entries, without_vector, refused_texts, problem })
     }
 
     /// Tries again at once to compute the vectors of a space, all or only the missing ones.

@@ -1,6 +1,6 @@
 //! Embedding models of the user's choice, and the vectors that they make of texts.
 //!
-//! Set [`Options::embedder`](crate::Options::embedder), for example to a [`OpenAiEmbedder`](crate::model) for a server.
+//! Set [`Options::embedder`](crate::Options::embedder), for example to an `OpenAiEmbedder` of [`crate::model`].
 //! The vectors of a space's texts are computed in the background and
 //! stored in a log beside that of the space. A search uses those that are there, and the built-in model for other texts.
 
@@ -66,7 +66,7 @@ pub struct VectorStatus {
     /// How many of them have no vector yet. They are found with the built-in model.
     pub without_vector: u64,
     /// How many of these the model refused. They are tried again with the next index or restart.
-    pub refused: u64,
+    pub refused_texts: u64,
     /// Why the last attempt to compute vectors failed; null if it succeeded.
     pub problem: Option<String>,
 }

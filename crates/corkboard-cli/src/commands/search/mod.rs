@@ -15,7 +15,7 @@ use crate::search_args::{SearchArgs, Searched};
 /// Search an agent's memory, a board or a memory core, best match first
 ///
 /// Searches the agent's memory, with its durable scopes and notebooks. With --board or --core, searches that board or memory
-/// core. `cork help memory search` says what a query finds. Quote a query that is the name of a subcommand twice.
+/// core. `cork help memory search` says what a query finds. To search for the word status or reindex, put -- before it.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -59,7 +59,7 @@ pub(crate) async fn reindexed(
     mut tell: impl FnMut(&VectorStatus),
 ) -> Result<VectorStatus, CliError> {
     let mut status = log.reindex(vectors).await?;
-    while status.without_vector > status.refused {
+    while status.without_vector > status.refused_texts {
         if let Some(problem) = &status.problem {
             let message = format!("{}: {}", log.id(), one_line(problem));
             let hint = Some("`cork search status` shows how many entries have no vector".into());

@@ -50,7 +50,7 @@ const MIN_CLOSENESS: f32 = 0.4;
 /// Number of documents, the best for the words, whose meaning is compared with the query's.
 const MIN_CANDIDATES: usize = 100;
 /// Weight of the vector of a configured model, compared with a document that has all words.
-const VECTOR: f32 = 0.8;
+const VECTOR: f32 = 0.5;
 /// Documents without any of the words are found if their vector is at least this close, on a scale from 0 to 1.
 const MIN_VECTOR_CLOSENESS: f32 = 0.2;
 /// The cosine of unrelated texts, before a space's own texts tell more, and how many texts that counts for.
