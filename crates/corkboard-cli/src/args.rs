@@ -30,9 +30,8 @@ pub(crate) struct Cli {
 }
 
 const EXAMPLES: &str = "\
-Examples:
-  cork memory set user_name Ada
-  cork board create 'Add login' --goal 'Users sign in with a password'";
+Example:
+  cork memory set user_name Ada";
 
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
