@@ -14,7 +14,7 @@ const MAX_BYTES_PER_TEXT: usize = 192 * 1024;
 #[derive(Debug)]
 pub struct OpenAiEmbedder {
     client: Client,
-    model: String,
+    name: String,
     /// Identifies the model: its name, and the prefix of documents if there is one.
     identity: String,
     query_prefix: String,
@@ -40,10 +40,10 @@ impl OpenAiEmbedder {
         if config.provider != Provider::OpenAi {
             return Err(ModelError::Config(format!("{} has no embeddings", config.provider)));
         }
-        let model = config.model.clone();
+        let name = config.model.clone();
         let client = Client::new(config, "embeddings")?;
         let (query_prefix, document_prefix) = Default::default();
-        Ok(Self { client, identity: model.clone(), model, query_prefix, document_prefix })
+        Ok(Self { client, identity: name.clone(), name, query_prefix, document_prefix })
     }
 
     /// Sets texts to put before every query and every document, as some models need, such as `search_query: ` and
@@ -51,8 +51,8 @@ impl OpenAiEmbedder {
     pub fn prefixes(self, query: impl Into<String>, document: impl Into<String>) -> Self {
         let (query_prefix, document_prefix) = (query.into(), document.into());
         let identity = match document_prefix.is_empty() {
-            true => self.model.clone(),
-            false => format!("{}, {document_prefix:?}", self.model),
+            true => self.name.clone(),
+            false => format!("{}, {document_prefix:?}", self.name),
         };
         Self { query_prefix, document_prefix, identity, ..self }
     }
@@ -71,7 +71,7 @@ impl Embedder for OpenAiEmbedder {
         let texts: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         Box::pin(async move {
             let headers = self.client.key().map(|key| ("authorization", format!("Bearer {key}")));
-            let body = json!({"model": self.model, "input": texts, "encoding_format": "float"});
+            let body = json!({"model": self.name, "input": texts, "encoding_format": "float"});
             let limit = MAX_BYTES_PER_TEXT * texts.len().max(1);
             vectors(self.client.ask(headers.into_iter().collect(), &body, limit).await?)
         })

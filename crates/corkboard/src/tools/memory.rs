@@ -157,14 +157,11 @@ impl TypedTool for SearchMemoryTool {
                 lines.chain(warning.map(str::to_owned)).collect::<Vec<_>>().join("\n")
             }
         };
-        let mut data = json!({"hits": hits});
-        if let Some(embedder) = embedder {
-            if embedder.without_vector > 0 {
-                text.push_str(&format!("\n({} entries are not fully indexed yet.)", embedder.without_vector));
-            }
-            data["embedder"] = json!(embedder);
+        let Some(embedder) = embedder else { return Ok(ToolOutput::new(text, json!({"hits": hits}))) };
+        if embedder.without_vector > 0 {
+            text.push_str(&format!("\n({} entries are not fully indexed yet.)", embedder.without_vector));
         }
-        Ok(ToolOutput::new(text, data))
+        Ok(ToolOutput::new(text, json!({"hits": hits, "embedder": embedder})))
     }
 }
 

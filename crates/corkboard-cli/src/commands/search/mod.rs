@@ -12,7 +12,7 @@ use crate::command_session::Session;
 use crate::error::CliError;
 use crate::search_args::{SearchArgs, Searched};
 
-/// Search an agent's memory, a board or a memory core, best match first
+/// Search an agent's memory, a board or a memory core
 ///
 /// Searches the agent's memory, with its durable scopes and notebooks. With --board or --core, searches that board or memory
 /// core. `cork help memory search` says what a query finds. To search for the word status or reindex, put -- before it.
