@@ -30,9 +30,8 @@ pub(crate) struct Cli {
 }
 
 const EXAMPLES: &str = "\
-Examples:
-  cork memory set user_name Ada
-  cork board create 'Add login' --goal 'Users sign in with a password'";
+Example:
+  cork memory set user_name Ada";
 
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
@@ -161,6 +160,13 @@ impl Global {
     /// The board that --board names.
     pub(crate) fn flagged_board(&self) -> Option<&str> {
         self.named_board.as_deref()
+    }
+
+    /// Prepares the configured embedding model, if there is one.
+    pub(crate) fn load_embedder(&mut self) -> Result<(), CliError> {
+        let settings = &mut self.config.settings;
+        settings.options.embedder = settings.embedder.build()?;
+        Ok(())
     }
 
     pub(crate) fn options(&self) -> Options {

@@ -12,7 +12,7 @@ use crate::args::{Cli, Global};
 /// Every command of `cork`, in the order in which `cork --help` lists them.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Run", &["serve", "token"]),
-    ("Agent memory", &["memory", "scope", "notebook", "handoff", "context", "tools", "activity"]),
+    ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
     ("Boards", &["board", "task"]),
     ("People", &["review", "approve", "reject", "choose", "nudge"]),
     ("Knowledge", &["core", "learn"]),

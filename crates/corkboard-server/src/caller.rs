@@ -139,7 +139,9 @@ impl Caller {
     /// The caller's identity and permissions.
     pub(crate) fn identity(&self) -> Identity {
         let Actor { principal, kind, role, .. } = self.actor().clone();
-        Identity { principal, kind, role, grants: Grants::clone(&self.grants), tier: self.corkboard.options().tier }
+        let embedder = self.corkboard.embedding_model().map(str::to_owned);
+        let (grants, tier) = (Grants::clone(&self.grants), self.corkboard.options().tier);
+        Identity { principal, kind, role, grants, tier, embedder }
     }
 
     pub(crate) fn agent(&self, agent: &str) -> Result<AgentMemory, HttpError> {

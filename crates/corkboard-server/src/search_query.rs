@@ -1,6 +1,7 @@
 //! Parameters and answers of all searches.
 
-use corkboard::{Search, SearchHit};
+use corkboard::embed::SearchEmbedder;
+use corkboard::{Search, SearchAnswer, SearchHit};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -23,7 +24,7 @@ pub(crate) struct SearchQuery {
     /// Explain how each hit got its score.
     #[serde(default)]
     explain: bool,
-    /// Search by words alone, without the built-in embedding model.
+    /// Search by words alone, without an embedding model.
     #[serde(default)]
     words_only: bool,
 }
@@ -36,6 +37,9 @@ pub(crate) struct SearchQuery {
 pub(crate) struct HitsBody {
     /// Hits, best first.
     hits: Vec<SearchHit>,
+    /// The configured embedding model; missing without one, and with `words_only`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedder: Option<SearchEmbedder>,
 }
 
 impl SearchQuery {
@@ -46,7 +50,8 @@ impl SearchQuery {
         if let Some(tokens) = self.max_tokens {
             search = search.max_tokens(tokens);
         }
-        let (rev, hits) = search.explain(self.explain).words_only(self.words_only).with_rev().await?;
-        Ok(RevResponse::new(HitsBody { hits }, rev))
+        let search = search.explain(self.explain).words_only(self.words_only);
+        let SearchAnswer { rev, hits, embedder } = search.answer().await?;
+        Ok(RevResponse::new(HitsBody { hits, embedder }, rev))
     }
 }

@@ -11,6 +11,7 @@
 
 mod chance;
 pub mod conformance;
+mod embedding_server;
 mod faulty;
 mod harness;
 mod ids;
@@ -21,6 +22,7 @@ pub mod servers;
 pub mod transfer;
 
 pub use chance::{dice, seed};
+pub use embedding_server::{EmbeddingServer, Embeds};
 pub use faulty::{Fault, FaultPlan, FaultyStore};
 pub use harness::{Harness, PostgresSchema, SQLITE_PATIENCE, Worker};
 pub use pgbouncer::PgBouncer;

@@ -107,7 +107,7 @@ async fn serve(
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
+pub(crate) async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {

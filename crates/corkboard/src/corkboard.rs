@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::{AllowedSpaces, AuthenticatedActor, TokenLookups};
 use crate::board::Board;
+use crate::embed::Indexer;
 use crate::engine::{Budget, Deletion, Engine, Observer, RemoteEngine, RequestSource, Slot};
 use crate::knowledge::Core;
 use crate::log::{self, ErasedLog};
@@ -180,9 +181,14 @@ impl Corkboard {
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = AgentListener::new(events.clone()).into();
         let budget = Budget::new(options.memory_budget);
-        let agents = Engine::new(store.clone(), options.clone(), observer, &budget, remote.clone());
-        let boards = Engine::new(store.clone(), options.clone(), Observer::of_boards(), &budget, remote.clone());
-        let cores = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone());
+        let indexer = Indexer::new(&options, remote.is_some());
+        let agents = Engine::new(store.clone(), options.clone(), observer, &budget, remote.clone(), &indexer);
+        let boards =
+            Engine::new(store.clone(), options.clone(), Observer::of_boards(), &budget, remote.clone(), &indexer);
+        let cores = Engine::new(store.clone(), options.clone(), Observer::new(), &budget, remote.clone(), &indexer);
+        indexer.add(SpaceKind::Agent, &agents);
+        indexer.add(SpaceKind::Board, &boards);
+        indexer.add(SpaceKind::Core, &cores);
         let conversations = match (&remote, options.conversations) {
             (None, Conversations::Process) => {
                 // Nobody reads these logs, so only the state is kept.
@@ -190,13 +196,13 @@ impl Corkboard {
                 let (save, retention) = (SavePolicy::OnChange, Some(Retention::Revisions(0)));
                 let options = Arc::new(Options { snapshots, save, retention, ..(*options).clone() });
                 let observer = AgentListener::new(events.clone()).into();
-                Engine::new(Arc::new(MemoryStore::new()), options, observer, &budget, None)
+                Engine::new(Arc::new(MemoryStore::new()), options, observer, &budget, None, &indexer)
             }
             (Some(_), _) | (None, Conversations::Shared) => agents.clone(),
         };
         // Every external request checks its token. A revocation may take this long to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store, Arc::new(cached), Observer::new(), &budget, remote);
+        let tokens = Engine::new(store, Arc::new(cached), Observer::new(), &budget, remote, &indexer);
         let inner = Engines {
             options: options.clone(),
             store: monitored,
@@ -223,6 +229,9 @@ impl Corkboard {
             }
         });
         let mut background = vec![ticker];
+        if indexer.embedder().is_some() {
+            background.push(tokio::spawn(indexer.run()));
+        }
         if let SavePolicy::Interval(interval) = options.save {
             background.push(repeat(&corkboard, interval, |corkboard| async move {
                 // The engine logs errors, and the next run retries.
@@ -573,6 +582,11 @@ impl Corkboard {
     /// The options.
     pub fn options(&self) -> &Options {
         &self.inner.options
+    }
+
+    /// The embedding model that searches use, if one is configured and the tier includes it.
+    pub fn embedding_model(&self) -> Option<&str> {
+        self.inner.agents.indexer.embedder().map(|embedder| embedder.model())
     }
 
     /// Information about the store.

@@ -27,6 +27,7 @@
 #![warn(missing_docs)]
 
 pub mod context;
+pub mod embed;
 #[doc(hidden)]
 pub mod json_error;
 pub mod model;
@@ -120,7 +121,7 @@ pub use options::{
 };
 pub use problem::{EntryDocument, MetadataDocument, Problem};
 pub use replay::observe_replay;
-pub use search::{Explanation, FoundItem, FoundScope, ScorePart, ScoreReason, Search, SearchHit};
+pub use search::{Explanation, FoundItem, FoundScope, ScorePart, ScoreReason, Search, SearchAnswer, SearchHit};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotFormat, SnapshotKey,

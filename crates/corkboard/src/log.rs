@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 
 use crate::access::AuthenticatedActor;
 use crate::corkboard::check_space_tier;
+use crate::embed::{Reindex, VectorStatus};
 use crate::engine::{Answer, Engine, Followed, LogFollower, RequestSource, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
 use crate::typed_event::{parse_events, typed_events};
@@ -310,6 +311,7 @@ pub struct SpaceLog {
     /// For a memory core: where to find the boards that promote into it.
     promoting: Option<(Corkboard, CoreId)>,
     log: Box<dyn ErasedLog>,
+    agents: Arc<Engine<AgentState>>,
     /// Keeps the background tasks running while there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -341,7 +343,8 @@ impl Corkboard {
             id.as_conversation().map(|(agent, id)| self.agent(agent.as_str())?.conversation(id.as_str()));
         let conversation = conversation.transpose()?;
         let promoting = id.as_core().map(|core| (self.clone(), core));
-        Ok(SpaceLog { id, actor, board, agent, conversation, promoting, log, _corkboard: corkboard })
+        let agents = self.agents_engine().clone();
+        Ok(SpaceLog { id, actor, board, agent, conversation, promoting, log, agents, _corkboard: corkboard })
     }
 
     /// The spaces of a kind after the given name, sorted by name.
@@ -398,6 +401,34 @@ impl SpaceLog {
     /// Follows the log after a revision; 0 means from the beginning, none means only new revisions.
     pub async fn watch(&self, from_rev: Option<u64>) -> Result<LogWatch> {
         Ok(LogWatch { follow: self.log.follow(from_rev).await?, _corkboard: self._corkboard.clone() })
+    }
+
+    /// The state of the space's vectors for searches with the configured embedding model.
+    pub async fn vector_status(&self) -> Result<VectorStatus> {
+        self.check_has_vectors()?;
+        match self.agents.remote() {
+            Some(remote) => remote.vector_status(self.id.clone()).await,
+            None => self.agents.indexer.status(&self.id).await,
+        }
+    }
+
+    /// Starts to compute the space's vectors, all or only the missing ones, and returns at once.
+    /// [`SpaceLog::vector_status`] shows the progress.
+    pub async fn reindex(&self, reindex: Reindex) -> Result<VectorStatus> {
+        self.check_has_vectors()?;
+        self.actor.check_writes()?;
+        if let Some(remote) = self.agents.remote() {
+            return remote.reindex(self.id.clone(), Actor::clone(&self.actor), reindex).await;
+        }
+        self.agents.indexer.restart(&self.id, reindex).await?;
+        self.agents.indexer.status(&self.id).await
+    }
+
+    fn check_has_vectors(&self) -> Result<()> {
+        match self.id.kind() {
+            Some(SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core) => Ok(()),
+            _ => Err(Error::Command { message: "only agents, boards and cores can be searched".into() }),
+        }
     }
 
     /// Sends a command: a [`CommandDocument`] as JSON.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use corkboard_core::{Actor, Limits};
 
 use crate::clock::{Clock, SystemClock};
+use crate::embed::Embedder;
 
 /// The settings of a [`Corkboard`](crate::Corkboard). Start from the default and change what you need.
 #[derive(Debug, Clone)]
@@ -48,6 +49,10 @@ pub struct Options {
     pub context_tokens: u64,
     /// Default actor of handles: the author of their changes.
     pub actor: Actor,
+    /// Embedding model for searches, beside the built-in one. Clients of a server ignore this, because the server searches.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// How long a search waits for the vector of its query. After that, it uses the built-in model.
+    pub embedder_query_timeout: Duration,
     /// The source of time.
     pub clock: Arc<dyn Clock>,
 }
@@ -74,6 +79,8 @@ impl Default for Options {
             max_watch_lag: 10_000,
             context_tokens: 8_000,
             actor: Actor::local(),
+            embedder: None,
+            embedder_query_timeout: Duration::from_secs(2),
             clock: Arc::new(SystemClock),
         }
     }

@@ -22,6 +22,7 @@ mod migrate;
 mod notebook;
 mod nudge;
 mod scope;
+mod search;
 mod serve;
 mod snapshot;
 mod stats;
@@ -63,6 +64,7 @@ pub(crate) enum Command {
     Scope(scope::ScopeCommand),
     #[command(subcommand)]
     Notebook(notebook::Notebook),
+    Search(search::SearchCommand),
     #[command(subcommand)]
     Board(board::BoardSubcommand),
     #[command(subcommand)]
@@ -116,6 +118,21 @@ impl Command {
         }
     }
 
+    /// Whether the command can use the configured embedding model. Others need not load it, nor its key.
+    fn uses_embedder(&self) -> bool {
+        use board::BoardSubcommand as Board;
+        use core::CoreSubcommand as Core;
+        match self {
+            Self::Memory(command) => matches!(command, memory::Memory::Search(_)),
+            Self::Board(command) => matches!(command, Board::Search(_)),
+            Self::Core(command) => matches!(command, Core::Search(_)),
+            Self::Task(command) => matches!(command, task::TaskCommand::Context(_)),
+            Self::Tools(command) => matches!(command, tools::Tools::Call(_)),
+            Self::Serve(_) | Self::Search(_) | Self::Context(_) | Self::Bench(_) => true,
+            _ => false,
+        }
+    }
+
     fn only_reads(&self) -> bool {
         use board::BoardSubcommand as Board;
         use core::CoreSubcommand as Core;
@@ -144,7 +161,7 @@ impl Command {
             Self::Choose(command) => command.only_reads(),
             Self::Nudge(command) => command.only_reads(),
             Self::Handoff(command) => command.only_reads(),
-            Self::Activity(_) | Self::Context(_) | Self::Stats(_) | Self::Gc(_) => true,
+            Self::Search(_) | Self::Activity(_) | Self::Context(_) | Self::Stats(_) | Self::Gc(_) => true,
             _ => false,
         }
     }
@@ -156,7 +173,7 @@ impl Command {
         Ok(match self {
             Self::Serve(serve) => Box::pin(serve.run(global)),
             Self::Snapshot(snapshot::Snapshot::Inspect(inspect)) => Box::pin(async move { inspect.run(output) }),
-            Self::Bench(bench) => Box::pin(bench.run(output)),
+            Self::Bench(bench) => Box::pin(bench.run(global)),
             Self::Completions(completions) => Box::pin(async move { completions.run(output) }),
             Self::Config(config) => Box::pin(async move { config.run(global) }),
             Self::Doctor(doctor) => Box::pin(doctor.run(global)),
@@ -174,6 +191,7 @@ impl Command {
             Self::Scope(scope) => Box::pin(scope.run(session)),
             Self::Notebook(notebook) => notebook.run(session),
             Self::Board(board) => board.run(session),
+            Self::Search(search) => Box::pin(search.run(session, global)),
             Self::Task(task) => task.run(session),
             Self::Core(core) => core.run(session),
             Self::Learn(learn) => learn.run(session),
@@ -215,6 +233,9 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
         create.take_holder(&mut cli.global);
     }
     cli.global.configure(flags)?;
+    if cli.command.uses_embedder() && cli.global.server().is_none() {
+        cli.global.load_embedder()?;
+    }
     match cli.command {
         Command::Serve(_) => log_of_a_server(&cli.global),
         _ => log_to_stderr(&cli.global),

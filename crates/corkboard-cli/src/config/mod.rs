@@ -1,5 +1,6 @@
 //! Effective settings: flags override the environment, the environment the settings file, and the file the defaults.
 
+mod embedder;
 mod field;
 mod file;
 mod resolved;
@@ -186,7 +187,7 @@ fn expect_known_variables() -> Result<(), CliError> {
     let of_settings: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
     let known = || of_settings.iter().map(String::as_str).chain(OTHER_VARIABLES);
     // The user chooses the name of the variable with the model's key.
-    let key = variable_of("CORK_MODEL_KEY_ENV")?;
+    let keys = [variable_of("CORK_MODEL_KEY_ENV")?, variable_of("CORK_EMBEDDER_KEY_ENV")?];
     // Sorted, so that the error always names the same one.
     let given: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
     for (name, value) in given {
@@ -194,7 +195,7 @@ fn expect_known_variables() -> Result<(), CliError> {
         let Some(rest) = name.strip_prefix(VARIABLES).filter(|_| !value.is_empty()) else { continue };
         let is_for_others =
             OF_TESTS.iter().any(|beginning| name.starts_with(beginning)) || is_of_cluster(&name, &value);
-        if is_for_others || known().chain(key.as_deref()).any(|known| known == name) {
+        if is_for_others || known().chain(keys.iter().flatten().map(String::as_str)).any(|known| known == name) {
             continue;
         }
         let names = known().filter_map(|name| name.strip_prefix(VARIABLES));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::embedder::EmbedderSettings;
 use corkboard::Options;
 use corkboard_server::{Authentication, Rate, Settings};
 
@@ -37,6 +38,8 @@ pub(crate) struct ResolvedSettings {
     pub(crate) wrong_tokens_at_once: u64,
     /// Settings that the server takes in the same form. The field `access` is not used.
     pub(crate) server: Settings,
+    pub(crate) embedder: EmbedderSettings,
+    /// The embedder is loaded only for commands that use it.
     pub(crate) options: Options,
 }
 
@@ -68,6 +71,7 @@ impl Default for ResolvedSettings {
             wrong_tokens_per_minute: (usual.wrong_tokens.per_second * MINUTE).round() as u64,
             wrong_tokens_at_once: usual.wrong_tokens.burst.round() as u64,
             server: usual,
+            embedder: EmbedderSettings::default(),
             options: Options::default(),
         }
     }

@@ -132,6 +132,23 @@ pub(crate) const SETTINGS: &[Setting] = &[
     ),
     setting("max_watch_lag", "revisions that a watcher may fall behind", field!(Count(1), options.max_watch_lag)),
     setting("context_tokens", "default token budget of a context window", field!(Count(64), options.context_tokens)),
+    setting("embedder.model", "embedding model of an OpenAI-compatible server", field!(OptionalText, embedder.model)),
+    setting("embedder.url", "base URL of that server, such as http://localhost:11434/v1", field!(Url, embedder.url)),
+    setting("embedder.key_env", "environment variable with that server's key", field!(OptionalText, embedder.key_env)),
+    setting(
+        "embedder.plain_http",
+        "send the key to another machine over plain HTTP",
+        field!(Switch, embedder.plain_http),
+    ),
+    setting("embedder.timeout", "timeout of a request to that server", field!(Time(MOMENT), embedder.timeout)),
+    setting(
+        "embedder.query_timeout",
+        "how long a search waits for the embedding model",
+        field!(Time(MOMENT), options.embedder_query_timeout),
+    ),
+    setting("embedder.query_prefix", "text before every query", field!(OptionalText, embedder.query_prefix)),
+    setting("embedder.document_prefix", "text before every document", field!(OptionalText, embedder.document_prefix)),
+    setting("embedder.path", "folder with a local embedding model", field!(Path, embedder.path)),
     limit!(agent_id_bytes, "bytes of an agent's ID"),
     limit!(key_bytes, "bytes of a key"),
     limit!(scope_name_bytes, "bytes of a scope's name"),
@@ -296,7 +313,8 @@ mod tests {
             assert!(keys.contains(&format!("limits.{limit}").as_str()), "{limit}");
         }
         // Both snapshot options have their own settings. Commands choose actor, clock and creation.
-        let named_otherwise = ["limits", "features", "snapshots", "actor", "clock", "creation"];
+        let named_otherwise =
+            ["limits", "features", "snapshots", "actor", "clock", "creation", "embedder", "embedder_query_timeout"];
         for option in fields(&format!("{:#?}", settings.options)) {
             assert!(named_otherwise.contains(&option.as_str()) || keys.contains(&option.as_str()), "{option}");
         }

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, ParseIdError, TaskId};
 
@@ -58,6 +58,12 @@ impl FromStr for BoardItem {
         let found = text.parse().map(Self::Decision).or_else(|_: ParseIdError| others());
         // Anything else was most likely meant as a task ID.
         found.or_else(|_| text.parse().map(Self::Task))
+    }
+}
+
+impl<'de> Deserialize<'de> for BoardItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        alloc::string::String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

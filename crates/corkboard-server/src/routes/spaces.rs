@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
+use corkboard::embed::{Reindex, VectorStatus};
 use corkboard::store::{Cursor, ListedSpace, Trim};
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
@@ -26,6 +27,8 @@ pub(super) fn routes() -> Routes {
         execute_command,
         delete_space,
         trim_space,
+        get_vector_status,
+        reindex_space,
         forget_agent_space_values,
         delete_agent_space
     )
@@ -145,6 +148,15 @@ struct TrimBody {
     /// Only report what would be removed.
     #[serde(default)]
     dry_run: bool,
+}
+
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(as = SpaceReindexBody, example = json!({"missing": true}))]
+#[serde(deny_unknown_fields)]
+struct ReindexBody {
+    /// Keep the stored vectors, and only compute those that are missing.
+    #[serde(default)]
+    missing: bool,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -316,6 +328,40 @@ async fn trim_space(
     }
     let trim = Trim { up_to: body.up_to.unwrap_or(u64::MAX), older_than: body.older_than };
     Ok(Json(if body.dry_run { log.trimmable(trim).await? } else { log.trim(trim).await? }))
+}
+
+/// Get the state of a space's vectors.
+///
+/// The vectors are computed in the background by the configured embedding model. Only agents, boards and cores have
+/// any.
+#[utoipa::path(
+    get,
+    path = "/v1/spaces/{kind}/{name}/vectors",
+    params(SpacePath),
+    responses((status = 200, body = VectorStatus), Problems)
+)]
+async fn get_vector_status(caller: Caller, Path(path): Path<SpacePath>) -> Result<Json<VectorStatus>, HttpError> {
+    Ok(Json(caller.log(path.kind, &path.name)?.vector_status().await?))
+}
+
+/// Compute a space's vectors again.
+///
+/// Erases the stored vectors, unless only the missing ones are asked for. Answers at once; `get_vector_status` shows the
+/// progress. Until then, searches use the built-in model.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/{kind}/{name}/reindex",
+    params(SpacePath),
+    request_body = Option<ReindexBody>,
+    responses((status = 200, body = VectorStatus), Problems)
+)]
+async fn reindex_space(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    OptionalBody(body): OptionalBody<ReindexBody>,
+) -> Result<Json<VectorStatus>, HttpError> {
+    let reindex = if body.missing { Reindex::Missing } else { Reindex::All };
+    Ok(Json(caller.log(path.kind, &path.name)?.reindex(reindex).await?))
 }
 
 /// Forget a value of an agent permanently.

@@ -13,6 +13,7 @@
 mod boards_processes;
 mod conformance;
 mod disk;
+mod embed;
 mod faults;
 mod file_crash;
 mod file_store;

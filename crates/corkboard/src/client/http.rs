@@ -1,6 +1,7 @@
 //! Sends requests to a server and interprets the answers.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corkboard_core::agent::Forget;
@@ -17,11 +18,12 @@ use serde_json::{Value, json};
 use super::connect_error::connect_error;
 use super::{Identity, ServerAddress};
 use crate::backoff::Backoff;
-use crate::engine::{Deletion, RemoteEngine};
+use crate::embed::{Reindex, VectorStatus};
+use crate::engine::{Deletion, RemoteEngine, RemoteSearch};
 use crate::error::error_chain;
 use crate::net::{is_loopback, tls};
 use crate::store::{ConnectError, ServerUrl, StoreError};
-use crate::{AnswerDocument, Error, Forgotten, ForgottenText, Problem, Result};
+use crate::{AnswerDocument, Error, Forgotten, ForgottenText, Problem, Result, SearchAnswer};
 
 /// Header with the actor that the caller acts for, as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
@@ -59,6 +61,7 @@ pub(super) struct HttpClient {
     timeout: Duration,
     /// The actor of the token. Requests as this actor need no header.
     own: OnceLock<Actor>,
+    has_embedder: AtomicBool,
 }
 
 /// Whether a request may be repeated when its outcome is unknown.
@@ -105,15 +108,16 @@ impl HttpClient {
             http = http.no_proxy();
         }
         let http = http.build().map_err(|error| wrong(&error_chain(&error.without_url())))?;
-        Ok(Self { http, url: parsed, token, timeout, own: OnceLock::new() })
+        Ok(Self { http, url: parsed, token, timeout, own: OnceLock::new(), has_embedder: AtomicBool::new(false) })
     }
 
     pub(super) fn location(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 
-    pub(super) fn set_own(&self, actor: &Actor) {
+    pub(super) fn set_own(&self, actor: &Actor, has_embedder: bool) {
         let _ = self.own.set(actor.clone());
+        self.has_embedder.store(has_embedder, Ordering::Relaxed);
     }
 
     pub(super) async fn identity(&self) -> Result<Identity> {
@@ -388,6 +392,36 @@ impl RemoteEngine for HttpClient {
             let body = json!({ "if_rev": if_rev, "hard": deletion == Deletion::Hard }).to_string().into_bytes();
             let Deleted { deleted } = self.post(&path, Some(&actor), body, Resend::No).await?;
             Ok(deleted)
+        })
+    }
+
+    fn has_embedder(&self) -> bool {
+        self.has_embedder.load(Ordering::Relaxed)
+    }
+
+    fn search<'a>(&'a self, space: &'a SpaceId, search: RemoteSearch<'a>) -> BoxFuture<'a, Result<SearchAnswer>> {
+        Box::pin(async move {
+            let kind = match space.kind() {
+                Some(SpaceKind::Board) => "boards",
+                Some(SpaceKind::Core) => "cores",
+                _ => "agents",
+            };
+            let RemoteSearch { query, limit, max_tokens, is_explained } = search;
+            let mut parameters = vec![("q", query.to_owned()), ("limit", limit.to_string())];
+            parameters.extend(max_tokens.map(|tokens| ("max_tokens", tokens.to_string())));
+            parameters.push(("explain", is_explained.to_string()));
+            self.get(&format!("/v1/{kind}/{}/search", segment(space.name())), &parameters).await
+        })
+    }
+
+    fn vector_status(&self, space: SpaceId) -> BoxFuture<'_, Result<VectorStatus>> {
+        Box::pin(async move { self.get(&path_of(&space, "/vectors"), &[]).await })
+    }
+
+    fn reindex(&self, space: SpaceId, actor: Actor, reindex: Reindex) -> BoxFuture<'_, Result<VectorStatus>> {
+        Box::pin(async move {
+            let body = json!({ "missing": reindex == Reindex::Missing }).to_string().into_bytes();
+            self.post(&path_of(&space, "/reindex"), Some(&actor), body, Resend::Yes).await
         })
     }
 }

@@ -109,6 +109,9 @@ pub struct Identity {
     /// The server's tier, which determines its features.
     #[serde(default)]
     pub tier: Tier,
+    /// The server's embedding model; null if none is configured.
+    #[serde(default)]
+    pub embedder: Option<String>,
 }
 
 impl Corkboard {
@@ -125,11 +128,11 @@ impl Corkboard {
     pub async fn connect_with_identity(address: ServerAddress, options: Options) -> Result<(Self, Identity)> {
         let http = HttpClient::new(address)?;
         let identity = http.identity().await?;
-        let Identity { principal, kind, role, tier, .. } = identity.clone();
+        let Identity { principal, kind, role, tier, embedder, .. } = identity.clone();
         // The server's tier also limits what this process computes from its copies.
         let tier = options.tier.min(tier);
         let actor = Actor::new(principal, kind, role);
-        http.set_own(&actor);
+        http.set_own(&actor, embedder.is_some());
         let http = Arc::new(http);
         let store = Arc::new(ServerStore::new(http.clone()));
         Ok((Self::with_remote_store(store, http, Options { actor, tier, ..options }), identity))

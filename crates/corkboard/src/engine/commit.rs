@@ -158,6 +158,7 @@ impl<S: Space> Engine<S> {
         before: Arc<Revisioned<S>>,
     ) -> SpentBatch<S> {
         self.publish(slot, &decided.state, Publish::IfNewer);
+        self.indexer.wake(&slot.id);
         slot.log.add(decided.events, decided.bytes);
         let commits: Vec<_> = decided.commits.iter().map(|(_, commit)| commit).collect();
         self.observer.committed(&slot.id, &commits, &before.state, &decided.state.state);

@@ -40,8 +40,14 @@ impl<S: Space> Engine<S> {
         joined(self.spawn(async move {
             // A concurrent snapshot by this process could contain a state from before the removal.
             let alone = engine.lead_alone(&slot).await;
-            let rewritten = engine.rewrite_without(&slot, &mut forget, removed).await;
+            let mut rewritten = engine.rewrite_without(&slot, &mut forget, removed).await;
+            if rewritten.is_ok()
+                && let Err(error) = engine.erase_vectors(&slot.id).await
+            {
+                rewritten = Err(error);
+            }
             slot.index.discard();
+            engine.indexer.wake(&slot.id);
             alone.hand_over(&engine, &slot);
             rewritten
         }))

@@ -17,6 +17,7 @@ mod observer;
 mod remote;
 mod search;
 mod slot;
+mod vectors;
 mod wait;
 mod watch;
 
@@ -30,6 +31,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
 
+use crate::embed::Indexer;
 use crate::options::{Consistency, Options, Retention};
 use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreError, Trim};
 use crate::{Error, Result, ids};
@@ -43,7 +45,7 @@ pub use follow::Followed;
 pub(crate) use follow::LogFollower;
 pub(crate) use history::HistoryStep;
 pub(crate) use observer::{Listener, Observer};
-pub(crate) use remote::{Deletion, RemoteEngine};
+pub(crate) use remote::{Deletion, RemoteEngine, RemoteSearch};
 pub(crate) use slot::Slot;
 pub use watch::{Watch, Watched};
 
@@ -55,6 +57,7 @@ pub(crate) struct Engine<S: Space> {
     pub(crate) options: Arc<Options>,
     observer: Observer<S>,
     remote: Option<Arc<dyn RemoteEngine>>,
+    pub(crate) indexer: Arc<Indexer>,
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
     slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
@@ -73,6 +76,7 @@ impl<S: Space> Engine<S> {
         observer: Observer<S>,
         budget: &Arc<Budget>,
         remote: Option<Arc<dyn RemoteEngine>>,
+        indexer: &Arc<Indexer>,
     ) -> Arc<Self> {
         let ownership = store.info().ownership;
         let engine = Arc::new(Self {
@@ -80,6 +84,7 @@ impl<S: Space> Engine<S> {
             options,
             observer,
             remote,
+            indexer: indexer.clone(),
             runtime: tokio::runtime::Handle::current(),
             ownership,
             slots: Mutex::default(),
@@ -407,7 +412,12 @@ impl<S: Space> Engine<S> {
         let _no_load = slot.loading.lock().await;
         loop {
             let loaded = self.store.load(&slot.id).await?;
-            if loaded.head == loaded.born || !is_meant(loaded.head) {
+            if loaded.head == loaded.born {
+                // An earlier attempt may have failed before this.
+                self.erase_vectors(&slot.id).await?;
+                return Ok(false);
+            }
+            if !is_meant(loaded.head) {
                 return Ok(false);
             }
             let tombstone = ids::commit();
@@ -416,6 +426,7 @@ impl<S: Space> Engine<S> {
                 let empty = Revisioned { head, ..Revisioned::default() };
                 self.publish(slot, &Arc::new(empty), Publish::Replace);
                 slot.log.reset(0, 0);
+                self.erase_vectors(&slot.id).await?;
                 return Ok(true);
             }
         }

@@ -10,9 +10,10 @@ use futures_util::future::BoxFuture;
 use super::ask::{Answer, RequestSource};
 use super::decide::warn;
 use super::{Engine, Slot};
+use crate::embed::{Reindex, VectorStatus};
 use crate::log::{AnswerDocument, CommandDocument};
 use crate::store::{Cursor, StoreError};
-use crate::{Error, Forgotten, ForgottenText, Result};
+use crate::{Error, Forgotten, ForgottenText, Result, SearchAnswer};
 
 /// How many times to recompute a command after losing to a concurrent change.
 const ATTEMPTS: usize = 64;
@@ -51,6 +52,24 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
         if_rev: Option<u64>,
         deletion: Deletion,
     ) -> BoxFuture<'_, Result<bool>>;
+
+    /// Whether the server has an embedding model, so that searches are sent to it.
+    fn has_embedder(&self) -> bool;
+
+    fn search<'a>(&'a self, space: &'a SpaceId, search: RemoteSearch<'a>) -> BoxFuture<'a, Result<SearchAnswer>>;
+
+    fn vector_status(&self, space: SpaceId) -> BoxFuture<'_, Result<VectorStatus>>;
+
+    fn reindex(&self, space: SpaceId, actor: Actor, reindex: Reindex) -> BoxFuture<'_, Result<VectorStatus>>;
+}
+
+/// The options of a search that a server performs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RemoteSearch<'a> {
+    pub(crate) query: &'a str,
+    pub(crate) limit: usize,
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) is_explained: bool,
 }
 
 /// How thoroughly something is deleted.

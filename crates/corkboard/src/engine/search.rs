@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use corkboard_core::{Revisioned, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::sync::RwLock;
+use tokio::sync::{OwnedRwLockWriteGuard, RwLock};
 
+use super::vectors::VectorLog;
 use super::{Engine, Slot, joined};
 use crate::search::{Change, Index, Searchable};
 use crate::{Result, Tier};
@@ -60,12 +61,18 @@ impl IndexPlace {
 /// An index, and the state it was built from.
 pub(crate) struct SpaceIndex<S: Searchable> {
     /// `None`: nothing is indexed yet.
-    of: Option<Arc<Revisioned<S>>>,
-    index: Index<S::DocumentId>,
+    pub(super) of: Option<Arc<Revisioned<S>>>,
+    pub(super) index: Index<S::DocumentId>,
+    pub(super) vectors: VectorLog,
     counted: Counted,
 }
 
 impl<S: Searchable> SpaceIndex<S> {
+    /// Whether the stored vectors were read.
+    fn has_vectors(&self) -> bool {
+        self.of.is_some() && self.vectors.is_read()
+    }
+
     fn is_of(&self, state: &Revisioned<S>) -> bool {
         self.of.as_ref().is_some_and(|of| of.head == state.head)
     }
@@ -83,15 +90,20 @@ impl<S: Searchable> SpaceIndex<S> {
         // `of` stays empty until the update is complete: if it panics, the next search rebuilds the index.
         let before = self.of.take();
         if before.is_none() {
-            self.index = Index::new(self.index.has_meanings());
+            self.index = self.index.emptied();
+            self.vectors = VectorLog::new();
         }
         S::changes(before.as_deref().map(|before| &before.state), &state.state, |id, change| match change {
             Change::Put(document) => self.index.put(id, &document),
             Change::Removed => self.index.remove(&id),
         });
         self.index.settle();
-        self.counted.set(self.index.bytes());
+        self.count_bytes();
         self.of = Some(state);
+    }
+
+    pub(super) fn count_bytes(&mut self) {
+        self.counted.set(self.index.bytes());
     }
 }
 
@@ -126,12 +138,7 @@ impl<S: Searchable> Engine<S> {
     ) -> Result<R> {
         let state = self.current(slot).await?;
         let (size, now) = (state.state.usage().bytes, self.now(slot, &state));
-        let has_meanings = self.options.tier > Tier::Core;
-        let shared = slot.index.get_or_insert(|| SpaceIndex {
-            of: None,
-            index: Index::new(has_meanings),
-            counted: Counted { total: self.budget.resident_bytes.clone(), bytes: 0 },
-        });
+        let shared = self.index_of(slot);
         let index = shared.clone().read_owned().await;
         let is_small = size <= LARGE || effort(&index.index) <= SMALL_EFFORT;
         if index.is_of(&state) {
@@ -140,6 +147,13 @@ impl<S: Searchable> Engine<S> {
         drop(index);
         let mut index = shared.write_owned().await;
         let is_small = size <= LARGE || (is_small && index.is_near(&state));
+        if self.indexer.embedder().is_some() && !index.has_vectors() {
+            index = self.update_index(index, state.clone()).await?;
+            // The words alone can be searched.
+            if let Err(error) = self.read_vectors(slot, &mut index).await {
+                tracing::warn!(space = %slot.id, %error, "cannot read the vectors");
+            }
+        }
         let follow_and_search = move || {
             if !index.is_of(&state) {
                 index.follow(state.clone());
@@ -150,6 +164,32 @@ impl<S: Searchable> Engine<S> {
         let found = self.work(is_small, follow_and_search).await;
         self.keep_budget();
         found
+    }
+
+    pub(super) fn index_of(&self, slot: &Slot<S>) -> Arc<RwLock<SpaceIndex<S>>> {
+        let index = || Index::new(self.options.tier > Tier::Core);
+        slot.index.get_or_insert(|| SpaceIndex {
+            of: None,
+            index: if self.indexer.embedder().is_some() { index().with_vectors() } else { index() },
+            vectors: VectorLog::new(),
+            counted: Counted { total: self.budget.resident_bytes.clone(), bytes: 0 },
+        })
+    }
+
+    /// Updates an index to a state.
+    pub(super) async fn update_index(
+        &self,
+        mut index: OwnedRwLockWriteGuard<SpaceIndex<S>>,
+        state: Arc<Revisioned<S>>,
+    ) -> Result<OwnedRwLockWriteGuard<SpaceIndex<S>>> {
+        let is_small = state.state.usage().bytes <= LARGE;
+        let follow = move || {
+            if !index.is_of(&state) {
+                index.follow(state);
+            }
+            index
+        };
+        self.work(is_small, follow).await
     }
 
     /// Runs large work on a blocking thread. If the caller stops waiting, the work still completes.

@@ -51,10 +51,13 @@ pub(crate) type Admit = fn(&CoreEntry) -> bool;
 /// The best entries of these cores for a text, the best first. Unreadable cores are skipped.
 pub(crate) async fn best(cores: &[Core], text: &str, limit: usize, admit: Admit) -> Result<Vec<SourcedEntry>> {
     let Some(core) = cores.first() else { return Ok(Vec::new()) };
-    let query = Arc::new(query_of(text, &core.engine.options.limits));
+    let query = query_of(text, &core.engine.options.limits);
     if query.terms().is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
+    // Without a vector, the built-in model is used.
+    let vector = core.engine.indexer.query(query.text()).await.unwrap_or_default();
+    let query = Arc::new(query.with_vector(vector.map(Arc::new)));
     let found = cores.iter().enumerate().map(async |(place, core)| {
         let found = if_readable(core, core.fitting(query.clone(), limit, admit).await)?.unwrap_or_default();
         let known = |entry| SourcedEntry { core: core.id.clone(), entry };

@@ -26,7 +26,7 @@ impl AnthropicModel {
     /// Creates the client. It sends nothing yet.
     pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
         let messages = Messages { model: config.model.clone() };
-        Ok(Self { client: Client::new::<Messages>(config)?, messages })
+        Ok(Self { client: Client::new(config, Messages::PATH)?, messages })
     }
 }
 

@@ -37,8 +37,8 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    pub(super) fn new<P: Protocol>(config: ModelConfig) -> Result<Self, ModelError> {
-        let url = endpoint(config.url.as_deref().unwrap_or(config.provider.url()), P::PATH)?;
+    pub(super) fn new(config: ModelConfig, path: &str) -> Result<Self, ModelError> {
+        let url = endpoint(config.url.as_deref().unwrap_or(config.provider.url()), path)?;
         let is_here = is_loopback(&url);
         let is_safe = url.scheme() == "https" || is_here || config.allow_plain_http;
         if config.key.is_some() && !is_safe {
@@ -68,13 +68,35 @@ impl Client {
         request: &ModelRequest,
     ) -> Result<ModelAnswer, ModelError> {
         let body = protocol.body(request).to_string();
+        self.with_retries(|| self.attempt(protocol, body.clone())).await
+    }
+
+    /// Sends JSON and returns JSON, with retries. The answer may have up to `limit` bytes.
+    pub(super) async fn ask(
+        &self,
+        headers: Vec<(&'static str, String)>,
+        body: &Value,
+        limit: usize,
+    ) -> Result<Value, ModelError> {
+        let body = body.to_string();
+        self.with_retries(|| async { self.json(self.send(headers.clone(), body.clone()).await?, limit).await }).await
+    }
+
+    pub(super) fn key(&self) -> Option<&str> {
+        self.key.as_ref().map(ExposeSecret::expose_secret)
+    }
+
+    async fn with_retries<T, F>(&self, mut attempt: impl FnMut() -> F) -> Result<T, ModelError>
+    where
+        F: Future<Output = Result<T, ModelError>>,
+    {
         let total = self.timeouts.total;
         let mut last = None;
         let attempts = async {
             let mut attempts = 0;
             loop {
                 attempts += 1;
-                let error = match self.attempt(protocol, body.clone()).await {
+                let error = match attempt().await {
                     Ok(answer) => return Ok(answer),
                     Err(error) => error,
                 };
@@ -92,10 +114,15 @@ impl Client {
     }
 
     async fn attempt<P: Protocol>(&self, protocol: &P, body: String) -> Result<ModelAnswer, ModelError> {
-        let key = self.key.as_ref().map(ExposeSecret::expose_secret);
+        let response = self.send(protocol.headers(self.key()), body).await?;
+        if is_stream(&response) { self.stream(protocol, response).await } else { self.whole(protocol, response).await }
+    }
+
+    /// Sends a request once. An answer without a success status is an error.
+    async fn send(&self, named: Vec<(&'static str, String)>, body: String) -> Result<Response, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for (name, value) in protocol.headers(key) {
+        for (name, value) in named {
             let unusable = |_| ModelError::Config("the key has characters that a header must not contain".into());
             let mut value = HeaderValue::try_from(value).map_err(unusable)?;
             value.set_sensitive(true);
@@ -103,11 +130,7 @@ impl Client {
         }
         let request = self.http.post(self.url.clone()).headers(headers).body(body);
         let response = self.within_idle(request.send()).await?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(self.failure(response).await);
-        }
-        if is_stream(&response) { self.stream(protocol, response).await } else { self.whole(protocol, response).await }
+        if response.status().is_success() { Ok(response) } else { Err(self.failure(response).await) }
     }
 
     async fn stream<P: Protocol>(&self, protocol: &P, mut response: Response) -> Result<ModelAnswer, ModelError> {
@@ -133,16 +156,20 @@ impl Client {
 
     /// Reads a whole answer, from servers that do not stream.
     async fn whole<P: Protocol>(&self, protocol: &P, response: Response) -> Result<ModelAnswer, ModelError> {
-        let (body, is_all) = self.read(response, self.body_limit()).await.map_err(cut)?;
+        let body = self.json(response, self.body_limit()).await?;
+        let answer = protocol.whole(&body).map_err(|error| self.tidy(error))?;
+        if answer.text.len() > self.max_answer_bytes { Err(self.too_long()) } else { Ok(answer) }
+    }
+
+    async fn json(&self, response: Response, limit: usize) -> Result<Value, ModelError> {
+        let (body, is_all) = self.read(response, limit).await.map_err(cut)?;
         if !is_all {
             return Err(self.too_long());
         }
-        let body: Value = serde_json::from_slice(&body).map_err(|error| match error.is_eof() && !body.is_empty() {
+        serde_json::from_slice(&body).map_err(|error| match error.is_eof() && !body.is_empty() {
             true => ModelError::Cut("its JSON ends too early".into()),
             false => ModelError::Malformed(format!("it is not JSON: {error}")),
-        })?;
-        let answer = protocol.whole(&body).map_err(|error| self.tidy(error))?;
-        if answer.text.len() > self.max_answer_bytes { Err(self.too_long()) } else { Ok(answer) }
+        })
     }
 
     /// The error for an answer without a success status.

@@ -7,6 +7,8 @@
 mod anthropic;
 #[cfg(feature = "model")]
 mod config;
+#[cfg(feature = "model")]
+mod embeddings;
 mod error;
 #[cfg(feature = "model")]
 mod http;
@@ -28,6 +30,8 @@ use serde::{Deserialize, Serialize};
 pub use anthropic::AnthropicModel;
 #[cfg(feature = "model")]
 pub use config::{ModelConfig, ModelTimeouts, Provider};
+#[cfg(feature = "model")]
+pub use embeddings::OpenAiEmbedder;
 pub use error::{ModelError, TimedOut};
 #[cfg(feature = "model")]
 pub use openai::OpenAiModel;

@@ -27,7 +27,7 @@ impl OpenAiModel {
         let is_own = config.url.as_deref().is_none_or(|url| url.starts_with(Provider::OpenAi.url()));
         let max_tokens = if is_own { "max_completion_tokens" } else { "max_tokens" };
         let chat = ChatCompletions { model: config.model.clone(), max_tokens };
-        Ok(Self { client: Client::new::<ChatCompletions>(config)?, chat })
+        Ok(Self { client: Client::new(config, ChatCompletions::PATH)?, chat })
     }
 }
 

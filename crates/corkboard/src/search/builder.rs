@@ -4,13 +4,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use corkboard_core::{Refusal, Revisioned};
+use corkboard_core::{Refusal, Revisioned, SpaceId};
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::{Found, Index, Query, SearchHit, Searchable};
 use crate::context::tokens;
-use crate::engine::{Engine, Slot};
-use crate::{Limits, Result};
+use crate::embed::{EmbedError, Indexer, SearchEmbedder};
+use crate::engine::{Engine, RemoteEngine, RemoteSearch, Slot};
+use crate::{Limits, Result, Tier};
 
 /// A search; await it. Made by [`AgentMemory::search`](crate::AgentMemory::search), [`Board::search`](crate::Board::search) and
 /// [`Core::search`](crate::Core::search).
@@ -25,15 +27,38 @@ pub struct Search<'a> {
     is_explained: bool,
     is_words_only: bool,
     limits: &'a Limits,
+    indexer: &'a Indexer,
+    /// The server that searches because it has an embedding model, and the space.
+    remote: Option<(&'a Arc<dyn RemoteEngine>, &'a SpaceId)>,
     find: Find<'a>,
     /// Records the searched revision.
     seen: Option<&'a AtomicU64>,
 }
 
-/// Returns the searched revision and the hits, or a refusal.
-type Find<'a> =
-    Box<dyn FnOnce(Arc<Query>, usize) -> SearchFuture<'a, (u64, Result<Vec<SearchHit>, Refusal>)> + Send + 'a>;
+type Find<'a> = Box<dyn FnOnce(Arc<Query>, usize) -> SearchFuture<'a, Searched> + Send + 'a>;
 type SearchFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// What a search found in a space.
+struct Searched {
+    rev: u64,
+    hits: Result<Vec<SearchHit>, Refusal>,
+    without_vector: usize,
+    refused: usize,
+    /// The length of the space's vectors, if there are any.
+    dimensions: Option<usize>,
+}
+
+/// The answer of a search.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct SearchAnswer {
+    /// The revision that was searched.
+    pub rev: u64,
+    /// The hits, best first.
+    pub hits: Vec<SearchHit>,
+    /// The configured embedding model; `None` without one, and if only words were searched.
+    #[serde(default)]
+    pub embedder: Option<SearchEmbedder>,
+}
 
 /// A state that a search examines, with an index that is current.
 pub(crate) struct SearchedState<'a, S: Searchable> {
@@ -74,14 +99,40 @@ impl<'a> Search<'a> {
         let find = move |query: Arc<Query>, limit: usize| -> SearchFuture<'a, _> {
             let asked = query.clone();
             let effort = move |index: &Index<_>| index.effort(&asked.in_languages(index.languages()), limit);
-            Box::pin(engine.search(slot, effort, move |state, index, now| {
-                let query = &*query.in_languages(index.languages());
-                (state.head.rev, hits(&SearchedState { state, index, query, limit, now }))
-            }))
+            Box::pin(async move {
+                let search = move |state: &Revisioned<S>, index: &Index<S::DocumentId>, now| {
+                    let query = &*query.in_languages(index.languages());
+                    Searched {
+                        rev: state.head.rev,
+                        hits: hits(&SearchedState { state, index, query, limit, now }),
+                        without_vector: index.without_vector(),
+                        refused: index.refused(),
+                        dimensions: index.dimensions(),
+                    }
+                };
+                let searched = engine.search(slot, effort, search).await?;
+                if searched.without_vector > searched.refused {
+                    engine.indexer.wake(&slot.id);
+                }
+                Ok(searched)
+            })
         };
-        let limits = &engine.options.limits;
+        let (limits, indexer) = (&engine.options.limits, &*engine.indexer);
+        let remote = engine.remote().filter(|remote| remote.has_embedder() && engine.options.tier > Tier::Core);
+        let remote = remote.map(|remote| (remote, &slot.id));
         let (limit, max_tokens, is_explained, is_words_only) = (Search::LIMIT, None, false, false);
-        Self { query, limit, max_tokens, is_explained, is_words_only, limits, find: Box::new(find), seen: None }
+        Self {
+            query,
+            limit,
+            max_tokens,
+            is_explained,
+            is_words_only,
+            limits,
+            indexer,
+            remote,
+            find: Box::new(find),
+            seen: None,
+        }
     }
 
     pub(crate) fn noting_revision(mut self, seen: &'a AtomicU64) -> Self {
@@ -114,15 +165,43 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Returns the revision that was searched along with the hits.
-    pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
+    /// Returns the hits with what is known about the search.
+    pub async fn answer(self) -> Result<SearchAnswer> {
         Limits::check_range("limit", self.limit as u64, 1..=Search::MAX_LIMIT as u64)?;
         let query = Query::checked(self.query, self.limits)?.explained(self.is_explained);
+        if let Some((remote, space)) = self.remote.filter(|_| !self.is_words_only) {
+            let Self { query, limit, max_tokens, is_explained, .. } = self;
+            let answer = remote.search(space, RemoteSearch { query, limit, max_tokens, is_explained }).await?;
+            if let Some(seen) = self.seen {
+                seen.fetch_max(answer.rev, Ordering::Relaxed);
+            }
+            return Ok(answer);
+        }
         let query = query.words_only(self.is_words_only);
-        let (rev, hits) = (self.find)(Arc::new(query), self.limit).await?;
+        let model = self.indexer.embedder().filter(|_| !self.is_words_only).map(|embedder| embedder.model());
+        let vector = match model {
+            Some(_) => self.indexer.query(query.text()).await,
+            None => Ok(None),
+        };
+        let (vector, mut problem) = match vector {
+            Ok(vector) => (vector.map(Arc::new), None),
+            Err(error) => (None, Some(error)),
+        };
+        let searched = (self.find)(Arc::new(query.with_vector(vector.clone())), self.limit).await?;
+        let Searched { rev, hits, without_vector, dimensions, .. } = searched;
         if let Some(seen) = self.seen {
             seen.fetch_max(rev, Ordering::Relaxed);
         }
+        if let (Some(vector), Some(expected)) = (vector, dimensions)
+            && vector.values().len() != expected
+        {
+            problem = Some(EmbedError::WrongDimensions { expected, got: vector.values().len() });
+        }
+        let embedder = model.map(|model| SearchEmbedder {
+            model: model.to_owned(),
+            without_vector: without_vector as u64,
+            problem: problem.map(|problem| problem.to_string()),
+        });
         let mut hits = hits?;
         if let Some(most) = self.max_tokens {
             let mut used = 0;
@@ -133,7 +212,7 @@ impl<'a> Search<'a> {
             let fitting = fitting.count();
             hits.truncate(fitting.max(1));
         }
-        Ok((rev, hits))
+        Ok(SearchAnswer { rev, hits, embedder })
     }
 }
 
@@ -142,6 +221,6 @@ impl<'a> IntoFuture for Search<'a> {
     type IntoFuture = SearchFuture<'a, Vec<SearchHit>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { Ok(self.with_rev().await?.1) })
+        Box::pin(async move { Ok(self.answer().await?.hits) })
     }
 }

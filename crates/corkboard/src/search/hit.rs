@@ -7,12 +7,12 @@ use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::notebook::NotebookItemId;
 use corkboard_core::{Key, MemoryKind, NoteId, NotebookName, ScopeId, ScopeName};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Document, Explanation, Found, Query, ScorePart, ScoreReason, Search, snippet};
 
 /// A search hit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchHit {
     /// What was found.
@@ -37,7 +37,7 @@ pub struct SearchHit {
 }
 
 /// The item that a search found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum FoundItem {
@@ -73,7 +73,8 @@ pub enum FoundItem {
         /// The item's ID.
         id: BoardItem,
         /// The kind of item: task, decision, discovery, artifact or choice.
-        kind: &'static str,
+        #[serde(deserialize_with = "item_kind")]
+        kind: ItemKind,
         /// The title of a task, the question of a decision or choice, the path of an artifact, or the beginning of a
         /// discovery.
         title: String,
@@ -94,8 +95,17 @@ pub enum FoundItem {
     },
 }
 
+/// The name of a kind of item on a board.
+type ItemKind = &'static str;
+
+fn item_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ItemKind, D::Error> {
+    let kind = String::deserialize(deserializer)?;
+    let known = ["task", "decision", "discovery", "artifact", "choice"].into_iter().find(|known| *known == kind);
+    known.ok_or_else(|| serde::de::Error::custom(format!("unknown kind of item {kind:?}")))
+}
+
 /// The scope of a search hit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundScope {
     /// The scope's ID.

@@ -13,6 +13,7 @@ use super::document::Document;
 use super::interned::Interned;
 use super::languages::{Evidence, Language, Languages, stem};
 use super::meaning::{Meaning, WordPieces};
+use super::vectors::{TextHash, Vector, VectorRows};
 use super::words::{KnownWords, each_word};
 use similar::Bigrams;
 
@@ -29,6 +30,8 @@ pub(crate) struct Index<Id> {
     /// By slot; empty without the built-in model.
     meanings: Vec<Meaning>,
     has_meanings: bool,
+    /// By slot; none without a configured embedding model.
+    vectors: Option<VectorRows>,
     free_slots: Vec<u32>,
     terms: Interned<Term>,
     authors: Interned<Author>,
@@ -132,6 +135,7 @@ impl<Id> Index<Id> {
             traits: Vec::new(),
             meanings: Vec::new(),
             has_meanings,
+            vectors: None,
             free_slots: Vec::new(),
             terms: Interned::default(),
             authors: Interned::default(),
@@ -144,6 +148,11 @@ impl<Id> Index<Id> {
             generation: 1,
             word_pieces: WordPieces::default(),
         }
+    }
+
+    /// Keeps a place for the vector of every document.
+    pub(crate) fn with_vectors(self) -> Self {
+        Self { vectors: Some(VectorRows::default()), ..self }
     }
 }
 
@@ -208,6 +217,9 @@ impl<Id: Ord + Clone> Index<Id> {
                 *place = Meaning::of_document(document, &mut self.word_pieces);
             }
         }
+        if let Some(vectors) = &mut self.vectors {
+            vectors.put(slot, document);
+        }
         if let Some(place) = self.documents.get_mut(slot as usize) {
             *place = Some(Indexed { id: id.clone(), terms: terms.into(), importance, written, version });
         }
@@ -226,6 +238,9 @@ impl<Id: Ord + Clone> Index<Id> {
         let Some(traits) = self.traits.get_mut(slot as usize).map(std::mem::take) else { return };
         if let Some(meaning) = self.meanings.get_mut(slot as usize) {
             *meaning = Meaning::default();
+        }
+        if let Some(vectors) = &mut self.vectors {
+            vectors.remove(slot);
         }
         self.total_length -= u64::from(traits.length);
         self.postings -= removed.terms.len() as u64;
@@ -265,8 +280,62 @@ impl<Id: Ord + Clone> Index<Id> {
         present.fold(Languages::ENGLISH, |all, (language, _)| all.and(Languages::of(&[language])))
     }
 
-    pub(crate) fn has_meanings(&self) -> bool {
-        self.has_meanings
+    /// An empty index of the same kind.
+    pub(crate) fn emptied(&self) -> Self {
+        Self { vectors: self.vectors.as_ref().map(|_| VectorRows::default()), ..Self::new(self.has_meanings) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Number of documents without a vector.
+    pub(crate) fn without_vector(&self) -> usize {
+        self.vectors.as_ref().map_or(0, VectorRows::missing)
+    }
+
+    /// Number of documents whose text the model refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.vectors.as_ref().map_or(0, VectorRows::refused)
+    }
+
+    /// Notes that the model refused a text.
+    pub(crate) fn refuse(&mut self, hash: TextHash) {
+        if let Some(vectors) = &mut self.vectors {
+            vectors.refuse(hash);
+        }
+    }
+
+    /// The hash of a document's text, if its vector can be computed and is missing.
+    pub(crate) fn lacks_vector(&self, id: &Id) -> Option<TextHash> {
+        self.vectors.as_ref()?.missing_at(*self.slots.get(id)?)
+    }
+
+    pub(crate) fn has_text(&self, hash: &TextHash) -> bool {
+        self.vectors.as_ref().is_some_and(|vectors| vectors.has_text(hash))
+    }
+
+    /// Sets the vector of all documents with a text.
+    pub(crate) fn set_vector(&mut self, hash: &TextHash, vector: &Vector) {
+        if let Some(vectors) = &mut self.vectors {
+            vectors.set(hash, vector);
+        }
+    }
+
+    /// The vectors of all texts that have one.
+    pub(crate) fn vectors(&self) -> Vec<(TextHash, Vector)> {
+        self.vectors.iter().flat_map(VectorRows::all).collect()
+    }
+
+    /// The length of the vectors, if there are any.
+    pub(crate) fn dimensions(&self) -> Option<usize> {
+        self.vectors.as_ref().map(VectorRows::dimensions).filter(|dimensions| *dimensions > 0)
+    }
+
+    pub(crate) fn forget_vectors(&mut self) {
+        if let Some(vectors) = &mut self.vectors {
+            vectors.clear();
+        }
     }
 
     /// Drops what only helps while documents are added.
@@ -348,6 +417,7 @@ impl<Id: Ord + Clone> Index<Id> {
         self.postings * PER_POSTING
             + (self.terms.len() + self.authors.len() + self.sessions.len()) as u64 * PER_TERM
             + self.name_bytes
+            + self.vectors.as_ref().map_or(0, VectorRows::bytes)
             + self.slots.len() as u64 * (PER_DOCUMENT + if self.has_meanings { Meaning::BYTES } else { 0 })
     }
 }

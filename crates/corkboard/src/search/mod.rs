@@ -17,10 +17,11 @@ mod snippet;
 mod stop_words;
 mod text;
 mod top;
+mod vectors;
 mod words;
 
-pub use builder::Search;
 pub(crate) use builder::SearchedState;
+pub use builder::{Search, SearchAnswer};
 pub(crate) use document::{Change, Document, Searchable};
 pub use hit::{FoundItem, FoundScope, SearchHit};
 pub use index::{Explanation, ScorePart, ScoreReason};
@@ -29,3 +30,4 @@ pub(crate) use query::Query;
 pub(crate) use snippet::snippet;
 pub(crate) use text::text_of;
 pub(crate) use top::Top;
+pub(crate) use vectors::{TextHash, Vector, embedded_text};

@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use super::dates::{MentionedDate, day_number, filter_days, mentioned_dates};
 use super::document::Document;
 use super::languages::{Evidence, Language, Languages, is_stop_word, signs, stem};
+use super::vectors::Vector;
 use super::words::each_word;
 use crate::{Error, Result};
 
@@ -36,6 +37,8 @@ pub(crate) struct Query {
     dates: Vec<MentionedDate>,
     is_explained: bool,
     is_words_only: bool,
+    /// The vector of its text by the configured embedding model.
+    vector: Option<Arc<Vector>>,
 }
 
 /// A word that a query looks for. What it looks like in the index depends on the language of a document.
@@ -201,6 +204,14 @@ impl Query {
         Self { is_words_only, ..self }
     }
 
+    pub(crate) fn with_vector(self, vector: Option<Arc<Vector>>) -> Self {
+        Self { vector, ..self }
+    }
+
+    pub(super) fn vector(&self) -> Option<&Vector> {
+        self.vector.as_deref()
+    }
+
     pub(super) fn is_words_only(&self) -> bool {
         self.is_words_only
     }
@@ -211,7 +222,7 @@ impl Query {
     }
 
     /// The query without filters.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

@@ -10,7 +10,9 @@ use super::definition::{TypedTool, tool};
 use super::scratchpad::{OtherMemory, not_found, text_of};
 use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label, tokens};
-use crate::{Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit, WorkingMemory, WrittenEntry};
+use crate::{
+    Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchAnswer, SearchHit, WorkingMemory, WrittenEntry,
+};
 
 tool!(
     /// `search_memory`: finds entries and notes by their words.
@@ -140,7 +142,8 @@ impl TypedTool for SearchMemoryTool {
             search = search.max_tokens(tokens);
         }
         let search = search.explain(input.explain.unwrap_or(false));
-        let hits = search.words_only(input.words_only.unwrap_or(false)).await?;
+        let search = search.words_only(input.words_only.unwrap_or(false));
+        let SearchAnswer { hits, embedder, .. } = search.answer().await?;
         let line = |(place, hit): (usize, &SearchHit)| {
             let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())));
             let folded = if hit.folded == 0 { String::new() } else { format!(" (+{} alike)", hit.folded) };
@@ -155,14 +158,18 @@ impl TypedTool for SearchMemoryTool {
             )
         };
         let warning = label::warning(hits.iter().map(|hit| hit.trust));
-        let text = match hits.is_empty() {
+        let mut text = match hits.is_empty() {
             true => "Nothing found.".into(),
             false => {
                 let lines = hits.iter().enumerate().map(line);
                 lines.chain(warning.map(str::to_owned)).collect::<Vec<_>>().join("\n")
             }
         };
-        Ok(ToolOutput::new(text, json!({"hits": hits})))
+        let Some(embedder) = embedder else { return Ok(ToolOutput::new(text, json!({"hits": hits}))) };
+        if embedder.without_vector > 0 {
+            text.push_str(&format!("\n({} entries are not fully indexed yet.)", embedder.without_vector));
+        }
+        Ok(ToolOutput::new(text, json!({"hits": hits, "embedder": embedder})))
     }
 }
 

@@ -4,8 +4,8 @@ mod retrieval;
 
 use clap::Subcommand;
 
+use crate::args::Global;
 use crate::error::CliError;
-use crate::output::Output;
 
 /// Measure search quality
 #[derive(Subcommand)]
@@ -17,9 +17,9 @@ pub(crate) enum Bench {
 }
 
 impl Bench {
-    pub(crate) async fn run(self, output: Output) -> Result<(), CliError> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         match self {
-            Self::Retrieval(retrieval) => retrieval.run(output).await,
+            Self::Retrieval(retrieval) => retrieval.run(global).await,
         }
     }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use corkboard::{AgentMemory, Corkboard, EntryMetadata};
+use corkboard::embed::Reindex;
+use corkboard::{AgentMemory, Corkboard, EntryMetadata, ErrorKind, Options, SearchAnswer, SpaceKind};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::args::Global;
+use crate::commands::search::reindexed;
 use crate::error::CliError;
 use crate::output::{Fit, Output, Rest, table};
 use crate::progress::ProgressLine;
@@ -16,6 +20,8 @@ use crate::progress::ProgressLine;
 ///
 /// Reads sets of entries and queries, writes the entries into a memory that is not stored, and searches. Prints recall, nDCG,
 /// MRR and hit@1 per set, and per category of queries. Queries of the category `adversarial` are not scored.
+///
+/// Uses the configured embedding model, if there is one.
 ///
 /// A set is a file of JSON lines. An entry is {"kind": "entry", "id", "store", "text"} and optionally "speaker", "session",
 /// "time", "title" and "aliases". A query is {"kind": "query", "store", "text", "category", "gold"}: `gold` lists groups of
@@ -33,7 +39,7 @@ pub(crate) struct Retrieval {
     /// File of JSON lines, or folder with such files
     path: PathBuf,
 
-    /// Search by words alone, without the built-in embedding model
+    /// Search by words alone, without an embedding model
     #[arg(long)]
     words_only: bool,
 }
@@ -97,11 +103,15 @@ struct Row {
 }
 
 impl Retrieval {
-    pub(crate) async fn run(self, output: Output) -> Result<(), CliError> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
+        let output = Output::new(global.json);
+        let embedder = global.options().embedder.filter(|_| !self.words_only);
+        // The timeout must not decide about the results.
+        let options = Options { embedder, embedder_query_timeout: Duration::from_secs(600), ..Options::default() };
         let mut rows = Vec::new();
         let mut progress = ProgressLine::new(output);
         for file in files(&self.path)? {
-            rows.extend(measure(&file, self.words_only, &mut progress).await?);
+            rows.extend(measure(&file, &options, self.words_only, &mut progress).await?);
         }
         drop(progress);
         output.answer(&json!({"items": rows, "next": null}), || text(&rows))
@@ -176,12 +186,20 @@ fn parse(line: &str) -> Result<Line, String> {
     }
 }
 
-async fn measure(file: &Path, words_only: bool, progress: &mut ProgressLine) -> Result<Vec<Row>, CliError> {
+async fn measure(
+    file: &Path,
+    options: &Options,
+    words_only: bool,
+    progress: &mut ProgressLine,
+) -> Result<Vec<Row>, CliError> {
     let (entries, queries) = read(file)?;
-    let corkboard = Corkboard::open("memory:").await?;
+    let corkboard = Corkboard::open_with("memory:", options.clone()).await?;
     for (done, entry) in (0..).zip(&entries) {
         progress.tell_count("writing", done, entries.len() as u64, "entries");
         write(&corkboard.agent(&entry.store)?, entry).await?;
+    }
+    if options.embedder.is_some() {
+        index(&corkboard, &entries, progress).await?;
     }
     let mut all = Scores::default();
     let mut by_category: BTreeMap<&str, Scores> = BTreeMap::new();
@@ -190,7 +208,17 @@ async fn measure(file: &Path, words_only: bool, progress: &mut ProgressLine) -> 
         if !query.is_scored() {
             continue;
         }
-        let hits = corkboard.agent(&query.store)?.search(&query.text).limit(DEPTH).words_only(words_only).await?;
+        let agent = corkboard.agent(&query.store)?;
+        let SearchAnswer { hits, embedder, .. } =
+            agent.search(&query.text).limit(DEPTH).words_only(words_only).answer().await?;
+        if let Some(problem) = embedder.and_then(|embedder| embedder.problem) {
+            return Err(CliError::Own {
+                code: "embedder_failed",
+                kind: ErrorKind::Unavailable,
+                message: problem,
+                hint: None,
+            });
+        }
         let ranked: Vec<&str> = hits.iter().filter_map(|hit| hit.key()).collect();
         let measures = measures(&query.gold, &ranked);
         all.add(measures);
@@ -206,6 +234,16 @@ async fn measure(file: &Path, words_only: bool, progress: &mut ProgressLine) -> 
     };
     let categories = by_category.into_iter().filter(|(category, _)| !category.is_empty());
     Ok(std::iter::once(row(None, all)).chain(categories.map(|(name, scores)| row(Some(name), scores))).collect())
+}
+
+/// Waits until all entries have vectors of the configured embedding model.
+async fn index(corkboard: &Corkboard, entries: &[Entry], progress: &mut ProgressLine) -> Result<(), CliError> {
+    let stores: HashSet<&str> = entries.iter().map(|entry| entry.store.as_str()).collect();
+    for (done, store) in (0..).zip(&stores) {
+        progress.tell_count("indexing", done, stores.len() as u64, "agents");
+        reindexed(&corkboard.log(SpaceKind::Agent, store)?, Reindex::Missing, |_| {}).await?;
+    }
+    Ok(())
 }
 
 async fn write(agent: &AgentMemory, entry: &Entry) -> Result<(), CliError> {

@@ -2,8 +2,7 @@ use clap::Args;
 
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::json_object;
-use crate::search_args::{SearchArgs, hit_table};
+use crate::search_args::{SearchArgs, Searched};
 
 /// Search tasks, decisions, discoveries, artifacts and choices, best match first
 ///
@@ -20,11 +19,6 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let board = session.open_board()?;
-        let hits = self.search.apply(board.search(&self.search.query)).await?;
-        session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
-            true => "no matches".into(),
-            false => hit_table(&hits),
-        })
+        self.search.run(Searched::Board(session.open_board()?), session).await
     }
 }

@@ -2,10 +2,8 @@ use clap::Args;
 
 use crate::command_session::Session;
 use crate::core_args::CoreArgument;
-use crate::core_view::emptiness;
 use crate::error::CliError;
-use crate::output::json_object;
-use crate::search_args::{SearchArgs, hit_table};
+use crate::search_args::{SearchArgs, Searched};
 
 /// Search the entries of a core, best match first
 ///
@@ -25,12 +23,6 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let core = self.core.open(session)?;
-        let hits = self.search.apply(core.search(&self.search.query)).await?;
-        let empty = if hits.is_empty() { emptiness(&core).await? } else { None };
-        session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
-            true => empty.unwrap_or_else(|| "no matches".into()),
-            false => hit_table(&hits),
-        })
+        self.search.run(Searched::Core(self.core.open(session)?), session).await
     }
 }

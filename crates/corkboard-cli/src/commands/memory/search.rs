@@ -4,8 +4,7 @@ use clap::Args;
 
 use crate::command_session::Session;
 use crate::error::CliError;
-use crate::output::json_object;
-use crate::search_args::{SearchArgs, hit_table};
+use crate::search_args::{SearchArgs, Searched};
 
 /// Search entries and notes, best match first
 ///
@@ -26,10 +25,6 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let hits = self.search.apply(session.agent.search(&self.search.query)).await?;
-        session.output.answer(&json_object! { hits: &hits }, || match hits.is_empty() {
-            true => "no matches".into(),
-            false => hit_table(&hits),
-        })
+        self.search.run(Searched::Agent(&session.agent), session).await
     }
 }

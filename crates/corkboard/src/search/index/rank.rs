@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::similar::{Misspelt, swapped};
 use super::{Author, Index, Indexed, NONE, Occurrence, Posting, Term, Traits};
@@ -20,6 +20,7 @@ use crate::search::languages::{Languages, stem};
 use crate::search::meaning::Meaning;
 use crate::search::query::{Query, QueryTerm};
 use crate::search::top::Top;
+use crate::search::vectors::{Vector, VectorRows};
 
 // Chosen on conversations and notes; every value is in the middle of a range with nearly equal results
 // (docs/decisions/0032).
@@ -52,6 +53,17 @@ const MEANING: f32 = 0.4;
 const MIN_CLOSENESS: f32 = 0.4;
 /// Number of documents, the best for the words, whose meaning is compared with the query's.
 const MIN_CANDIDATES: usize = 100;
+/// Weight of the vector of a configured model, compared with a document that has all words.
+const VECTOR: f32 = 0.5;
+/// Documents without any of the words are found if their vector is at least this close, on a scale from 0 to 1.
+const MIN_VECTOR_CLOSENESS: f32 = 0.2;
+/// The cosine of unrelated texts, before a space's own texts tell more, and how many texts that counts for.
+const UNRELATED: f32 = 0.1;
+const UNRELATED_COUNT: f32 = 20.0;
+/// How many documents are compared with the query to find the cosine of unrelated texts.
+const SAMPLE: usize = 1000;
+/// All vectors of up to this many documents are compared with the query's; of more, only those of the best for the words.
+const MAX_SCANNED: usize = 200_000;
 /// A document with this score contains what the query asks for.
 const COVERED: f32 = 0.8;
 /// Documents are alike if they share this much of their words.
@@ -73,7 +85,7 @@ pub(crate) struct Found<Id> {
 }
 
 /// How a hit got its score: the sum of its parts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Explanation {
     /// What the hit scored for, in the order of the query.
@@ -81,7 +93,7 @@ pub struct Explanation {
 }
 
 /// A part of a hit's score.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScorePart {
     /// Why it counts.
@@ -93,7 +105,7 @@ pub struct ScorePart {
 }
 
 /// Why a hit scores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreReason {
@@ -168,8 +180,25 @@ struct Asked<'a> {
     /// Whether the query has only filters, so every document fits.
     is_open: bool,
     meaning: Option<Meaning>,
+    vector: Option<AskedVector<'a>>,
     /// Scores for words are divided by this.
     whole: f32,
+}
+
+/// The vector of a query, and those to compare it with.
+struct AskedVector<'a> {
+    vector: &'a Vector,
+    rows: &'a VectorRows,
+    /// The cosine of unrelated texts. Models differ much in it.
+    unrelated: f32,
+}
+
+impl AskedVector<'_> {
+    /// How close a document's vector is, from 0 for unrelated texts to 1 for the same; `None` without a vector.
+    fn closeness(&self, slot: u32) -> Option<f32> {
+        let cosine = self.rows.cosine(slot, self.vector)?;
+        Some(((cosine - self.unrelated) / (1.0 - self.unrelated).max(0.01)).clamp(0.0, 1.0))
+    }
 }
 
 /// Buffers by slot that are used again, so that a search for a rare word costs no time for the other documents.
@@ -223,25 +252,34 @@ impl<Id: Ord + Clone> Index<Id> {
             let admit = |document: &Indexed<Id>| admit(&document.id);
             // Some are left out as duplicates.
             let wanted = 2 * limit;
-            let candidates = if asked.meaning.is_some() { wanted.max(MIN_CANDIDATES) } else { wanted };
+            let candidates =
+                if asked.meaning.is_some() || asked.vector.is_some() { wanted.max(MIN_CANDIDATES) } else { wanted };
             let mut top = self.best(
                 scratch.touched.iter().map(|slot| (*slot, self.text_score(&asked, scratch, *slot))),
                 candidates,
                 admit,
             );
-            if let Some(meaning) = &asked.meaning {
-                let closeness =
-                    |slot: u32| self.meanings.get(slot as usize).map_or(0.0, |its| meaning.closeness(its).max(0.0));
+            if asked.vector.is_some() && self.slots.len() <= MAX_SCANNED {
+                let scores = self.slots.values().filter_map(|slot| {
+                    let (closeness, weight, least) = self.closeness(&asked, *slot);
+                    let is_found = scratch.score_of(*slot) > 0.0 || closeness >= least;
+                    is_found.then(|| (*slot, self.text_score(&asked, scratch, *slot) + weight * closeness))
+                });
+                top = self.best(scores, wanted, admit);
+            } else if asked.meaning.is_some() || asked.vector.is_some() {
                 for ranked in &mut top {
-                    ranked.score += MEANING * closeness(ranked.slot);
+                    let (closeness, weight, _) = self.closeness(&asked, ranked.slot);
+                    ranked.score += weight * closeness;
                 }
                 // Where the words tell enough, other documents would only come after those found.
                 let is_covered = top.iter().any(|ranked| ranked.score >= COVERED);
-                if top.len() < limit && !is_covered {
+                if asked.vector.is_none() && top.len() < limit && !is_covered {
                     let others = self.slots.values().filter(|slot| scratch.score_of(**slot) == 0.0);
-                    let others =
-                        others.map(|slot| (*slot, closeness(*slot))).filter(|(_, close)| *close >= MIN_CLOSENESS);
-                    top.extend(self.best(others.map(|(slot, close)| (slot, MEANING * close)), wanted, admit));
+                    let others = others.filter_map(|slot| {
+                        let (closeness, weight, least) = self.closeness(&asked, *slot);
+                        (closeness >= least).then_some((*slot, weight * closeness))
+                    });
+                    top.extend(self.best(others, wanted, admit));
                 }
                 top.sort_unstable_by(|mine, its| its.cmp(mine));
             }
@@ -281,6 +319,7 @@ impl<Id: Ord + Clone> Index<Id> {
         let names =
             |author: &Author| query.terms().iter().any(|term| author.words.iter().any(|word| term.has_stem(word)));
         let looks_at_all = query.is_open()
+            || query.vector().is_some()
             || !query.dates().is_empty()
             || postings.contains(&0)
             || compares_meanings
@@ -310,6 +349,29 @@ impl<Id: Ord + Clone> Index<Id> {
         top.into_sorted()
     }
 
+    /// How close a document is in meaning, the weight of that, and how close a document without any of the words must
+    /// be.
+    fn closeness(&self, asked: &Asked<'_>, slot: u32) -> (f32, f32, f32) {
+        if let Some(closeness) = asked.vector.as_ref().and_then(|vector| vector.closeness(slot)) {
+            return (closeness, VECTOR, MIN_VECTOR_CLOSENESS);
+        }
+        let built_in = asked.meaning.as_ref().zip(self.meanings.get(slot as usize));
+        (built_in.map_or(0.0, |(meaning, its)| meaning.closeness(its).max(0.0)), MEANING, MIN_CLOSENESS)
+    }
+
+    /// The query's vector, if the documents' are of the same model.
+    fn asked_vector<'a>(&'a self, query: &'a Query) -> Option<AskedVector<'a>> {
+        let (vector, rows) = (query.vector()?, self.vectors.as_ref()?);
+        if vector.values().len() != rows.dimensions() || query.is_open() || query.is_words_only() {
+            return None;
+        }
+        let step = self.slots.len().div_ceil(SAMPLE).max(1);
+        let cosines = self.slots.values().step_by(step).filter_map(|slot| rows.cosine(*slot, vector));
+        let (count, sum) = cosines
+            .fold((UNRELATED_COUNT, UNRELATED * UNRELATED_COUNT), |(count, sum), cosine| (count + 1.0, sum + cosine));
+        Some(AskedVector { vector, rows, unrelated: sum / count })
+    }
+
     /// A document's score for the words of a query, its dates and its authors.
     fn text_score(&self, asked: &Asked<'_>, scratch: &Scratch, slot: u32) -> f32 {
         let traits = self.traits(slot);
@@ -330,6 +392,7 @@ impl<Id: Ord + Clone> Index<Id> {
             meaning: (self.has_meanings && !query.is_open() && !query.is_words_only())
                 .then(|| Meaning::of_query(query.text()))
                 .filter(Meaning::is_known),
+            vector: self.asked_vector(query),
             whole: 0.0,
         };
         let mut says_more_than_names = false;
@@ -584,8 +647,9 @@ impl<Id: Ord + Clone> Index<Id> {
         if asked.is_by_named(traits) && sum > 0.0 {
             parts.push(ScorePart { reason: ScoreReason::Author, word: None, score: sum * AUTHOR });
         }
-        if let (Some(meaning), Some(of_document)) = (&asked.meaning, self.meanings.get(slot as usize)) {
-            let score = MEANING * meaning.closeness(of_document).max(0.0);
+        if asked.meaning.is_some() || asked.vector.is_some() {
+            let (closeness, weight, _) = self.closeness(asked, slot);
+            let score = weight * closeness;
             parts.push(ScorePart { reason: ScoreReason::Meaning, word: None, score });
         }
         Explanation { parts }
