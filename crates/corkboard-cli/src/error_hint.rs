@@ -82,7 +82,7 @@ impl HintContext {
             Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch, .. }) if holder.as_str() == caller => {
                 let sent = self.epoch.get()?;
                 Some(format!(
-                    "you hold {what} at epoch {epoch}, you sent {sent}; use the epoch of your latest claim; if another \
+                    "you hold {what} at epoch {epoch}, you sent {sent}. Use the epoch of your latest claim; if another \
                      process took over the task, stop"
                 ))
             }
@@ -91,9 +91,9 @@ impl HintContext {
             }
             Error::Refused(Refusal::RevConflict { expected, current }) => {
                 let watch = match (self.board.get(), self.core.get()) {
-                    (Some(_), _) => Some("board watch"),
+                    (Some(_), _) => Some("board diff"),
                     (None, Some(_)) => None,
-                    (None, None) => Some("memory watch"),
+                    (None, None) => Some("memory watch --from-rev"),
                 };
                 Some(rev_conflict(*expected, *current, watch))
             }
@@ -105,7 +105,8 @@ impl HintContext {
                 Some(format!("restore it with `cork core restore {} {entry}`", one_line(core)))
             }
             Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) => Some(format!(
-                "you act as {}; if you are {holder}, add --principal {holder}, otherwise leave {what} to them",
+                "nothing was written. If your lease expired, stop: {what} is theirs now. You act as {}; if you are \
+                 {holder}, add --principal {holder}",
                 one_line(caller)
             )),
             _ => None,
@@ -138,7 +139,7 @@ fn transfer_hint(error: &TransferError) -> Option<String> {
             "list what exists with `cork stats --all`, `cork board list` or `cork core list`".into()
         }
         TransferError::NewerVersion { .. } => NEWER.into(),
-        TransferError::NotAnExport(_) => "expected a file written by `cork export` or `cork snapshot store`".into(),
+        TransferError::NotAnExport(_) => "expected a file of `cork export` or `cork snapshot store`; for one of `cork snapshot save`, use `cork snapshot restore`".into(),
         TransferError::Spool(_) => {
             "temporary files go to the folder in TMPDIR; set it to a folder with enough space".into()
         }
@@ -215,7 +216,7 @@ fn rev_conflict(expected: u64, current: u64, watch: Option<&str>) -> String {
     match watch {
         _ if expected > current => format!("revision {expected} does not exist yet; retry with --if-rev {current}"),
         Some(watch) => {
-            format!("see what changed with `cork {watch} --from-rev {expected}`, then retry with --if-rev {current}")
+            format!("see what changed with `cork {watch} {expected}`, then retry with --if-rev {current}")
         }
         None => format!("check what changed, then retry with --if-rev {current}"),
     }
@@ -431,7 +432,7 @@ fn server_hint(problem: &Problem) -> Option<String> {
             "leave out --principal, or ask an admin for another token (`cork token create`)".into()
         }
         "not_granted" if problem.detail.contains("it cannot be used as ") => {
-            "leave out --role, or ask an admin for another token (`cork token create --with-role …`)".into()
+            "leave out --role, or ask an admin for another token (`cork token create --role …`)".into()
         }
         "not_granted" => "ask an admin for another token (`cork token create`)".into(),
         "too_many_requests" => "nothing was written; retry later".into(),
@@ -509,7 +510,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
             false => format!("{SERVER_URL}; did you mean --store?"),
         },
         StoreError::NoServer { trouble, .. } => server_trouble(trouble).into(),
-        StoreError::Locked { .. } => "wait until that process ends, or use another --store".into(),
+        StoreError::Locked { .. } => "wait until that process ends; if it is `cork serve`, use it with --url".into(),
         StoreError::Busy { .. } => "nothing was written; retry".into(),
         StoreError::Unavailable(said) if said.contains("://") => {
             "nothing was written; check that the database server runs and that the URL is right".into()

@@ -73,6 +73,9 @@ pub(crate) fn no_entry(session: &Session, memory: &MemoryHandle, key: &str) -> C
         scope => format!("`cork scope show {scope}`"),
     };
     let message = format!("{} has no entry {key:?}", describe(session, memory));
+    if key.strip_prefix("note ").is_some_and(|number| number.parse::<u64>().is_ok()) {
+        return CliError::not_found(message).hint("`cork memory note list` shows the notes");
+    }
     CliError::not_found(message).hint(format!("{shown_by} shows the entries"))
 }
 

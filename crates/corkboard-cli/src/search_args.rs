@@ -35,7 +35,7 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     explain: bool,
 
-    /// Search by words alone, without an embedding model
+    /// Match words only, without any embedding model, not even the built-in one
     #[arg(long)]
     words_only: bool,
 }

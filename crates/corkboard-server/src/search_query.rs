@@ -24,7 +24,7 @@ pub(crate) struct SearchQuery {
     /// Explain how each hit got its score.
     #[serde(default)]
     explain: bool,
-    /// Search by words alone, without an embedding model.
+    /// Match words only, without any embedding model, not even the built-in one.
     #[serde(default)]
     words_only: bool,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Forget {
     /// The text, exactly as it was written: at least 3 characters
     text: String,
 
-    /// Confirm that history is erased too (required)
+    /// Confirm that history is erased too; required unless --dry-run
     #[arg(long)]
     hard: bool,
 

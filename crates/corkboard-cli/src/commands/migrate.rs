@@ -126,6 +126,11 @@ fn expect_kept(given: &str) -> Result<(), CliError> {
             Err(CliError::invalid("store_url", "memory: exists only while this command runs; use a persistent store"))
         }
         Ok(_) => Ok(()),
+        Err(StoreError::Url { .. }) if given.starts_with("http") => {
+            let message = format!("cannot migrate from or to a server ({given})");
+            Err(CliError::invalid("store_url", message)
+                .hint("name the server's store, and run this where the store is"))
+        }
         Err(error @ StoreError::Url { .. }) if !given.contains(':') => {
             Err(CliError::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
         }

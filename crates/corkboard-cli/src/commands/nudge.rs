@@ -50,7 +50,7 @@ struct SendNudge {
     #[arg(required = true, value_parser = text_argument, allow_hyphen_values = true)]
     message: Option<String>,
 
-    /// Target: all, orchestrator, or an agent's name; {"agent": "NAME"} for an agent called all or orchestrator
+    /// Target: all (who works or has worked on the board), orchestrator, or an agent's name; {"agent": "NAME"} for an agent called all or orchestrator
     #[arg(long, value_name = "TARGET", default_value = "all")]
     to: NudgeTarget,
 
@@ -70,7 +70,7 @@ fn priority() -> impl TypedValueParser<Value = NudgePriority> {
     one_of([
         ("low", NudgePriority::Low, "Good to know"),
         ("normal", NudgePriority::Normal, "Workers should follow it"),
-        ("urgent", NudgePriority::Urgent, "Shown first; its readers can complete a task only after they have read it"),
+        ("urgent", NudgePriority::Urgent, "Shown first; the tool complete_task is refused until the agent has read it"),
     ])
 }
 

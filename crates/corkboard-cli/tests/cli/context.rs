@@ -64,7 +64,7 @@ fn sections_say_what_is_left_out() {
 #[test]
 fn invalid_budgets() {
     let sandbox = Sandbox::new();
-    let error = sandbox.fails(&["context", "--budget", "10"], 2, "too small");
+    let error = sandbox.fails(&["context", "--budget", "10"], 2, "it must be from 128 to 10000000");
     assert_eq!(error["code"], "out_of_range");
     sandbox.fails(&["context", "--strategy", "magic"], 2, "possible values: trim, compact");
 }

@@ -36,13 +36,14 @@ fn mistakes_on_a_board() {
         (
             "--principal ada task heartbeat T-1 --epoch 7",
             "error: fenced: ada holds T-1 at epoch 1; you sent 7\n\
-             hint: you hold T-1 at epoch 1, you sent 7; use the epoch of your latest claim; if another process took over \
+             hint: you hold T-1 at epoch 1, you sent 7. Use the epoch of your latest claim; if another process took over \
              the task, stop\n",
         ),
         (
             "--principal bob task heartbeat T-1",
             "error: fenced: ada holds T-1 at epoch 1, not you\n\
-             hint: you act as bob; if you are ada, add --principal ada, otherwise leave T-1 to them\n",
+             hint: nothing was written. If your lease expired, stop: T-1 is theirs now. You act as bob; if you are ada, add \
+             --principal ada\n",
         ),
         (
             "--principal bob task claim T-2",
@@ -92,7 +93,7 @@ fn mistakes_with_tasks() {
         (
             "--principal bob task claim T-2 --epoch 7",
             "error: fenced: bob holds T-2 at epoch 1; you sent 7\n\
-             hint: you hold T-2 at epoch 1, you sent 7; use the epoch of your latest claim; if another process took over \
+             hint: you hold T-2 at epoch 1, you sent 7. Use the epoch of your latest claim; if another process took over \
              the task, stop\n",
         ),
         (
@@ -103,7 +104,7 @@ fn mistakes_with_tasks() {
         (
             "task add Deploy --if-rev 5",
             "error: expected revision 5, but the current revision is 7\n\
-             hint: see what changed with `cork board watch --from-rev 5`, then retry with --if-rev 7\n",
+             hint: see what changed with `cork board diff 5`, then retry with --if-rev 7\n",
         ),
     ] {
         let arguments: Vec<&str> = ["--board", "plan"].into_iter().chain(arguments.split(' ')).collect();

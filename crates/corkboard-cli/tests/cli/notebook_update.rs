@@ -67,7 +67,7 @@ fn the_prompt_is_printed() {
     }
     let document = sandbox.json(&["notebook", "prompt", "--budget", "2000"]);
     assert!(document["tokens"].as_u64().unwrap() <= 2000 && document["version"] == 1, "{document}");
-    sandbox.fails(&["notebook", "prompt", "--budget", "10"], 2, "too small; the minimum is 1500");
+    sandbox.fails(&["notebook", "prompt", "--budget", "10"], 2, "it must be from 1500 to 10000000");
 }
 
 #[test]

@@ -81,7 +81,8 @@ fn a_role_implies_a_kind_and_the_callers_role_is_not_inherited() {
         assert_eq!((&last["role"], &last["kind"]), (&json!(role), &json!(kind)));
     }
     sandbox.fails(&["token", "create", "--role", "worker"], 2, "no name for the token's holder");
-    sandbox.ok(&["token", "create", "--for", "old", "--with-role", "reviewer"]);
+    let made = sandbox.cork(&["token", "create", "--for", "old", "--with-role", "reviewer"]);
+    assert_eq!(made.code, 0, "{made:?}");
     let listed = sandbox.items(&["token", "list"]);
     let last = listed.as_array().unwrap().last().unwrap();
     assert_eq!((&last["principal"], &last["role"]), (&json!("old"), &json!("reviewer")), "older names of the flags");

@@ -361,6 +361,7 @@ async fn reindex_space(
     OptionalBody(body): OptionalBody<ReindexBody>,
 ) -> Result<Json<VectorStatus>, HttpError> {
     let reindex = if body.missing { Reindex::Missing } else { Reindex::All };
+    caller.store("compute vectors again")?;
     Ok(Json(caller.log(path.kind, &path.name)?.reindex(reindex).await?))
 }
 

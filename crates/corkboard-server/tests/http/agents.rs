@@ -263,7 +263,7 @@ async fn entries_and_notes_are_found_shown_and_counted() {
     assert_eq!(rev(&window), 2);
     assert_eq!(ada.post_nothing("/v1/agents/ada/context?preview=true").await.ok()["text"], window["text"]);
     ada.post("/v1/agents/ada/context", &json!({"budget": 127})).await.problem(400, "out_of_range");
-    ada.post("/v1/agents/ada/context", &json!({"task": "T-1"})).await.problem(400, "blank");
+    ada.post("/v1/agents/ada/context", &json!({"task": "T-1"})).await.problem(400, "task_without_board");
     ada.post("/v1/agents/ada/context", &json!({"board": "nowhere"})).await.problem(404, "no_board");
     ada.post("/v1/agents/ada/context", &json!({"colour": "red"})).await.problem(400, "body_json");
 

@@ -120,7 +120,7 @@ fn the_description_follows_the_standard() {
 /// The verbs with which an operation's name can begin.
 const VERBS: &str = "acknowledge acquire add append_to approve archive assign call cancel change check choose claim clear complete \
                      compose create delete discard dispose edit execute extract fail forget fork get heartbeat list merge open \
-                     pause preview promote purge put receive record refuse reject release remove renew replace restore resume retry \
+                     pause preview promote purge put receive record refuse reindex reject release remove renew replace restore resume retry \
                      review revoke roll_back scrub search send set stream supersede trim update withdraw";
 
 #[test]

@@ -344,11 +344,11 @@ async fn an_interrupted_computation_continues_where_it_was() {
         let next = Corkboard::with_store(store.clone(), options(&server, "m"));
         let done = until_complete(&next, AGENT).await;
         assert_eq!(done.entries, ENTRIES as u64 + 1);
-        let mut texts = server.texts();
-        texts.sort();
-        let all = texts.len();
-        texts.dedup();
-        assert_eq!(texts.len(), all, "no text should be computed twice");
+        // The request that was interrupted may have been answered meanwhile, but nobody could store that answer.
+        let texts = server.texts();
+        let (stored, later) = texts.split_at(before);
+        let again: Vec<_> = later.iter().filter(|text| stored.contains(text)).collect();
+        assert_eq!(again, Vec::<&String>::new(), "no stored vector should be computed again");
         next.close().await.unwrap();
     }
 }

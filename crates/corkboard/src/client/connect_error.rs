@@ -20,6 +20,7 @@ pub(super) fn connect_error(error: &(dyn Error + 'static)) -> ConnectError {
             let text = error_chain(error);
             match is_refused(error) {
                 true => ConnectError::Away("connection refused".into()),
+                false if text.contains("dns error") => ConnectError::Away("host not found".into()),
                 false if text.contains(NOT_HTTP) => ConnectError::NotHttp,
                 false => ConnectError::Away(text),
             }

@@ -74,6 +74,7 @@ pub enum FoundItem {
         id: BoardItem,
         /// The kind of item: task, decision, discovery, artifact or choice.
         #[serde(deserialize_with = "item_kind")]
+        #[cfg_attr(feature = "openapi", schema(value_type = String))]
         kind: ItemKind,
         /// The title of a task, the question of a decision or choice, the path of an artifact, or the beginning of a
         /// discovery.

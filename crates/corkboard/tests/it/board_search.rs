@@ -134,8 +134,11 @@ async fn a_query_must_not_be_blank_and_hits_are_limited() {
     let board = a_board(&Home::memory().open().await).await;
     board.add_tasks((0..80).map(|at| NewTask::new(format!("same task {at}"))).collect(), vec![]).await.unwrap();
     assert_eq!(board.search("same").await.unwrap().len(), Search::LIMIT);
-    for (limit, expected) in [(0, 1), (3, 3), (1000, Search::MAX_LIMIT)] {
-        assert_eq!(board.search("same").limit(limit).await.unwrap().len(), expected);
+    for limit in [3, Search::MAX_LIMIT] {
+        assert_eq!(board.search("same").limit(limit).await.unwrap().len(), limit);
+    }
+    for limit in [0, Search::MAX_LIMIT + 1] {
+        assert_eq!(board.search("same").limit(limit).await.unwrap_err().code(), "out_of_range");
     }
     assert_eq!(board.search(" \n").await.unwrap_err().code(), "blank");
     assert_eq!(board.search(&"x".repeat(1 << 20)).await.unwrap_err().code(), "limit");

@@ -384,15 +384,18 @@ async fn unusual_queries_and_texts_never_fail() {
 }
 
 #[tokio::test]
-async fn the_limit_is_kept_within_bounds() {
+async fn a_limit_out_of_range_is_refused() {
     on_every_store(async |home: Home| {
         let (_board, agent, memory) = agent_a(&home).await;
         for index in 0..60 {
             memory.set(&format!("k{index}"), "zebra").await.unwrap();
         }
         assert_eq!(agent.search("zebra").await.unwrap().len(), Search::LIMIT);
-        for (asked, given) in [(0, 1), (1, 1), (3, 3), (50, 50), (51, 50), (usize::MAX, 50)] {
-            assert_eq!(agent.search("zebra").limit(asked).await.unwrap().len(), given, "{asked}");
+        for limit in [1, 3, 50] {
+            assert_eq!(agent.search("zebra").limit(limit).await.unwrap().len(), limit);
+        }
+        for limit in [0, 51, usize::MAX] {
+            assert_eq!(agent.search("zebra").limit(limit).await.unwrap_err().code(), "out_of_range", "{limit}");
         }
     })
     .await;

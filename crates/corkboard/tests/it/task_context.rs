@@ -130,7 +130,7 @@ async fn a_window_shows_the_board_in_its_stable_part_and_the_task_in_its_tail() 
 
         let window = agent.context_window();
         let error = window.compose(ContextRequest::new().task(TaskId(1))).await.unwrap_err();
-        assert_eq!(error.to_string(), "board must not be blank");
+        assert_eq!(error.to_string(), "a task needs its board: name the board, too");
         let error = window.compose(ContextRequest::new().board("nowhere")).await.unwrap_err();
         assert_eq!(error.code(), "no_board");
         let request = ContextRequest::new().board(board.id().as_str()).task(TaskId(9));

@@ -39,7 +39,7 @@ pub(crate) struct Retrieval {
     /// File of JSON lines, or folder with such files
     path: PathBuf,
 
-    /// Search by words alone, without an embedding model
+    /// Match words only, without any embedding model, not even the built-in one
     #[arg(long)]
     words_only: bool,
 }

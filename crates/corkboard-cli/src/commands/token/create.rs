@@ -22,7 +22,7 @@ use crate::value_parsers::{moment_argument, name_argument, one_of, role};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork token create --principal ada --agents ada --boards 'team-*' --cores house-rules --expires-at 30d
+  cork token create --principal ada --agents ada --boards 'team-*' --expires-at 30d
   cork token create --principal hugo --role human --boards '*' --cores '*' --label 'phone'
   cork token create --principal gateway --kind service --role worker --agents '*' --boards '*'
   cork token create --principal root --role admin --json

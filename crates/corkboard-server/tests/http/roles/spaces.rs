@@ -37,6 +37,11 @@ pub(crate) fn expected() -> Vec<Expected> {
         let trim = admins("POST /v1/spaces/{kind}/{name}/trim").naming("{kind}", kind).naming("{name}", name);
         all.push(trim.sending(json!({"up_to": 1, "dry_run": true})));
     }
+    for (kind, name) in [("agent", AGENT), ("board", BOARD), ("core", CORE), ("core", OWN_CORE)] {
+        all.push(of("GET /v1/spaces/{kind}/{name}/vectors", kind, name));
+        let reindex = admins("POST /v1/spaces/{kind}/{name}/reindex").naming("{kind}", kind).naming("{name}", name);
+        all.push(reindex.sending(json!({"missing": true})));
+    }
     for command in ["clear_all", "tick"] {
         all.push(commanding("agent", AGENT, &command, Asks::ToWrite));
     }
