@@ -75,7 +75,6 @@ impl SearchArgs {
 #[derive(Serialize)]
 struct Found<'a> {
     hits: &'a [SearchHit],
-    #[serde(skip_serializing_if = "Option::is_none")]
     embedder: &'a Option<SearchEmbedder>,
 }
 

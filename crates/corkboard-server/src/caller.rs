@@ -158,8 +158,7 @@ impl Caller {
         if let Some(id) = asked {
             return Ok(NewBoardId::Asked(id));
         }
-        // If the role may not create boards, the library says so.
-        if self.sees(SpaceKind::Board, "") || !BoardAction::Create.is_allowed_to(self.actor().role) {
+        if self.sees(SpaceKind::Board, "") {
             return Ok(NewBoardId::Beginning(String::new()));
         }
         let mut beginnings = self.grants.boards.iter().filter_map(|grant| grant.as_str().strip_suffix('*'));
@@ -169,6 +168,9 @@ impl Caller {
         let named: Vec<&str> = self.grants.boards.iter().map(Grant::as_str).collect();
         let who = &self.actor().principal;
         let detail = match named.as_slice() {
+            _ if !BoardAction::Create.is_allowed_to(self.actor().role) => {
+                format!("the token of {who} does not grant new boards")
+            }
             [] => format!("the token of {who} grants no boards"),
             named => format!("give the ID of the new board: the token of {who} grants {}", named.join(", ")),
         };

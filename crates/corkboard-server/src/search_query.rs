@@ -33,12 +33,11 @@ pub(crate) struct SearchQuery {
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"hits": [{"key": "plan", "version": 7, "importance": 0.5, "tags": [], "scope": null,
     "score": 0.82, "snippet": "We deploy on Tuesdays", "author": "ada", "at": "2026-01-05T09:30:00Z", "trust": "agent",
-    "folded": 0, "explanation": null}], "rev": 9}))]
+    "folded": 0, "explanation": null}], "embedder": null, "rev": 9}))]
 pub(crate) struct HitsBody {
     /// Hits, best first.
     hits: Vec<SearchHit>,
-    /// The configured embedding model; missing without one, and with `words_only`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The configured embedding model; null without one, and with `words_only`.
     embedder: Option<SearchEmbedder>,
 }
 

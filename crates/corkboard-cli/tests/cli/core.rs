@@ -19,7 +19,7 @@ fn a_core_is_created_by_its_first_entry_and_listed() {
     }
     // An agent's private core always exists, and is empty at first.
     assert_eq!(sandbox.ok(&["core", "show", "agent:ada"]), "core agent:ada is empty");
-    assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": []}));
+    assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": [], "embedder": null}));
     assert_eq!(sandbox.items(&["core", "list"]), json!([]), "reading should create no core");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
     let more = ["--importance", "0.75", "--kind", "insight", "--board", "b-1", "--item", "D-3", "--author", "ada"];

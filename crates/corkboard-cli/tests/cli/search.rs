@@ -10,7 +10,7 @@ use crate::support::{Ran, Sandbox, eventually, run};
 fn search_ranks_entries_and_notes() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["memory", "search", "deploy"]), "no matches");
-    assert_eq!(sandbox.json(&["memory", "search", "deploy"]), json!({"hits": []}));
+    assert_eq!(sandbox.json(&["memory", "search", "deploy"]), json!({"hits": [], "embedder": null}));
     let text = "Deployments go out on Tuesdays\nafter the tests \u{1b}[31m";
     sandbox.ok(&["memory", "set", "release", text, "--importance", "0.9", "--tag", "ops"]);
     sandbox.ok(&["memory", "set", "plan", r#"{"goal": "add login", "steps": ["schema", "deploy the routes"]}"#]);
@@ -38,7 +38,10 @@ fn search_ranks_entries_and_notes() {
     assert_eq!(note["snippet"], "prefers short answers");
     let scoped = &sandbox.json(&["memory", "search", "feature"])["hits"][0];
     assert_eq!(scoped["scope"], json!({"id": scope, "name": "task-1"}));
-    assert_eq!(sandbox.json(&["memory", "search", "deploy", "--agent", "other"]), json!({"hits": []}));
+    assert_eq!(
+        sandbox.json(&["memory", "search", "deploy", "--agent", "other"]),
+        json!({"hits": [], "embedder": null})
+    );
 }
 
 #[test]

@@ -165,9 +165,9 @@ impl TypedTool for SearchMemoryTool {
                 lines.chain(warning.map(str::to_owned)).collect::<Vec<_>>().join("\n")
             }
         };
-        let Some(embedder) = embedder else { return Ok(ToolOutput::new(text, json!({"hits": hits}))) };
-        if embedder.without_vector > 0 {
-            text.push_str(&format!("\n({} entries are not fully indexed yet.)", embedder.without_vector));
+        let without_vector = embedder.as_ref().map_or(0, |embedder| embedder.without_vector);
+        if without_vector > 0 {
+            text.push_str(&format!("\n({without_vector} entries are not fully indexed yet.)"));
         }
         Ok(ToolOutput::new(text, json!({"hits": hits, "embedder": embedder})))
     }

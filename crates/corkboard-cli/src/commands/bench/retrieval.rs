@@ -33,8 +33,8 @@ Examples:
   cork bench retrieval data/ --words-only --json
 
 Example lines:
-  {\"kind\": \"entry\", \"store\": \"team\", \"id\": \"e1\", \"text\": \"We deploy on Tuesdays\", \"speaker\": \"Ada\", \"time\": \"2026-05-08T10:00\"}
-  {\"kind\": \"query\", \"store\": \"team\", \"text\": \"When do we deploy?\", \"category\": \"dates\", \"gold\": [[\"e1\"]]}")]
+  {\"kind\": \"entry\", \"store\": \"team\", \"id\": \"e1\", \"text\": \"We deploy on Tuesdays\"}
+  {\"kind\": \"query\", \"store\": \"team\", \"text\": \"When do we deploy?\", \"gold\": [[\"e1\"]]}")]
 pub(crate) struct Retrieval {
     /// File of JSON lines, or folder with such files
     path: PathBuf,
