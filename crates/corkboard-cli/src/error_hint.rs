@@ -1,4 +1,5 @@
-//! The hint below an error: what the user can do about it.
+//! The hint below an error of the library: what the user can do about it. Errors of the command line have theirs where
+//! they are raised (`.hint(…)`).
 
 use std::sync::OnceLock;
 

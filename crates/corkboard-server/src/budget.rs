@@ -10,14 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::StatusCode;
 use corkboard::ErrorKind;
 use metrics::{Gauge, gauge};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::{BODY_TOO_LARGE, HttpError};
+use crate::error::HttpError;
 
 /// Messages up to this size may use the reserve.
 pub(crate) const SMALL: usize = 64 * 1024;
@@ -61,10 +60,9 @@ impl BudgetExceeded {
     pub(crate) fn for_body(self) -> HttpError {
         match self {
             Self::Busy => busy("its body"),
-            Self::TooLarge { share } => {
-                let detail = format!("the body would take more than {share} bytes of memory (buffer_bytes)");
-                HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE)
-            }
+            Self::TooLarge { share } => HttpError::body_too_large(format!(
+                "the body would take more than {share} bytes of memory (buffer_bytes)"
+            )),
         }
     }
 

@@ -14,8 +14,6 @@ use crate::openapi;
 
 /// The code for a body that is not JSON, or JSON of the wrong shape.
 pub(crate) const BODY_JSON: &str = "body_json";
-/// The code for a body that is too large.
-pub(crate) const BODY_TOO_LARGE: &str = "body_too_large";
 
 /// Response extension with the problem's code, for the log.
 #[derive(Debug, Clone)]
@@ -40,6 +38,11 @@ struct VersionConflict {
 impl HttpError {
     pub(crate) fn new(code: &str, kind: ErrorKind, detail: impl Into<String>) -> Self {
         Problem::new(code, kind, detail).into()
+    }
+
+    /// A body that is too large.
+    pub(crate) fn body_too_large(detail: impl Into<String>) -> Self {
+        Self::invalid("body_too_large", detail).status(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
     pub(crate) fn invalid(code: &str, detail: impl Into<String>) -> Self {

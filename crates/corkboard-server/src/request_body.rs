@@ -6,14 +6,13 @@ use std::time::Instant;
 use axum::RequestExt;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequestParts, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError};
 use parking_lot::Mutex;
 
 use crate::Server;
 use crate::budget::{Charge, SMALL};
-use crate::error::{BODY_TOO_LARGE, HttpError};
+use crate::error::HttpError;
 
 /// Memory for one parsed JSON value, in addition to its text.
 const VALUE: usize = 32;
@@ -97,8 +96,7 @@ fn broken_off(error: axum::Error) -> HttpError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(error) = cause {
         if error.is::<LengthLimitError>() {
-            let detail = "the body is larger than this route accepts";
-            return HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE);
+            return HttpError::body_too_large("the body is larger than this route accepts");
         }
         cause = error.source();
     }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use axum::body::HttpBody;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use axum::response::{IntoResponse, Response};
 use corkboard::ErrorKind;
 
 use crate::Server;
-use crate::error::{BODY_TOO_LARGE, HttpError};
+use crate::error::HttpError;
 
 /// Extra time for requests that wait for an event or a task. No route waits longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -24,7 +24,7 @@ pub(crate) async fn limit<A: Future<Output = Response>>(
     let (bytes, allowed) = (request.body().size_hint().lower(), settings.body_bytes);
     if bytes > allowed as u64 {
         let detail = format!("the body has {bytes} bytes; the maximum is {allowed} (body_bytes)");
-        return HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE).into_response();
+        return HttpError::body_too_large(detail).into_response();
     }
     // A body without an announced length is cut off when it exceeds the limit.
     DefaultBodyLimit::max(allowed).apply(&mut request);

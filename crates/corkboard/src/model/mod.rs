@@ -8,12 +8,13 @@ mod anthropic;
 #[cfg(feature = "model")]
 mod config;
 #[cfg(feature = "model")]
-mod embeddings;
 mod error;
 #[cfg(feature = "model")]
 mod http;
 #[cfg(feature = "model")]
 mod openai;
+#[cfg(feature = "model")]
+mod openai_embeddings;
 #[cfg(feature = "model")]
 mod protocol;
 #[cfg(feature = "model")]
@@ -30,11 +31,11 @@ use serde::{Deserialize, Serialize};
 pub use anthropic::AnthropicModel;
 #[cfg(feature = "model")]
 pub use config::{ModelConfig, ModelTimeouts, Provider};
-#[cfg(feature = "model")]
-pub use embeddings::OpenAiEmbedder;
 pub use error::{ModelError, TimedOut};
 #[cfg(feature = "model")]
 pub use openai::OpenAiModel;
+#[cfg(feature = "model")]
+pub use openai_embeddings::OpenAiEmbedder;
 #[cfg(feature = "model")]
 pub use retry::ModelRetries;
 

@@ -1,7 +1,8 @@
 //! An inverted index in memory. Adding or removing a document takes time proportional to its size.
 
+mod fold;
+mod misspelt;
 mod rank;
-mod similar;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use super::languages::{Evidence, Language, Languages, stem};
 use super::meaning::{Meaning, WordPieces};
 use super::vectors::{TextHash, Vector, VectorRows};
 use super::words::{KnownWords, each_word};
-use similar::Bigrams;
+use misspelt::Bigrams;
 
 pub(crate) use rank::Found;
 pub use rank::{Explanation, ScorePart, ScoreReason};

@@ -13,8 +13,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::similar::{Misspelt, swapped};
-use super::{Author, Index, Indexed, NONE, Occurrence, Posting, Term, Traits};
+use super::fold::are_alike;
+use super::misspelt::{Misspelt, swapped};
+use super::{Author, Index, Indexed, NONE, Posting, Term, Traits};
 use crate::search::dates::Days;
 use crate::search::languages::{Languages, stem};
 use crate::search::meaning::Meaning;
@@ -66,9 +67,6 @@ const SAMPLE: usize = 1000;
 const MAX_SCANNED: usize = 200_000;
 /// A document with this score contains what the query asks for.
 const COVERED: f32 = 0.8;
-/// Documents are alike if they share this much of their words.
-const ALIKE: f32 = 0.9;
-const MIN_ALIKE_TERMS: usize = 4;
 /// A longer query is cut to its rarest terms.
 pub(super) const MAX_QUERY_TERMS: usize = 64;
 
@@ -744,24 +742,6 @@ impl Scratch {
         self.touched.drain(..).for_each(|slot| reset(&mut self.scores, slot));
         self.sessions_touched.drain(..).for_each(|session| reset(&mut self.session_best, session));
     }
-}
-
-/// Whether the bodies of two documents have nearly the same words. Short texts are never alike: `5` may be the value of
-/// two keys.
-fn are_alike(mine: &[Occurrence], its: &[Occurrence]) -> bool {
-    let in_body = |terms: &[Occurrence]| terms.iter().filter(|term| term.is_in_body).count();
-    let (all_mine, all_its) = (in_body(mine), in_body(its));
-    let (fewer, more) = (all_mine.min(all_its), all_mine.max(all_its));
-    if fewer < MIN_ALIKE_TERMS || (fewer as f32) < ALIKE * more as f32 {
-        return false;
-    }
-    let mut its = its.iter().filter(|term| term.is_in_body).peekable();
-    let mut shared = 0;
-    for term in mine.iter().filter(|term| term.is_in_body) {
-        while its.next_if(|other| other.number < term.number).is_some() {}
-        shared += usize::from(its.next_if(|other| other.number == term.number).is_some());
-    }
-    shared as f32 >= ALIKE * (all_mine + all_its - shared) as f32
 }
 
 /// A document with its score, ordered by rank.
