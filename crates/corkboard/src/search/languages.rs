@@ -335,7 +335,7 @@ mod tests {
             (Language::Polish, &["łódź"], "lodz"),
             (Language::English, &["книги", "книга", "книгу"], "книг"),
             (Language::German, &["ёлки", "елка"], "елк"),
-            (Language::English, &["v1", "v1é"][..1].as_ref(), "v1"),
+            (Language::English, &["v1"], "v1"),
             (Language::French, &["ça"], "ca"),
             (Language::English, &["東京"], "東京"),
         ] {
@@ -343,7 +343,7 @@ mod tests {
                 assert_eq!(stem(&form.to_lowercase(), language), expected, "{form}");
             }
         }
-        // Forms that their stemmers reduce to one stem, whatever it is.
+        // Forms that their stemmers reduce to one stem.
         for forms in [["كتاب", "الكتاب"], ["किताबें", "किताब"], ["δρόμος", "δρόμου"]]
         {
             let [one, other] = forms.map(|form| stem(form, Language::English));

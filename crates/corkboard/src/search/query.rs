@@ -152,10 +152,10 @@ impl Query {
         self.words.iter().for_each(|word| evidence.add(signs(word)));
         let language = evidence.language(languages);
         let words = std::mem::take(&mut self.words);
-        let is_telling = |word: &&Box<str>| !is_stop_word(word, language);
+        let is_telling = |word: &str| !is_stop_word(word, language);
         // Stop words count if there is nothing else.
-        match words.iter().any(|word| is_telling(&word)) {
-            true => words.iter().filter(is_telling).for_each(|word| self.add(word, language)),
+        match words.iter().any(|word| is_telling(word)) {
+            true => words.iter().filter(|word| is_telling(word)).for_each(|word| self.add(word, language)),
             false => words.iter().for_each(|word| self.add(word, language)),
         }
         self.words = words;
