@@ -176,7 +176,7 @@ pub(super) fn expect_none<'a>(
             "import it into another store, then copy the memory with `cork snapshot save` and `cork snapshot restore`",
         ),
         TransferError::Ahead { .. } => {
-            failure.hint("somebody wrote to the target after an earlier copy; use a new store as the target")
+            failure.hint("the target has data that the original does not; use a new store as the target")
         }
         TransferError::Gap { .. } => failure.hint("import it into a store that has nothing of this space"),
         _ => failure,

@@ -107,10 +107,12 @@ impl Migrate {
             });
             lines.push(table(header, rows));
         }
-        lines.push(match self.verify_only {
-            true => format!("identical in both stores: {spaces}, {verified}"),
-            false => format!("copied {copied}; identical in both stores: {spaces}, {verified}"),
-        });
+        if !self.verify_only {
+            lines.push(format!("copied {copied}"));
+        }
+        if migrated.problems.is_empty() {
+            lines.push(format!("identical in both stores: {spaces}, {verified}"));
+        }
         let others = only_in_target(migrated);
         if !others.is_empty() {
             let number = count(others.len() as u64, "log", "logs");

@@ -40,7 +40,7 @@ pub(crate) struct NudgeCommand {
     send: SendNudge,
 }
 
-/// Send a message, also if it is the name of a subcommand
+/// Send a message, even one that is also a subcommand's name, such as `list`
 #[derive(Args)]
 #[command(after_help = "\
 Example:

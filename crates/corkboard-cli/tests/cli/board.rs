@@ -45,7 +45,7 @@ impl Desk {
 #[test]
 fn a_board_is_created_listed_and_shown() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.ok(&["board", "list"]), "no boards yet; create one with `cork board create NAME`");
+    assert_eq!(sandbox.ok(&["board", "list"]), "no boards to show; create one with `cork board create NAME`");
     assert_eq!(sandbox.items(&["board", "list"]), json!([]));
     let made = sandbox.json(&["board", "create", "Add login", "--goal", "Users sign in", "--constraint", "no JWT"]);
     let id = made["id"].as_str().unwrap();

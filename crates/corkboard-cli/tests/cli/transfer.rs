@@ -138,7 +138,7 @@ fn importing_again_changes_nothing_or_continues() {
     assert_eq!(said, "agent/default: the target is ahead, at revision 2; the original ends at 1");
     let ran = sandbox.cork(&copy(&["import", "old.jsonl"]));
     assert_eq!(ran.stdout, "imported 0 logs (0 new, 0 continued, 0 unchanged): 0 revisions, 0 bytes\n");
-    let hint = "hint: somebody wrote to the target after an earlier copy; use a new store as the target";
+    let hint = "hint: the target has data that the original does not; use a new store as the target";
     assert_eq!(ran.stderr, format!("error: 1 part of the export was not imported:\n  {said}\n{hint}\n"));
     assert_eq!(sandbox.ok(&copy(&["memory", "get", "a"])), "2");
 }
@@ -186,7 +186,7 @@ fn a_store_is_migrated_and_compared() {
     fill(&sandbox, 3, 5, 10);
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
     assert!(
-        text.starts_with("copied 15 revisions, ") && text.ends_with("; identical in both stores: 3 logs, 15 revisions"),
+        text.starts_with("copied 15 revisions, ") && text.ends_with("\nidentical in both stores: 3 logs, 15 revisions"),
         "{text}"
     );
     assert_eq!(contents(&sandbox, "sqlite:copy.db"), contents(&sandbox, "sqlite:cork.db"));

@@ -146,6 +146,7 @@ fn inflate(body: &[u8], header: &ContainerHeader) -> Result<Vec<u8>, SnapshotErr
 fn parse(json: &[u8]) -> Result<MemorySnapshot> {
     MemorySnapshot::from_json(json).map_err(|error| match error {
         FormatError::Newer { found } => SnapshotError::Newer { found }.into(),
+        FormatError::Malformed(reason) => Error::NotASnapshot(reason),
         other => Error::NotASnapshot(other.to_string()),
     })
 }

@@ -110,7 +110,10 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
         Refusal::Irreversible { .. } => "Leave it as it is, and tell a person why it should change".into(),
         Refusal::NotReviewer { .. } => "Leave it to them".into(),
         Refusal::OwnTask { .. } => "Leave it to a reviewer or a person".into(),
-        Refusal::UrgentNudges { .. } => "Do what they say, then call complete_task again".into(),
+        Refusal::UrgentNudges { nudges, .. } => {
+            let them = if nudges.len() == 1 { "it" } else { "them" };
+            format!("Follow {them}, then call complete_task again")
+        }
         Refusal::Superseded { by, .. } => format!("Use {by}, which replaced it"),
         Refusal::LearningRefused { .. } => "Leave it: a refusal is permanent".into(),
         Refusal::LearningPromoted { .. } => "Leave it in its core".into(),

@@ -61,7 +61,7 @@ impl List {
             (false, _) => format!("{}\n\n{}", listing(&boards.items), not_shown(archived)),
             (true, Some(_)) => "no boards match".into(),
             (true, None) if archived > 0 => not_shown(archived),
-            (true, None) => "no boards yet; create one with `cork board create NAME`".into(),
+            (true, None) => "no boards to show; create one with `cork board create NAME`".into(),
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::value_parsers::{memory_kind, moment_argument, object_argument, text_a
 Examples:
   cork memory set user_name Ada
   cork memory set plan '{\"steps\":[\"schema\",\"routes\"]}' --importance 0.9 --tag project
-  cork memory set zip 01234 --string
+  cork memory set zip 12345 --string            # without --string, it is a number
   git diff | cork memory set last_diff --string -
   curl -s https://example.org | cork memory set page --string - --trust outside
   cork memory set counter 43 --if-version 42    # fails if someone else changed it
