@@ -25,7 +25,7 @@ impl CoreArgument {
 /// The trust level of a text.
 #[derive(Args)]
 pub(crate) struct TrustArguments {
-    /// Trust level [default: own]
+    /// Trust level [default: own for people, agent for agents]
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 

@@ -18,8 +18,8 @@ use crate::text_input::is_dash;
 /// Export an agent, board or core, or the whole store, as JSON lines
 ///
 /// The export has all revisions that are kept, with commit IDs, times and snapshots. Other processes can keep writing; each
-/// space is exported as of one revision. `cork import` reads the export. The file appears only when it is complete and on
-/// disk.
+/// agent, board and core is exported as of one revision. `cork import` reads the export. The file appears only when it is
+/// complete and on disk.
 ///
 /// With --all, the export also has the access tokens, as hashes that nobody can sign in with. `cork import` skips them
 /// unless you pass --with-tokens.

@@ -74,7 +74,8 @@ fn a_role_implies_a_kind_and_the_callers_role_is_not_inherited() {
     let sandbox = Sandbox::new();
     for (role, kind) in [("worker", "agent"), ("orchestrator", "agent"), ("human", "human"), ("admin", "human")] {
         let made = sandbox.cork(&["token", "create", "--principal", "x", "--role", role]);
-        let warned = made.stderr.contains("gives access to nothing; create another with --agents, --boards or --cores");
+        let warned =
+            made.stderr.contains("gives access to nothing; create another one with --agents, --boards or --cores");
         assert_eq!((made.code, warned), (0, role != "admin"), "{made:?}");
         let listed = sandbox.items(&["token", "list"]);
         let last = listed.as_array().unwrap().last().unwrap();

@@ -41,7 +41,7 @@ pub(crate) struct Add {
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
 
-    /// Trust level [default: own]
+    /// Trust level [default: own for people, agent for agents]
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 

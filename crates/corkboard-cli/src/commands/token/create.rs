@@ -88,7 +88,9 @@ impl Create {
         ));
         if opens_nothing && !session.output.is_json() {
             let id = created.id;
-            say(&format!("warning: {id} gives access to nothing; create another with --agents, --boards or --cores"));
+            say(&format!(
+                "warning: the new token ({id}) gives access to nothing; create another one with --agents, --boards or --cores"
+            ));
         }
         let secret = created.secret.expose_secret();
         session.output.answer(&json_object! { id: created.id, secret }, || secret.to_owned())
