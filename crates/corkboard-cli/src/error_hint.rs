@@ -353,11 +353,11 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             (_, Pending) => format!("release it with `cork task release {task}`"),
         },
         Refusal::TaskMove { from: Pending, to: Completed | Failed, .. } => {
-            "a worker must claim it and complete it first".into()
+            "a worker must claim it and complete it first; only a task that needs review can then be reviewed".into()
         }
         Refusal::TaskMove { from: Pending, to: Pending, .. } => return None,
         Refusal::TaskMove { task, from: Pending, to: InProgress, .. } => {
-            format!("claim it first: `cork task claim {task}`. It can be reviewed once its worker has completed it")
+            format!("claim it first: `cork task claim {task}`. A review is possible after that, if the task needs one")
         }
         Refusal::TaskMove { task, from, .. } => match from {
             Pending | Assigned => format!("claim it first: `cork task claim {task}`"),

@@ -80,7 +80,7 @@ fn mistakes_with_tasks() {
         (
             "task start T-2",
             "error: T-2 is pending: nobody has claimed it yet\n\
-             hint: claim it first: `cork task claim T-2`. It can be reviewed once its worker has completed it\n",
+             hint: claim it first: `cork task claim T-2`. A review is possible after that, if the task needs one\n",
         ),
         ("task release T-2", "error: T-2 is already pending: nobody holds it\n"),
         (
