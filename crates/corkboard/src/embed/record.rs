@@ -1,4 +1,4 @@
-//! The stored form of vectors: a log of its own for each space, whose kind no list contains.
+//! The stored form of vectors: each space has a second log, `vectors/…`, which lists leave out.
 //!
 //! The first record names the model. Each later one has a batch of vectors, each under the hash of its text.
 

@@ -19,9 +19,9 @@ use crate::{Result, Tier};
 const LARGE: u64 = 128 * 1024;
 /// A search with no more effort than this takes less than about 100 µs.
 const SMALL_EFFORT: usize = 2000;
-/// An index is brought up to date where it is searched if no more revisions than this are missing, and the size of the
-/// state changed by no more than so many bytes.
+/// Maximum number of revisions by which an index is updated in place, not on a blocking thread.
 const FEW_REVISIONS: u64 = 8;
+/// Maximum change of the state's size for an update in place.
 const FEW_BYTES: u64 = 16 * 1024;
 
 /// Holds the index of a slot's state. Type-erased, so a slot need not know the space's document type.

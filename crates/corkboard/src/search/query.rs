@@ -46,7 +46,7 @@ pub(crate) struct Query {
 pub(crate) struct QueryTerm {
     /// Words of the query with the same stem in the query's language, such as "test" and "tests".
     pub(super) words: Vec<Box<str>>,
-    /// The different stems, and in documents of which languages each is looked for. The English one comes first.
+    /// Each stem, with the languages of the documents in which to look for it. The English stem comes first.
     pub(super) stems: Vec<(Arc<str>, Languages)>,
 }
 
@@ -283,7 +283,7 @@ impl Query {
 }
 
 impl Filter {
-    /// `None` if there is no such filter, or if its value is missing; an error says what was expected.
+    /// `None` if there is no such filter, or if its value is missing. The error contains the expected form.
     fn new(name: &str, value: &str) -> Option<Result<Self, String>> {
         if value.is_empty() {
             return None;
