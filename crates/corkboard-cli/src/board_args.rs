@@ -66,7 +66,7 @@ impl ClaimConditions {
 #[derive(Args)]
 pub(crate) struct LeaseArgument {
     /// Lease duration; without a heartbeat the task is released
-    #[arg(long, alias = "lease", value_name = "SECONDS", default_value_t = Lease::CLAIM_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, alias = "lease", value_name = "SECONDS", default_value_t = Lease::CLAIM.as_secs_f64(), value_parser = seconds, allow_negative_numbers = true)]
     lease_s: f64,
 }
 

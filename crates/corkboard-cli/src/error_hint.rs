@@ -236,7 +236,7 @@ fn learning_hint(refusal: &Refusal) -> Option<String> {
             format!("roll it back first: `cork learn rollback {learning}`")
         }
         Refusal::NotPromoted { .. } | Refusal::PromotionOver { .. } => {
-            "`cork learn list --all` shows the state of each learning".into()
+            "`cork learn list --all` shows the status of each learning".into()
         }
         Refusal::PromotionOpen { .. } => "finish the earlier promotion with `cork learn extract`, then retry".into(),
         Refusal::OwnLearning { .. } => "ask a person or another agent to check and promote it".into(),

@@ -1,6 +1,6 @@
 //! Events of a board as text.
 
-use corkboard::boards::{BoardEvent, CancelCause, Cancellation, LearningId, ReviewStatus, TaskResult};
+use corkboard::boards::{BoardEvent, CancelCause, Cancellation, LearningId, ReviewVerdict, TaskResult};
 use corkboard::cores::Trust;
 
 use crate::board_view::written;
@@ -42,9 +42,9 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         }
         BoardEvent::TaskReviewed { task, verdict, comment, .. } => {
             let verb = match verdict {
-                ReviewStatus::Approved => "approved",
-                ReviewStatus::NeedsRework => "requested rework of",
-                ReviewStatus::Rejected => "rejected",
+                ReviewVerdict::Approved => "approved",
+                ReviewVerdict::NeedsRework => "requested rework of",
+                ReviewVerdict::Rejected => "rejected",
             };
             format!("{verb} {task}{}", because(comment.as_deref()))
         }

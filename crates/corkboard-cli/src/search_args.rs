@@ -28,8 +28,8 @@ pub(crate) struct SearchArgs {
     limit: usize,
 
     /// Maximum number of tokens of all snippets
-    #[arg(long, value_name = "N")]
-    max_tokens: Option<u64>,
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<u64>,
 
     /// Show how each hit got its score
     #[arg(long)]
@@ -65,8 +65,8 @@ impl SearchArgs {
 
     fn apply<'a>(&self, search: Search<'a>) -> Search<'a> {
         let search = search.limit(self.limit).explain(self.explain).words_only(self.words_only);
-        match self.max_tokens {
-            Some(tokens) => search.max_tokens(tokens),
+        match self.budget {
+            Some(tokens) => search.budget(tokens),
             None => search,
         }
     }

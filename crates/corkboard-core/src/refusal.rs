@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::board::{
-    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NudgeId, Task, TaskId, TaskRef,
+    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, Lease, NudgeId, Task, TaskId, TaskRef,
     TaskStatus,
 };
 use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
@@ -269,8 +269,8 @@ pub enum Refusal {
         decisions: Vec<DecisionId>,
     },
     /// The board is paused, so no task can start.
-    #[error("{by} paused the board at {since}: no task can start until it is resumed")]
-    Paused { by: String, since: Timestamp },
+    #[error("{by} paused the board at {at}: no task can start until it is resumed")]
+    Paused { by: String, at: Timestamp },
     /// The nudge is addressed to somebody else.
     #[error("{nudge} is not for you, it is for {}", addressed(to))]
     NotForYou {
@@ -317,14 +317,14 @@ pub enum Refusal {
     #[error("{learning} is already in the core {core}")]
     LearningPromoted { learning: LearningId, core: CoreId },
     /// The learning is not in a core.
-    #[error("{learning} is not in a core: it is {state}")]
-    NotPromoted { learning: LearningId, state: Cow<'static, str> },
+    #[error("{learning} is not in a core: it is {status}")]
+    NotPromoted { learning: LearningId, status: Cow<'static, str> },
     /// A promotion or rollback of the learning has begun and must finish first.
     #[error("a promotion or rollback of {learning} has begun and must finish first")]
     PromotionOpen { learning: LearningId },
     /// Another caller finished or abandoned the promotion.
-    #[error("{learning} is no longer being promoted: it is {state}")]
-    PromotionOver { learning: LearningId, state: Cow<'static, str> },
+    #[error("{learning} is no longer being promoted: it is {status}")]
+    PromotionOver { learning: LearningId, status: Cow<'static, str> },
     /// An agent cannot promote what it recorded itself.
     #[error("{principal} cannot promote {learning}: agents cannot promote what they recorded themselves")]
     OwnLearning { learning: LearningId, principal: String },
@@ -333,16 +333,12 @@ pub enum Refusal {
     NoCore { learning: LearningId },
     /// A lease is too short or too long.
     #[error(
-        "a lease of {} s is not allowed: it must last from {} to {} s", *lease_ms as f64 / 1e3, *least as f64 / 1e3,
-        *most as f64 / 1e3
+        "a lease of {lease_s} s is not allowed: it must last from {} to {} s", Lease::LEAST.as_secs_f64(),
+        Lease::MOST.as_secs_f64()
     )]
     LeaseLength {
-        /// The requested duration.
-        lease_ms: u64,
-        /// The shortest allowed duration, in milliseconds.
-        least: u64,
-        /// The longest allowed duration, in milliseconds.
-        most: u64,
+        /// The requested duration in seconds.
+        lease_s: f64,
     },
     /// The checksum is not a SHA-256 hash.
     #[error("invalid SHA-256 checksum {text:?}: expected 64 hexadecimal digits")]

@@ -10,6 +10,7 @@ use data_encoding::BASE64URL_NOPAD;
 use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
@@ -119,7 +120,11 @@ impl<'de, F: SortField> Deserialize<'de> for Sort<F> {
 
 impl<F: SortField> PartialSchema for Sort<F> {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::names())).into()
+        // Names for generators, which cannot make one of `-created_at`.
+        let names = F::ALL.iter().flat_map(|(name, _)| [name.to_uppercase(), name.to_uppercase() + "_DESCENDING"]);
+        let names = ExtensionsBuilder::new().add("x-enum-varnames", names.collect::<Vec<_>>()).build();
+        let values = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::names()));
+        values.extensions(Some(names)).into()
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct SearchQuery {
     limit: Option<usize>,
     /// Maximum number of tokens of all snippets; the best hit is returned in any case.
     #[param(minimum = 1, maximum = 100_000)]
-    max_tokens: Option<u64>,
+    budget: Option<u64>,
     /// Explain how each hit got its score.
     #[serde(default)]
     explain: bool,
@@ -46,8 +46,8 @@ impl SearchQuery {
         if let Some(limit) = self.limit {
             search = search.limit(limit);
         }
-        if let Some(tokens) = self.max_tokens {
-            search = search.max_tokens(tokens);
+        if let Some(tokens) = self.budget {
+            search = search.budget(tokens);
         }
         let search = search.explain(self.explain).words_only(self.words_only);
         let SearchAnswer { rev, hits, embedder } = search.answer().await?;

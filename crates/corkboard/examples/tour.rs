@@ -163,7 +163,7 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
     grace.approve(decision, Some("measured".into())).await?;
     let (to, message) = (NudgeTarget::All, "Mind the budget".to_owned());
     grace.send_nudge(NewNudge { to, message, priority: NudgePriority::Urgent, expires_at: None }).await?;
-    for nudge in ada.nudges_for().await? {
+    for nudge in ada.receive_nudges().await? {
         println!("grace approved {decision}, and ada hears: {}", nudge.message);
         ada.acknowledge(&[nudge.id]).await?;
     }

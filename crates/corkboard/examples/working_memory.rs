@@ -5,7 +5,7 @@
 
 use corkboard::boards::{
     ArtifactType, DiscoveryType, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority,
-    NudgeTarget, ReviewStatus, TaskResult, TaskStatus, Unfinished,
+    NudgeTarget, ReviewVerdict, TaskResult, TaskStatus, Unfinished,
 };
 use corkboard::{Actor, ActorKind, AgentId, Corkboard, Limits, Result, Role};
 
@@ -108,7 +108,7 @@ async fn main() -> Result<()> {
             expires_at: None,
         })
         .await?;
-    for nudge in worker.nudges_for().await? {
+    for nudge in worker.receive_nudges().await? {
         println!("agent-123 hears from {}: {}", nudge.created_by, nudge.message);
         worker.acknowledge(&[nudge.id]).await?;
     }
@@ -130,7 +130,7 @@ async fn main() -> Result<()> {
     println!("needs review: {:?}", view.needs_review().map(|task| &*task.title).collect::<Vec<_>>());
 
     // Human reviews completed task.
-    human.review_task(task_id, ReviewStatus::Approved, Some("Looks good, proceed".into())).await?;
+    human.review_task(task_id, ReviewVerdict::Approved, Some("Looks good, proceed".into())).await?;
 
     // # Promotion to memory cores
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use corkboard_core::board::Lease;
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Content, Entry, EntryId, Key, MemoryKind, Refusal};
 use jiff::Timestamp;
@@ -135,9 +136,9 @@ fn of_refusal(refusal: &Refusal) -> Value {
         Refusal::Importance { importance } => {
             json!({ "parameter": "importance", "value": importance, "minimum": 0, "maximum": 1 })
         }
-        Refusal::LeaseLength { lease_ms, least, most } => {
-            let [value, minimum, maximum] = [lease_ms, least, most].map(|ms| *ms as f64 / 1_000.0);
-            json!({ "parameter": "lease_s", "value": value, "minimum": minimum, "maximum": maximum })
+        Refusal::LeaseLength { lease_s } => {
+            let [minimum, maximum] = [Lease::LEAST, Lease::MOST].map(|limit| limit.as_secs_f64());
+            json!({ "parameter": "lease_s", "value": lease_s, "minimum": minimum, "maximum": maximum })
         }
         Refusal::Cycle { path } => json!({ "path": path }),
         Refusal::TaskMove { task, from, to, allowed } => {
@@ -156,8 +157,8 @@ fn of_refusal(refusal: &Refusal) -> Value {
         Refusal::SameText { entry, other } => json!({ "entry": entry, "other": other }),
         Refusal::NoBranch { options, .. } => json!({ "options": options }),
         Refusal::LearningPromoted { learning, core } => json!({ "learning": learning, "core": core }),
-        Refusal::NotPromoted { learning, state } | Refusal::PromotionOver { learning, state } => {
-            json!({ "learning": learning, "state": state })
+        Refusal::NotPromoted { learning, status } | Refusal::PromotionOver { learning, status } => {
+            json!({ "learning": learning, "learning_status": status })
         }
         Refusal::Irreversible { decision } => json!({ "decision": decision }),
         Refusal::NotReviewer { task, reviewer } => json!({ "task": task, "reviewer": reviewer }),

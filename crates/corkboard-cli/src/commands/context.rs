@@ -87,7 +87,7 @@ impl Context {
             true => composer.preview(request).await?,
             false => composer.compose(request).await?,
         };
-        if let Some(why) = window.summary.as_ref().and_then(|summary| summary.failed.as_deref()) {
+        if let Some(why) = window.summary.as_ref().and_then(|summary| summary.problem.as_deref()) {
             say(&format!("warning: not summarized: {}", one_line(why)));
         }
         match (session.output.is_json(), self.sections) {

@@ -173,7 +173,7 @@ impl List {
 }
 
 async fn check(session: &Session) -> Result<(), CliError> {
-    let told = Page::whole(session.open_board()?.nudges_for().await?);
+    let told = Page::whole(session.open_board()?.receive_nudges().await?);
     session.output.list(&told, || match told.items.is_empty() {
         true => "no new nudges".into(),
         false => {

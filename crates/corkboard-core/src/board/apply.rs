@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{
-    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Extraction, Lease, Pause, Receipt, ReviewStatus,
+    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Extraction, Lease, Pause, Receipt, ReviewVerdict,
     SetbackKind, Task, TaskId, TaskRef, TaskStatus, Waiver,
 };
 use crate::FormatError;
@@ -41,7 +41,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             task.assigned_to = Some(agent.clone());
             task.assigned_at = Some(stamp.at);
         })?,
-        BoardEvent::TaskStarted { task, agent, epoch, deadline, lease_ms } => {
+        BoardEvent::TaskStarted { task, agent, epoch, deadline, lease } => {
             let holder = agent.clone().or_else(|| state.task(*task)?.assigned_to.clone());
             let holder = holder.ok_or_else(|| misfit(format!("{task} is not assigned")))?;
             state.change(*task, stamp, |task| {
@@ -50,13 +50,13 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                     task.assigned_at = Some(stamp.at);
                 }
                 task.status = TaskStatus::InProgress;
-                task.claim = Some(Lease { holder, epoch: *epoch, deadline: *deadline, lease_ms: *lease_ms });
+                task.claim = Some(Lease { holder, epoch: *epoch, deadline: *deadline, lease: *lease });
                 task.epoch = *epoch;
                 task.attempt = task.attempt.saturating_add(1);
                 task.started_at = Some(stamp.at);
             })?;
         }
-        BoardEvent::TaskResumed { task, epoch, deadline, lease_ms } => {
+        BoardEvent::TaskResumed { task, epoch, deadline, lease } => {
             if state.expect(*task)?.claim.is_none() {
                 return Err(misfit(format!("nobody holds {task}")));
             }
@@ -64,7 +64,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 task.epoch = *epoch;
                 task.rework = false;
                 if let Some(claim) = &mut task.claim {
-                    (claim.epoch, claim.deadline, claim.lease_ms) = (*epoch, *deadline, *lease_ms);
+                    (claim.epoch, claim.deadline, claim.lease) = (*epoch, *deadline, *lease);
                 }
             })?;
         }
@@ -116,15 +116,15 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 task.set_back(kind, comment.clone(), stamp);
             }
             match verdict {
-                ReviewStatus::Approved => complete(task, stamp),
-                ReviewStatus::NeedsRework if task.claim.is_some() => {
+                ReviewVerdict::Approved => complete(task, stamp),
+                ReviewVerdict::NeedsRework if task.claim.is_some() => {
                     task.status = TaskStatus::InProgress;
                     task.attempt = task.attempt.saturating_add(1);
                     task.started_at = Some(stamp.at);
                     task.rework = true;
                 }
-                ReviewStatus::NeedsRework => task.give_back(),
-                ReviewStatus::Rejected => fail(task, comment.clone().unwrap_or_else(|| "rejected in review".into())),
+                ReviewVerdict::NeedsRework => task.give_back(),
+                ReviewVerdict::Rejected => fail(task, comment.clone().unwrap_or_else(|| "rejected in review".into())),
             }
         })?,
         BoardEvent::TaskFailed { task, reason, remembered } => state.change(*task, stamp, |task| {
@@ -162,10 +162,10 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 choice.updated_at = stamp.at;
             })?;
         }
-        BoardEvent::OrchestratorAcquired { agent, epoch, deadline, lease_ms } => {
-            let (epoch, deadline, lease_ms) = (*epoch, *deadline, *lease_ms);
+        BoardEvent::OrchestratorAcquired { agent, epoch, deadline, lease } => {
+            let (epoch, deadline, lease) = (*epoch, *deadline, *lease);
             state.orchestrator_epoch = epoch;
-            state.set_orchestrator(Some(Lease { holder: agent.clone(), epoch, deadline, lease_ms }));
+            state.set_orchestrator(Some(Lease { holder: agent.clone(), epoch, deadline, lease }));
         }
         BoardEvent::OrchestratorRenewed { deadline } => {
             let lease = state.orchestrator.clone().ok_or_else(|| misfit("nobody is the orchestrator"))?;
@@ -187,7 +187,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         })?,
         BoardEvent::NudgeExpired { nudge } => state.change_nudge(*nudge, stamp, |nudge| nudge.expired = true)?,
         BoardEvent::Paused { reason } => state.change_info(stamp, |info| {
-            info.paused = Some(Pause { since: stamp.at, by: stamp.principal.into(), reason: reason.clone() });
+            info.paused = Some(Pause { at: stamp.at, by: stamp.principal.into(), reason: reason.clone() });
         })?,
         BoardEvent::Resumed => state.resume(stamp)?,
         BoardEvent::Ended { status, outcome, reason } => {

@@ -7,7 +7,7 @@ use crate::{AgentId, Limits, Refusal};
 pub(super) fn check(command: &BoardCommand, limits: &Limits) -> Result<(), Refusal> {
     let agent = |agent: &AgentId| AgentId::check(agent.as_str(), limits);
     match command {
-        BoardCommand::Assign { to, .. } | BoardCommand::AssignReview { to, .. } => agent(to),
+        BoardCommand::Assign { agent: name, .. } | BoardCommand::AssignReview { agent: name, .. } => agent(name),
         BoardCommand::SendNudge(nudge) => match &nudge.to {
             NudgeTarget::Agent(to) => agent(to),
             NudgeTarget::Orchestrator | NudgeTarget::All => Ok(()),

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     ApprovalId, ApprovalVerdict, ArtifactId, BoardForget, BoardImage, BoardOutcome, ChoiceId, CoreRef, DecisionId,
     DiscoveryId, FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision,
-    NewDiscovery, NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
+    NewDiscovery, NewNudge, NewTask, NudgeId, ReviewVerdict, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
 };
 use crate::knowledge::CoreEntryId;
 use crate::{AgentId, CoreId};
@@ -43,14 +44,14 @@ pub enum BoardCommand {
     AddDependency {
         task: TaskId,
         /// The task that it waits for.
-        on: TaskId,
+        depends_on: TaskId,
     },
     /// Removes a task's dependency on another.
     RemoveDependency {
         /// The task that waits.
         task: TaskId,
         /// The task that it no longer waits for.
-        on: TaskId,
+        depends_on: TaskId,
     },
     /// Edits a task.
     EditTask {
@@ -60,11 +61,11 @@ pub enum BoardCommand {
         if_version: Option<u64>,
     },
     /// Assigns a task.
-    Assign { task: TaskId, to: AgentId },
+    Assign { task: TaskId, agent: AgentId },
     /// Assigns the review of a task.
-    AssignReview { task: TaskId, to: AgentId },
+    AssignReview { task: TaskId, agent: AgentId },
     /// Reviews a task: approve, request rework or reject.
-    Review { task: TaskId, verdict: ReviewStatus, comment: Option<String> },
+    Review { task: TaskId, verdict: ReviewVerdict, comment: Option<String> },
     /// Cancels a task.
     CancelTask { task: TaskId, reason: Option<String> },
     /// Reopens a failed task, and the tasks that were cancelled because of it.
@@ -79,7 +80,7 @@ pub enum BoardCommand {
         /// Lease duration.
         #[serde(flatten, with = "super::lease::seconds")]
         #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
-        lease_ms: u64,
+        lease: Duration,
     },
     /// Renews the lease of the orchestrator's role.
     RenewOrchestrator { epoch: u64 },
@@ -119,7 +120,7 @@ pub enum BoardCommand {
         /// Lease duration; without a heartbeat the task is released.
         #[serde(flatten, with = "super::lease::seconds")]
         #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
-        lease_ms: u64,
+        lease: Duration,
     },
     /// Renews the lease of a claim.
     Heartbeat { task: TaskId, epoch: Option<u64> },
@@ -135,7 +136,7 @@ pub enum BoardCommand {
         /// Lease duration, if this starts the work.
         #[serde(flatten, with = "super::lease::seconds")]
         #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
-        lease_ms: u64,
+        lease: Duration,
     },
     /// Completes a task, or submits it for review if it needs one.
     CompleteTask {

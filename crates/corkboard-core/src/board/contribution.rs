@@ -7,7 +7,7 @@ use imbl::OrdSet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{ArtifactId, BoardEvent, BoardState, DecisionId, DiscoveryId, ReviewStatus, TaskId};
+use super::{ArtifactId, BoardEvent, BoardState, DecisionId, DiscoveryId, ReviewVerdict, TaskId};
 use crate::Role;
 use crate::space::Stamp;
 
@@ -101,7 +101,7 @@ impl BoardState {
                 (ContributedItem::Task(*task), stamp.principal.into(), stamp.role)
             }
             // An approved task counts for its worker, not for the reviewer.
-            BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
+            BoardEvent::TaskReviewed { task, verdict: ReviewVerdict::Approved, .. } => {
                 let Some(done) = self.task(*task) else { return };
                 let Some(worker) = &done.assigned_to else { return };
                 (ContributedItem::Task(*task), worker.shared(), done.worked_as.unwrap_or(Role::Worker))

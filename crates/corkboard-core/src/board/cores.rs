@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{BoardCommand, BoardState, CoreRef, LearningState, WhichLearnings};
+use super::{BoardCommand, BoardState, CoreRef, LearningStatus, WhichLearnings};
 
 impl BoardCommand {
     /// Whether it touches memory cores that it does not name. Only the board knows which.
@@ -54,9 +54,9 @@ impl BoardState {
             WhichLearnings::All => true,
             WhichLearnings::These(these) => these.contains(&verdict.id),
         });
-        let cores = verdicts.filter_map(|verdict| match &verdict.state {
-            LearningState::Promoted { core, .. } => Some(core.to_string()),
-            LearningState::Begun(promotion) => Some(promotion.core.to_string()),
+        let cores = verdicts.filter_map(|verdict| match &verdict.status {
+            LearningStatus::Promoted { core, .. } => Some(core.to_string()),
+            LearningStatus::Begun(promotion) => Some(promotion.core.to_string()),
             _ => None,
         });
         cores.collect()

@@ -25,7 +25,7 @@ pub(super) fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Option<Vec<u8>>
 
 fn write_event(event: &BoardEvent, json: &mut JsonText) -> Option<()> {
     match event {
-        BoardEvent::TaskStarted { task, agent, epoch, deadline, lease_ms } if lease_ms % 1_000 == 0 => {
+        BoardEvent::TaskStarted { task, agent, epoch, deadline, lease } if lease.subsec_millis() == 0 => {
             begin("{\"task_started\":{\"task\":\"T-", *task, json);
             json.raw(",\"agent\":");
             json.optional_text(agent.as_ref().map(AgentId::as_str));
@@ -34,7 +34,7 @@ fn write_event(event: &BoardEvent, json: &mut JsonText) -> Option<()> {
             json.raw(",\"deadline\":");
             json.time(*deadline);
             json.raw(",\"lease_s\":");
-            json.number(lease_ms / 1_000);
+            json.number(lease.as_secs());
         }
         BoardEvent::LeaseRenewed { task, deadline } => {
             begin("{\"lease_renewed\":{\"task\":\"T-", *task, json);

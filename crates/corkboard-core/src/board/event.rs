@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardOutcome, BoardStatus, Cancellation, ChoiceId,
     DecisionId, DiscoveryId, ForkedFrom, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery,
-    NewNudge, NewTask, NudgeId, RecordId, ReviewStatus, TaskEdit, TaskId, TaskResult,
+    NewNudge, NewTask, NudgeId, RecordId, ReviewVerdict, TaskEdit, TaskId, TaskResult,
 };
 use crate::knowledge::{CoreEntryId, NewCoreEntry};
 use crate::{ActorKind, AgentId, CoreId};
@@ -66,7 +67,7 @@ pub enum BoardEvent {
         /// Lease duration.
         #[serde(flatten, with = "super::lease::seconds")]
         #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
-        lease_ms: u64,
+        lease: Duration,
     },
     /// The holder resumed a task under a new epoch, for rework or after a restart.
     TaskResumed {
@@ -78,7 +79,7 @@ pub enum BoardEvent {
         /// Lease duration.
         #[serde(flatten, with = "super::lease::seconds")]
         #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
-        lease_ms: u64,
+        lease: Duration,
     },
     /// The holder renewed its lease. The task's version does not change.
     LeaseRenewed {
@@ -119,7 +120,7 @@ pub enum BoardEvent {
     /// A task was reviewed: it is completed, in progress again (pending if nobody holds it) or failed.
     TaskReviewed {
         task: TaskId,
-        verdict: ReviewStatus,
+        verdict: ReviewVerdict,
         #[serde(default, alias = "comments")]
         comment: Option<Arc<str>>,
         /// Whether the task keeps this as a setback. Missing in events from before setbacks existed.
@@ -182,7 +183,7 @@ pub enum BoardEvent {
         /// Lease duration.
         #[serde(flatten, with = "super::lease::seconds")]
         #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::LeaseForm))]
-        lease_ms: u64,
+        lease: Duration,
     },
     /// The orchestrator renewed its lease.
     OrchestratorRenewed {

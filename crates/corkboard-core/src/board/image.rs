@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approval, Artifact, BoardInfo, BoardState, CancelCause, Choice, Contribution, Decision, Discovery, LearningState,
+    Approval, Artifact, BoardInfo, BoardState, CancelCause, Choice, Contribution, Decision, Discovery, LearningStatus,
     LearningVerdict, Lease, Nudge, Tally, Task, TaskNode, TaskOutcome, TaskStatus,
 };
 use crate::space::Stamp;
@@ -47,7 +47,7 @@ impl BoardImage {
         // Nudges were meant for agents on the source board.
         self.nudges.clear();
         // Promotions belong to the source board; refusals also hold on the new one.
-        self.learnings.retain(|verdict| matches!(verdict.state, LearningState::Refused { .. }));
+        self.learnings.retain(|verdict| matches!(verdict.status, LearningStatus::Refused { .. }));
         if let Some(info) = &mut self.info {
             Arc::make_mut(info).renew();
         }

@@ -55,7 +55,8 @@ pub struct ForkedFrom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Pause {
-    pub since: Timestamp,
+    #[serde(alias = "since")]
+    pub at: Timestamp,
     pub by: Arc<str>,
     #[serde(default, alias = "comment")]
     pub reason: Option<Arc<str>>,

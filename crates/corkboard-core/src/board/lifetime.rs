@@ -7,7 +7,7 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{BoardInfo, BoardState, BoardStatus, LearningState};
+use super::{BoardInfo, BoardState, BoardStatus, LearningStatus};
 use crate::{Refusal, count};
 
 /// The extraction of a board's learnings, after its end.
@@ -135,7 +135,7 @@ impl BoardState {
     /// How many of its learnings are open: neither promoted, refused nor rolled back.
     pub fn undecided_learnings(&self) -> u64 {
         let found = self.learning_candidates();
-        found.iter().filter(|candidate| candidate.state == LearningState::Open).count() as u64
+        found.iter().filter(|candidate| candidate.status == LearningStatus::Open).count() as u64
     }
 
     /// The board's info, if the board exists and was not purged.

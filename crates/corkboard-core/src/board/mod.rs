@@ -61,7 +61,7 @@ pub use image::BoardImage;
 pub use info::{BoardInfo, BoardOutcome, BoardStatus, ForkedFrom, Pause};
 pub use item::BoardItem;
 pub use learning::{
-    LearningCandidate, LearningChanges, LearningId, LearningSource, LearningState, LearningVerdict,
+    LearningCandidate, LearningChanges, LearningId, LearningSource, LearningStatus, LearningVerdict,
     ParseLearningIdError, Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
 };
 pub use lease::Lease;
@@ -77,7 +77,7 @@ pub use record::{
     NewChoice, NewDecision, NewDiscovery,
 };
 pub use rule::{Tally, TaskOutcome, TriggerVerdict};
-pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
+pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewVerdict, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
 pub use texts::{ParseRecordIdError, RecordId};
 pub use views::{Hindrance, TaskList, TaskPosition, TaskView};
@@ -174,7 +174,7 @@ impl BoardState {
     /// The clock for leases and retry delays. It stops while the board is paused.
     pub fn clock(&self, now: Timestamp) -> Timestamp {
         let paused = self.info().and_then(|info| info.paused.as_ref());
-        paused.map_or(now, |pause| pause.since.min(now))
+        paused.map_or(now, |pause| pause.at.min(now))
     }
 
     /// When something on the board expires next. Nothing expires while the board is paused, or once it is purged.

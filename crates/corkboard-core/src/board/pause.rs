@@ -11,7 +11,7 @@ impl BoardState {
     pub(super) fn resume(&mut self, stamp: Stamp<'_>) -> Result<(), FormatError> {
         let mut paused = None;
         self.change_info(stamp, |info| paused = info.paused.take())?;
-        let Some(Pause { since, .. }) = paused else { return Err(misfit("the board was not paused")) };
+        let Some(Pause { at: since, .. }) = paused else { return Err(misfit("the board was not paused")) };
         for due in self.views.all_due() {
             match due {
                 Due::Orchestrator => {

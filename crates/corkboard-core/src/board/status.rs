@@ -176,7 +176,7 @@ impl Cancellation {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ReviewStatus {
+pub enum ReviewVerdict {
     /// It is done.
     Approved,
     /// It needs rework, in a new attempt.

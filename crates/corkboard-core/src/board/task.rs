@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, Setback, TaskEdit, TaskId, TaskStatus,
+    Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewVerdict, Setback, TaskEdit, TaskId, TaskStatus,
     TriggerRule,
 };
 use crate::knowledge::Trust;
@@ -107,7 +107,7 @@ pub struct Task {
     pub reviewed_by: Option<Arc<str>>,
     /// Verdict of the last review.
     #[serde(default, alias = "review_status")]
-    pub review_verdict: Option<ReviewStatus>,
+    pub review_verdict: Option<ReviewVerdict>,
     /// Comment of the last review.
     #[serde(default, alias = "review_comments")]
     pub review_comment: Option<Arc<str>>,

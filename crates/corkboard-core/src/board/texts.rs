@@ -7,8 +7,8 @@ use core::str::FromStr;
 
 use super::{
     Approval, ApprovalId, Artifact, BoardEdit, BoardEvent, BoardImage, BoardInfo, BoardItem, Choice, Decision,
-    Discovery, LearningId, LearningState, LearningVerdict, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery,
-    NewNudge, NewTask, Nudge, NudgeId, ParseIdError, Task, TaskEdit, TaskResult,
+    Discovery, LearningId, LearningStatus, LearningVerdict, NewArtifact, NewBoard, NewChoice, NewDecision,
+    NewDiscovery, NewNudge, NewTask, Nudge, NudgeId, ParseIdError, Task, TaskEdit, TaskResult,
 };
 use crate::forget::{TextSlot, VisitText, redact};
 use crate::knowledge::NewCoreEntry;
@@ -219,15 +219,15 @@ artifact_texts! { Artifact NewArtifact }
 
 impl Texts for LearningVerdict {
     fn redact(&mut self, visit: &mut VisitField<'_>) -> bool {
-        match &mut self.state {
-            LearningState::Begun(promotion) => {
+        match &mut self.status {
+            LearningStatus::Begun(promotion) => {
                 promotion.entry.redact(visit) | one("refused", &mut promotion.refused, visit)
             }
-            LearningState::RollingBack(roll_back) => one("reason", &mut roll_back.reason, visit),
-            LearningState::Refused { reason, .. } | LearningState::RolledBack { reason, .. } => {
+            LearningStatus::RollingBack(roll_back) => one("reason", &mut roll_back.reason, visit),
+            LearningStatus::Refused { reason, .. } | LearningStatus::RolledBack { reason, .. } => {
                 one("reason", reason, visit)
             }
-            LearningState::Open | LearningState::Promoted { .. } => false,
+            LearningStatus::Open | LearningStatus::Promoted { .. } => false,
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
                 found.forget_vouching_for(&was);
             })?;
         }
-        CoreEvent::EntryExpired { id } | CoreEvent::EntryErased { id } => take(state, *id)?,
+        CoreEvent::EntryExpired { id } | CoreEvent::EntryForgottenHard { id } => take(state, *id)?,
         CoreEvent::Cleared { .. } => *state = CoreState { last: state.last, ..CoreState::default() },
         CoreEvent::Replaced { image } => {
             let last = state.last;

@@ -264,7 +264,7 @@ impl CoreDecider<'_> {
         let concerned = self.state.entries.values().filter(|entry| forget.concerns(entry));
         let ids: Vec<_> = concerned.map(|entry| entry.id).collect();
         let entries = ids.len() as u64;
-        ids.into_iter().for_each(|id| self.push(CoreEvent::EntryErased { id }));
+        ids.into_iter().for_each(|id| self.push(CoreEvent::EntryForgottenHard { id }));
         Ok(CoreReply::Cleared { entries })
     }
 

@@ -52,7 +52,8 @@ pub enum CoreEvent {
         provenance: Vec<Provenance>,
     },
     /// An entry was forgotten permanently and removed. The revisions before this one no longer contain its texts.
-    EntryErased { id: CoreEntryId },
+    #[serde(alias = "entry_erased")]
+    EntryForgottenHard { id: CoreEntryId },
     /// An entry expired and was removed.
     EntryExpired { id: CoreEntryId },
     /// All entries were removed.

@@ -70,7 +70,7 @@ pub(super) fn redact_event(event: &mut CoreEvent, visit: &mut VisitEntryText<'_>
         }),
         CoreEvent::EntryRestored { .. }
         | CoreEvent::EntryWithdrawn { .. }
-        | CoreEvent::EntryErased { .. }
+        | CoreEvent::EntryForgottenHard { .. }
         | CoreEvent::EntryExpired { .. }
         | CoreEvent::Cleared { .. } => false,
     }

@@ -1,12 +1,13 @@
 //! Forks: the state that a copy of a board starts with, and the checks on images from outside.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict::*, Artifact, ArtifactId, BoardAction, BoardCommand, BoardImage, BoardInfo, BoardStatus,
     CancelCause, Cancellation, Choice, ChoiceId, Contribution, Decision, DecisionId, Discovery, ForkedFrom, Lease,
-    NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewStatus, Task, TaskResult, TaskStatus, Unfinished,
+    NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewVerdict, Task, TaskResult, TaskStatus, Unfinished,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, ActorKind, LimitName, Limits, Refusal, Role};
@@ -43,7 +44,7 @@ fn rich() -> Desk {
         let made = NewArtifact { path: "p".into(), task: Some(id(1)), ..Default::default() };
         desk.ask(&worker("ann"), BoardCommand::RecordArtifact(made)).unwrap();
     }
-    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     desk
 }
 
@@ -74,7 +75,7 @@ fn a_copy_is_active_and_nobody_holds_anything_on_it() {
     assert_eq!((claimed.epoch, claimed.attempt), (2, 2), "a claim on the source should not count on the copy");
     assert!(matches!(copy.refused_to(&worker("bob"), heartbeat(id(2), Some(1))), Refusal::Fenced { .. }));
     source.ask(&worker("bob"), heartbeat(id(2), Some(1))).unwrap();
-    copy.tell(review(id(3), ReviewStatus::Approved));
+    copy.tell(review(id(3), ReviewVerdict::Approved));
     let ann = copy.state().contributions().next().unwrap();
     assert_eq!((&*ann.agent, ann.first_rev), ("ann", 1), "a contributor's revisions should start with the copy");
     assert_eq!(ann.tasks_completed.iter().copied().collect::<Vec<_>>(), ids(&[1, 3]));
@@ -241,7 +242,7 @@ fn an_image_that_contradicts_itself_is_refused() {
 #[test]
 fn an_image_may_contain_fields_that_a_copy_drops() {
     let mut image = image(&rich());
-    let lease = Lease { holder: agent("eve"), epoch: u64::MAX, deadline: at(1), lease_ms: u64::MAX };
+    let lease = Lease { holder: agent("eve"), epoch: u64::MAX, deadline: at(1), lease: Duration::MAX };
     task(&mut image, 2).claim = Some(lease.clone());
     task(&mut image, 2).attempt = u32::MAX;
     task(&mut image, 2).version = u64::MAX;
@@ -249,7 +250,7 @@ fn an_image_may_contain_fields_that_a_copy_drops() {
     let mut copy = Desk::empty(Limits::default());
     copy.tell(fork(image));
     assert_eq!(copy.claim(&worker("bob"), id(2)).epoch, 2);
-    copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     assert_eq!(copy.state().orchestrator().unwrap().epoch, 2);
     // A pending task whose condition has become impossible is cancelled in the copy.
     let mut lost = BoardImage::from(rich().state().clone());

@@ -5,7 +5,7 @@ use corkboard_core::board::{BoardCommand, BoardEvent, BoardReply, NewTask, TaskI
 use corkboard_core::{Actor, LimitName, Limits, Refusal};
 
 fn depend(task: TaskId, on: TaskId) -> BoardCommand {
-    BoardCommand::AddDependency { task, on }
+    BoardCommand::AddDependency { task, depends_on: on }
 }
 
 /// The cycle in a refusal.
@@ -100,7 +100,7 @@ fn a_dependency_is_added_once_and_only_to_tasks_not_started() {
 
 #[test]
 fn a_dependency_can_be_removed_and_the_task_becomes_ready() {
-    let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), on: id(on) };
+    let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), depends_on: id(on) };
     let mut desk = Desk::new();
     desk.add_all(chain(3));
     let later = desk.add(NewTask::new("later"));
@@ -127,7 +127,7 @@ fn a_dependency_can_be_removed_and_the_task_becomes_ready() {
 
 #[test]
 fn removing_a_failed_dependency_restores_a_task_and_its_dependents() {
-    let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), on: id(on) };
+    let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), depends_on: id(on) };
     let mut desk = Desk::new();
     desk.add_all(chain(3));
     let last_chance = desk.add(NewTask { trigger_rule: TriggerRule::OneFailed, ..after("repair", &ids(&[1, 2])) });

@@ -2,7 +2,7 @@
 
 use crate::board_support::*;
 use corkboard_core::board::{
-    BoardCommand, BoardOutcome, BoardReply, CancelCause, FailurePolicy, Hindrance, NewBoard, NewTask, ReviewStatus,
+    BoardCommand, BoardOutcome, BoardReply, CancelCause, FailurePolicy, Hindrance, NewBoard, NewTask, ReviewVerdict,
     TaskEdit, TaskId, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{Refusal, Space};
@@ -280,7 +280,7 @@ fn a_task_that_became_impossible_during_work_is_cancelled_on_release() {
         ("to be done better", |desk, task| {
             desk.ask(&worker("bob"), complete_task(task, None)).unwrap();
             desk.pass(LEASE_MS as i64);
-            desk.tell(review(task, ReviewStatus::NeedsRework));
+            desk.tell(review(task, ReviewVerdict::NeedsRework));
         }),
     ];
     for (how, give_back) in give_back {
@@ -310,7 +310,7 @@ fn a_rejected_task_fails_without_automatic_retry() {
     let task = desk.add(NewTask { needs_review: true, retry_limit: 5, ..NewTask::new("task") });
     let dependent = desk.add(after("dependent", &[task]));
     desk.complete(task);
-    let (verdict, comment) = (ReviewStatus::Rejected, Some("not this".into()));
+    let (verdict, comment) = (ReviewVerdict::Rejected, Some("not this".into()));
     desk.tell(BoardCommand::Review { task, verdict, comment });
     assert_eq!((desk.status(task), desk.task(task).failure.as_deref()), (TaskStatus::Failed, Some("not this")));
     assert_eq!(desk.cancelled(dependent), upstream_failed(task));
@@ -349,13 +349,13 @@ fn sending_a_task_back_or_rejecting_it_needs_a_reason() {
     let blank = Refusal::Blank { what: "comment".into() };
     let invisible = [None, Some(""), Some(" \n\t"), Some("\u{200b}\u{2060}\u{feff}"), Some("\u{202e} \u{ad}\u{e0041}")];
     for (verdict, status) in
-        [(ReviewStatus::NeedsRework, TaskStatus::InProgress), (ReviewStatus::Rejected, TaskStatus::Failed)]
+        [(ReviewVerdict::NeedsRework, TaskStatus::InProgress), (ReviewVerdict::Rejected, TaskStatus::Failed)]
     {
         for said in invisible {
             let comment = said.map(Into::into);
             assert_eq!(desk.refused(BoardCommand::Review { task, verdict, comment }), blank, "{said:?}");
             let reason = said.map(Into::into);
-            let moved = BoardCommand::SetStatus { task, status, reason, epoch: None, lease_ms: LEASE_MS };
+            let moved = BoardCommand::SetStatus { task, status, reason, epoch: None, lease: LEASE };
             assert_eq!(desk.refused(moved), blank, "{said:?}");
         }
         let mut told = desk.clone();
@@ -363,7 +363,7 @@ fn sending_a_task_back_or_rejecting_it_needs_a_reason() {
         assert_eq!(told.status(task), status);
     }
     // An approval needs no comment.
-    let (verdict, comment) = (ReviewStatus::Approved, None);
+    let (verdict, comment) = (ReviewVerdict::Approved, None);
     desk.tell(BoardCommand::Review { task, verdict, comment });
     assert_eq!(desk.status(task), TaskStatus::Completed);
 }

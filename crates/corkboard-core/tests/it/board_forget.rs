@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict, BoardCommand, BoardEdit, BoardForget, BoardImage, BoardReply, BoardState, ChoiceId, DecisionId,
-    ForkedFrom, LearningState, NewArtifact, NewBoard, NewBranch, NewChoice, NewDecision, NewDiscovery, NewNudge,
-    NewTask, NudgePriority, NudgeTarget, RecordId, ReviewStatus, TaskEdit, TaskRef, TaskResult, TaskStatus,
+    ForkedFrom, LearningStatus, NewArtifact, NewBoard, NewBranch, NewChoice, NewDecision, NewDiscovery, NewNudge,
+    NewTask, NudgePriority, NudgeTarget, RecordId, ReviewVerdict, TaskEdit, TaskRef, TaskResult, TaskStatus,
 };
 use corkboard_core::{Actor, ActorKind, Refusal, Revisioned, Role, Space};
 
@@ -66,11 +66,11 @@ fn desk() -> Desk {
     desk.tell(BoardCommand::EditTask { task: id(1), edit, if_version: None });
     let ann = worker("ann");
     desk.ask(&ann, claim(id(1))).unwrap();
-    let lease_ms = LEASE_MS;
+    let lease = LEASE;
     let (reason, status) = (said("blocked"), TaskStatus::Blocked);
-    desk.ask(&ann, BoardCommand::SetStatus { task: id(1), status, reason, epoch: None, lease_ms }).unwrap();
+    desk.ask(&ann, BoardCommand::SetStatus { task: id(1), status, reason, epoch: None, lease }).unwrap();
     let status = TaskStatus::InProgress;
-    desk.ask(&ann, BoardCommand::SetStatus { task: id(1), status, reason: None, epoch: None, lease_ms }).unwrap();
+    desk.ask(&ann, BoardCommand::SetStatus { task: id(1), status, reason: None, epoch: None, lease }).unwrap();
     let result = |summary: &str| TaskResult {
         summary: secret(summary),
         next_steps: vec![secret("next"), "kept step".into()],
@@ -79,9 +79,9 @@ fn desk() -> Desk {
     let complete = |result| BoardCommand::CompleteTask { task: id(1), result, epoch: None, heed_nudges: false };
     desk.ask(&ann, complete(result("draft"))).unwrap();
     let (first, comment) = (id(1), said("rework"));
-    desk.tell(BoardCommand::Review { task: first, verdict: ReviewStatus::NeedsRework, comment });
+    desk.tell(BoardCommand::Review { task: first, verdict: ReviewVerdict::NeedsRework, comment });
     desk.ask(&ann, complete(result("result"))).unwrap();
-    desk.tell(BoardCommand::Review { task: first, verdict: ReviewStatus::Approved, comment: said("well done") });
+    desk.tell(BoardCommand::Review { task: first, verdict: ReviewVerdict::Approved, comment: said("well done") });
     let fork = |name: &str, task: &str| NewBranch { name: name.into(), tasks: vec![TaskRef::Member(task.into())] };
     let branch = |key: &str| NewTask { key: Some(key.into()), ..task(key) };
     let choice = NewChoice { question: secret("question"), options: vec![fork("left", "l"), fork("right", "r")] };
@@ -218,10 +218,10 @@ fn a_forgotten_record_is_no_learning_and_reaches_no_core() {
     let mut desk = desk();
     forget(&mut desk, BoardForget::Text { text: "hunter2".into() });
     let learnings = desk.state().learning_candidates();
-    let open: Vec<_> = learnings.iter().filter(|found| found.state == LearningState::Open).collect();
+    let open: Vec<_> = learnings.iter().filter(|found| found.status == LearningStatus::Open).collect();
     assert_eq!(open.iter().map(|found| found.content.as_str()).collect::<Vec<_>>(), ["kept insight"]);
     // The promotion under way is refused, so that the process that finishes it removes what may be in the core.
-    let LearningState::Begun(promotion) = desk.state().learning_state(&"F-1".parse().unwrap()) else { panic!() };
+    let LearningStatus::Begun(promotion) = desk.state().learning_status(&"F-1".parse().unwrap()) else { panic!() };
     assert_eq!(promotion.refused.as_deref(), Some("[forgotten]"));
 }
 

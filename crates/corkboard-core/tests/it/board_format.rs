@@ -29,6 +29,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use crate::board_support::*;
 use crate::support::{check_fields, edited_fields};
@@ -36,7 +37,7 @@ use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardForget,
     BoardImage, BoardOutcome, BoardReply, BoardState, CancelCause, Cancellation, ChoiceId, DecisionId, DiscoveryId,
     DiscoveryType, FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewBoard, NewDecision,
-    NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor, ReviewStatus, TaskEdit, TaskId,
+    NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor, ReviewVerdict, TaskEdit, TaskId,
     TaskResult, TaskStatus, TriggerRule, Unfinished, WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
@@ -231,16 +232,25 @@ fn a_lease_is_stored_in_seconds_and_older_logs_have_milliseconds() {
     let stored = |lease: &str| {
         format!(r#"{{"task_resumed":{{"task":"T-1","epoch":1,"deadline":"2026-01-01T00:00:00Z",{lease}}}}}"#)
     };
-    for (lease, ms, again) in [
+    for (written, ms, again) in [
         (r#""lease_ms":10"#, 10, r#""lease_s":0.01"#),
         (r#""lease_ms":30000"#, 30_000, r#""lease_s":30"#),
         (r#""lease_s":1.001"#, 1_001, r#""lease_s":1.001"#),
         (r#""lease_s":604800"#, 604_800_000, r#""lease_s":604800"#),
     ] {
-        let event: BoardEvent = serde_json::from_str(&stored(lease)).unwrap();
-        assert!(matches!(event, BoardEvent::TaskResumed { lease_ms, .. } if lease_ms == ms), "{lease}: {event:?}");
+        let event: BoardEvent = serde_json::from_str(&stored(written)).unwrap();
+        assert!(
+            matches!(event, BoardEvent::TaskResumed { lease, .. } if lease == Duration::from_millis(ms)),
+            "{written}: {event:?}"
+        );
         assert_eq!(serde_json::to_string(&event).unwrap(), stored(again));
-        let started = BoardEvent::TaskStarted { task: id(1), agent: None, epoch: 1, deadline: at(1), lease_ms: ms };
+        let started = BoardEvent::TaskStarted {
+            task: id(1),
+            agent: None,
+            epoch: 1,
+            deadline: at(1),
+            lease: Duration::from_millis(ms),
+        };
         let commit = BoardCommit::new(at(1), worker("ann"), None, vec![started]);
         assert_eq!(text(&BoardState::encode(&commit).unwrap()), text(&commit.encode().unwrap()));
     }
@@ -265,7 +275,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::DependencyRemoved { task, depends_on: task },
         BoardEvent::DependencyRemoved { task, depends_on: nowhere },
         BoardEvent::DependencyRemoved { task: nowhere, depends_on: task },
-        BoardEvent::TaskStarted { task, agent: None, epoch: 1, deadline: at(1), lease_ms: 1 },
+        BoardEvent::TaskStarted { task, agent: None, epoch: 1, deadline: at(1), lease: Duration::from_millis(1) },
         BoardEvent::LeaseRenewed { task, deadline: at(1) },
         BoardEvent::TaskReleased { task: nowhere },
         BoardEvent::TaskCompleted { task: nowhere, result: None },
@@ -489,7 +499,7 @@ fn history() -> Desk {
     keyed(&mut desk, &human(), BoardCommand::AddTasks { tasks, choices: vec![choice(&options)] });
     let heads = desk.add_all(vec![NewTask::new("c"), NewTask::new("d")]);
     desk.add_choice(&[("C", &heads[..1]), ("D", &heads[1..])]);
-    desk.tell(BoardCommand::AddDependency { task: id(4), on: id(3) });
+    desk.tell(BoardCommand::AddDependency { task: id(4), depends_on: id(3) });
     let edits = [
         TaskEdit { title: Some("Unused".into()), description: Some("nothing".into()), ..TaskEdit::default() },
         TaskEdit {
@@ -503,11 +513,11 @@ fn history() -> Desk {
     for edit in edits {
         desk.tell(BoardCommand::EditTask { task: id(11), edit, if_version: None });
     }
-    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     desk.pass(LEASE_MS as i64 - 5_000);
     keyed(&mut desk, &orchestrator("olga"), BoardCommand::RenewOrchestrator { epoch: 1 });
     desk.ask(&orchestrator("olga"), BoardCommand::ReleaseOrchestrator { epoch: 1 }).unwrap();
-    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: 10 }).unwrap();
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: Duration::from_millis(10) }).unwrap();
     desk.pass(10);
     desk.tell(BoardCommand::Tick);
 
@@ -521,7 +531,7 @@ fn history() -> Desk {
             status: TaskStatus::Blocked,
             reason: Some("no answer".into()),
             epoch: Some(1),
-            lease_ms: 1,
+            lease: Duration::from_millis(1),
         },
     )
     .unwrap();
@@ -539,17 +549,17 @@ fn history() -> Desk {
     desk.tell(BoardCommand::Tick);
     desk.complete(id(3));
     // Reviewed three times.
-    desk.tell(BoardCommand::AssignReview { task: id(2), to: agent("rita") });
+    desk.tell(BoardCommand::AssignReview { task: id(2), agent: agent("rita") });
     desk.claim(&ann, id(2));
     desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
-    desk.tell(review(id(2), ReviewStatus::NeedsRework));
+    desk.tell(review(id(2), ReviewVerdict::NeedsRework));
     let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
     desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None, heed_nudges: false }).unwrap();
-    let (verdict, comment) = (ReviewStatus::Rejected, Some("not yet".into()));
+    let (verdict, comment) = (ReviewVerdict::Rejected, Some("not yet".into()));
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comment }).unwrap();
     keyed(&mut desk, &human(), BoardCommand::RetryFailed);
     desk.complete(id(2));
-    let (task, verdict, comment) = (id(2), ReviewStatus::Approved, Some("now it is".into()));
+    let (task, verdict, comment) = (id(2), ReviewVerdict::Approved, Some("now it is".into()));
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task, verdict, comment }).unwrap();
 
     keyed(&mut desk, &ann, BoardCommand::RecordDecision(decision(None)));
@@ -601,7 +611,7 @@ fn history() -> Desk {
         NewTask { needs_review: true, ..NewTask::new("in review") },
         NewTask::new("assigned"),
     ]);
-    desk.tell(BoardCommand::AddDependency { task: id(8), on: more[0] });
+    desk.tell(BoardCommand::AddDependency { task: id(8), depends_on: more[0] });
     desk.fail(more[0]);
     desk.fail(more[1]);
     desk.complete(more[2]);
@@ -622,8 +632,9 @@ fn copied(source: &Desk) -> Desk {
     let blocked = copy.add(NewTask::new("blocked"));
     copy.claim(&ann, blocked);
     let (status, reason, epoch) = (TaskStatus::Blocked, Some("no answer".into()), Some(1));
-    copy.ask(&ann, BoardCommand::SetStatus { task: blocked, status, reason, epoch, lease_ms: 1 }).unwrap();
-    copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    copy.ask(&ann, BoardCommand::SetStatus { task: blocked, status, reason, epoch, lease: Duration::from_millis(1) })
+        .unwrap();
+    copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     copy
 }
 
@@ -719,12 +730,12 @@ fn learned() -> Desk {
     let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..NewTask::new("Write the routes") });
     desk.fail(task);
     desk.complete(task);
-    let (verdict, comment) = (ReviewStatus::NeedsRework, Some("no \"test\"".into()));
+    let (verdict, comment) = (ReviewVerdict::NeedsRework, Some("no \"test\"".into()));
     desk.ask(&rita, BoardCommand::Review { task, verdict, comment }).unwrap();
     desk.ask(&ann, complete_task(task, None)).unwrap();
-    desk.tell(review(task, ReviewStatus::NeedsRework));
+    desk.tell(review(task, ReviewVerdict::NeedsRework));
     desk.ask(&ann, complete_task(task, None)).unwrap();
-    desk.tell(review(task, ReviewStatus::Approved));
+    desk.tell(review(task, ReviewVerdict::Approved));
     desk.tell(BoardCommand::Complete { reason: None, unfinished: Unfinished::Refuse });
     desk.ask(&rita, BoardCommand::ExtractLearnings).unwrap();
 
@@ -810,11 +821,11 @@ fn told_from_outside() -> Desk {
         let result = TaskResult { summary: "so it says".into(), next_steps, trust };
         desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
         if desk.status(task) == TaskStatus::Review && trust == Some(Trust::Outside) {
-            desk.tell(review(task, ReviewStatus::NeedsRework));
+            desk.tell(review(task, ReviewVerdict::NeedsRework));
         }
     }
-    desk.tell(review(judge, ReviewStatus::Approved));
-    desk.tell(BoardCommand::Claim { task: Some(vouch), epoch: None, lease_ms: LEASE_MS });
+    desk.tell(review(judge, ReviewVerdict::Approved));
+    desk.tell(BoardCommand::Claim { task: Some(vouch), epoch: None, lease: LEASE });
     let result = TaskResult { summary: "it is so".into(), next_steps: vec![], trust: Some(Trust::Own) };
     desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None, heed_nudges: false });
     desk
@@ -828,11 +839,11 @@ fn reworked() -> Desk {
     for title in ["Build", "Test"] {
         let task = desk.add(NewTask { needs_review: true, ..NewTask::new(title) });
         desk.complete(task);
-        desk.tell(review(task, ReviewStatus::NeedsRework));
+        desk.tell(review(task, ReviewVerdict::NeedsRework));
     }
     // The second task still waits for its holder.
     desk.ask(&ann, claim(id(1))).unwrap();
-    desk.ask(&ann, BoardCommand::Claim { task: Some(id(1)), epoch: Some(2), lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&ann, BoardCommand::Claim { task: Some(id(1)), epoch: Some(2), lease: LEASE }).unwrap();
     let dropped = desk.add(NewTask::new("Drop it"));
     desk.add(after("Below", &[dropped]));
     desk.tell(cancel_task(dropped));
@@ -861,9 +872,9 @@ fn forgotten() -> Desk {
 fn untied() -> Desk {
     let mut desk = Desk::with(NewBoard { name: "untied".into(), ..NewBoard::default() });
     desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["a", "b"])]);
-    desk.tell(BoardCommand::RemoveDependency { task: id(3), on: id(1) });
+    desk.tell(BoardCommand::RemoveDependency { task: id(3), depends_on: id(1) });
     desk.fail(id(1));
-    desk.tell(BoardCommand::RemoveDependency { task: id(2), on: id(1) });
+    desk.tell(BoardCommand::RemoveDependency { task: id(2), depends_on: id(1) });
     desk
 }
 

@@ -3,7 +3,7 @@
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict, BoardCommand, BoardEvent, BoardImage, BoardItem, BoardState, DecisionId, DiscoveryType,
-    LearningCandidate, LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus,
+    LearningCandidate, LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewVerdict,
     TaskResult,
 };
 use corkboard_core::knowledge::Trust;
@@ -91,7 +91,7 @@ fn a_decisions_learning_contains_its_rationale_and_rejected_alternatives() {
     decide(&mut desk, NewDecision { alternatives, affects_tasks: tasks, ..decision("It is hard on memory") });
     let found = learning(&desk, "D-1");
     assert_eq!(found.content, "Which hash? argon2id\nBecause: It is hard on memory\nRejected: bcrypt; scrypt");
-    assert_eq!((found.source, found.kind, &*found.author), (LearningSource::Decision, MemoryKind::Fact, "ann"));
+    assert_eq!((found.source, found.kind, &*found.created_by), (LearningSource::Decision, MemoryKind::Fact, "ann"));
     assert_eq!(found.items, ["D-1", "T-1", "T-2"].map(|item| item.parse::<BoardItem>().unwrap()));
     assert_eq!((found.score, found.importance, found.trust), (0.56, 0.56, Trust::Agent));
     assert_eq!(found.suggested_core.as_deref(), Some("house-rules"));
@@ -156,13 +156,13 @@ fn repeated_task_sequences_are_a_pattern() {
         let build = work(&mut desk, &format!("Implement part {round}"), &[design], 0);
         let task = desk.add(NewTask { needs_review: true, ..after("Test it", &[build]) });
         desk.complete(task);
-        desk.tell(review(task, ReviewStatus::Approved));
+        desk.tell(review(task, ReviewVerdict::Approved));
     }
     // A shorter sequence that occurs nowhere else is part of the longer one.
     assert_eq!(names(&desk), ["sequence:design.implement.test"]);
     let found = &learnings(&desk)[0];
     assert_eq!(found.content, "1. Design\n2. Implement\n3. Test [review]");
-    assert_eq!((found.tags.clone(), &*found.author), (vec!["task-pattern".to_string()], "corkboard"));
+    assert_eq!((found.tags.clone(), &*found.created_by), (vec!["task-pattern".to_string()], "corkboard"));
     assert_eq!((found.items.len(), found.score, found.source), (9, 0.4, LearningSource::Sequence));
     // The learning is a task pattern, from which the next board can start.
     let tasks = NewTask::from_pattern(&found.content).unwrap();
@@ -219,16 +219,16 @@ fn reworked_tasks_teach_how_they_were_fixed() {
     desk.fail(task);
     desk.complete(task);
     let comment = Some("logout has no test".into());
-    desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewStatus::NeedsRework, comment }).unwrap();
+    desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewVerdict::NeedsRework, comment }).unwrap();
     assert_eq!(names(&desk), Vec::<String>::new(), "the task is not completed yet");
     let result = TaskResult { summary: "three routes, tested".into(), next_steps: vec![], trust: None };
     desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
-    desk.tell(review(task, ReviewStatus::Approved));
+    desk.tell(review(task, ReviewVerdict::Approved));
     let found = learning(&desk, "rework:T-1");
     let content = "Write the routes: needed more than one attempt\n- failed (ann): it broke\n- needs rework (rita): logout has no test\n\
                    Result (ann): three routes, tested";
     assert_eq!(found.content, content);
-    assert_eq!((found.kind, &*found.author, found.score), (MemoryKind::Correction, "corkboard", 0.45));
+    assert_eq!((found.kind, &*found.created_by, found.score), (MemoryKind::Correction, "corkboard", 0.45));
     let contributors: Vec<&str> = found.contributors.iter().map(|name| &**name).collect();
     assert_eq!(contributors, ["ann", "hugo", "rita"], "everyone who contributed text");
     assert_eq!(found.as_entry().contributors, ["ann", "hugo", "rita"]);
@@ -243,16 +243,16 @@ fn reworked_tasks_teach_how_they_were_fixed() {
     desk.fail(task);
     desk.complete(task);
     let found = learning(&desk, "rework:T-2");
-    assert_eq!((&*found.author, found.contributors.len()), ("ann", 1));
+    assert_eq!((&*found.created_by, found.contributors.len()), ("ann", 1));
     // Older boards can have rework without a comment, which teaches nothing.
     let task = desk.add(NewTask { needs_review: true, ..NewTask::new("Quiet") });
     desk.complete(task);
     let (verdict, stamp) =
-        (ReviewStatus::NeedsRework, Stamp { rev: 99, at: desk.now, principal: "rita", role: Role::Reviewer });
+        (ReviewVerdict::NeedsRework, Stamp { rev: 99, at: desk.now, principal: "rita", role: Role::Reviewer });
     let sent_back = BoardEvent::TaskReviewed { task, verdict, comment: None, remembered: true };
     desk.live.state.apply(&sent_back, stamp).unwrap();
     desk.ask(&worker("ann"), complete_task(task, None)).unwrap();
-    desk.tell(review(task, ReviewStatus::Approved));
+    desk.tell(review(task, ReviewVerdict::Approved));
     assert_eq!(names(&desk), ["rework:T-1", "rework:T-2"]);
 }
 

@@ -1,9 +1,11 @@
 //! Claims and the orchestrator's role are leases: they expire, can be renewed, and a former holder is fenced.
 
+use std::time::Duration;
+
 use crate::board_support::*;
 use corkboard_core::board::{
     BoardCommand, BoardEvent, BoardReply, Claimed, Lease, NewArtifact, NewDecision, NewDiscovery, NewTask,
-    ReviewStatus, TaskId, TaskStatus, Unfinished,
+    ReviewVerdict, TaskId, TaskStatus, Unfinished,
 };
 use corkboard_core::{Actor, Refusal, Role, Space};
 
@@ -152,7 +154,7 @@ fn an_assignment_has_no_lease_until_work_begins() {
     assert_eq!(refused(&mut desk, &ann, set_status(TASK, TaskStatus::InProgress, None)), fenced(Some("bob"), 0));
     desk.ask(&worker("bob"), set_status(TASK, TaskStatus::InProgress, None)).unwrap();
     assert_eq!(desk.task(TASK).claim.as_ref().unwrap().epoch, 1);
-    assert_eq!(desk.state().next_due(), Some(Lease::deadline_from(desk.now, LEASE_MS)));
+    assert_eq!(desk.state().next_due(), Some(Lease::deadline_from(desk.now, LEASE)));
 }
 
 #[test]
@@ -170,7 +172,7 @@ fn answer_5_a_heartbeat_that_moves_the_deadline_by_more_than_a_tenth_is_stored()
     );
     assert_eq!((desk.rev(), desk.task(TASK).claim.as_ref().unwrap().deadline), (rev, first.deadline));
     desk.pass(1);
-    let deadline = Lease::deadline_from(desk.now, LEASE_MS);
+    let deadline = Lease::deadline_from(desk.now, LEASE);
     assert_eq!(desk.ask(&ann, heartbeat(TASK, Some(1))), Ok(BoardReply::Held { epoch: 1, deadline }));
     assert_eq!((desk.rev(), desk.task(TASK).version), (rev + 1, version));
     assert_eq!(desk.last_events(), [BoardEvent::LeaseRenewed { task: TASK, deadline }]);
@@ -216,7 +218,7 @@ fn answer_5_every_call_of_the_holder_about_its_task_renews() {
         desk.pass(TENTH + 1);
         desk.ask(&ann, call.clone()).unwrap();
         let deadline = desk.task(TASK).claim.as_ref().unwrap().deadline;
-        assert_eq!(deadline, Lease::deadline_from(desk.now, LEASE_MS), "{call:?}");
+        assert_eq!(deadline, Lease::deadline_from(desk.now, LEASE), "{call:?}");
     }
     // Calls of other workers do not renew it.
     let mut desk = one_task();
@@ -236,7 +238,7 @@ fn answer_5_commands_under_a_claim_are_fenced_with_it_and_renew_it() {
     desk.claim(&ann, TASK);
     desk.pass(TENTH + 1);
     desk.ask(&ann, record(1)).unwrap();
-    assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, Lease::deadline_from(desk.now, LEASE));
     assert_eq!(refused(&mut desk, &bob, record(1)), fenced(Some("ann"), 1));
     assert_eq!(refused(&mut desk, &ann, record(2)), fenced(Some("ann"), 1));
     desk.pass(LEASE_MS as i64);
@@ -260,7 +262,7 @@ fn a_lease_that_ends_in_review_leaves_the_task_there_and_rework_to_anyone() {
     desk.complete(TASK);
     // While the claim is held, rework goes back to its holder.
     let mut held = desk.clone();
-    held.tell(review(TASK, ReviewStatus::NeedsRework));
+    held.tell(review(TASK, ReviewVerdict::NeedsRework));
     assert_eq!((held.status(TASK), held.task(TASK).attempt), (TaskStatus::InProgress, 2));
     held.ask(&ann, complete_task(TASK, Some(1))).unwrap();
     // Without a holder, the task stays in review, and any worker can claim the rework.
@@ -268,7 +270,7 @@ fn a_lease_that_ends_in_review_leaves_the_task_there_and_rework_to_anyone() {
     desk.tell(BoardCommand::Tick);
     assert_eq!((desk.status(TASK), desk.state().next_due()), (TaskStatus::Review, None));
     assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
-    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk.tell(review(TASK, ReviewVerdict::NeedsRework));
     assert_eq!((desk.status(TASK), desk.task(TASK).assigned_to.as_ref()), (TaskStatus::Pending, None));
     assert_eq!(desk.claim(&worker("bob"), TASK).attempt, 2);
 }
@@ -279,7 +281,7 @@ fn sent_back() -> Desk {
     desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
     desk.add(NewTask { priority: 9, ..NewTask::new("beside") });
     desk.complete(TASK);
-    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk.tell(review(TASK, ReviewVerdict::NeedsRework));
     desk
 }
 
@@ -300,14 +302,14 @@ fn a_holder_claims_its_own_reworked_task_before_anything_else() {
         claimed(desk.ask(&ann, claim_next()).unwrap()).expect("the claim should return the task that was sent back");
     // The same attempt, with a new epoch and a full lease.
     assert_eq!((again.task, again.epoch, again.attempt), (TASK, 2, 2));
-    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE));
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
     // Once it is resumed, the next claim finds other work.
     assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
     assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None);
     desk.ask(&ann, complete_task(TASK, Some(2))).unwrap();
     assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None, "a task in review should not be claimed");
-    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk.tell(review(TASK, ReviewVerdict::NeedsRework));
     assert_eq!(
         claimed(desk.ask(&ann, claim(TASK)).unwrap()).map(|claimed| (claimed.epoch, claimed.attempt)),
         Some((3, 3))
@@ -322,13 +324,13 @@ fn rework_gets_a_full_lease_after_a_long_review() {
     desk.claim(&ann, TASK);
     desk.ask(&ann, complete_task(TASK, None)).unwrap();
     desk.pass(LEASE_MS as i64 - 1);
-    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk.tell(review(TASK, ReviewVerdict::NeedsRework));
     desk.pass(LEASE_MS as i64 - 1);
     desk.ask(&ann, complete_task(TASK, Some(1))).unwrap();
 }
 
 fn claim_again(epoch: u64) -> BoardCommand {
-    BoardCommand::Claim { task: Some(TASK), epoch: Some(epoch), lease_ms: LEASE_MS }
+    BoardCommand::Claim { task: Some(TASK), epoch: Some(epoch), lease: LEASE }
 }
 
 #[test]
@@ -347,7 +349,7 @@ fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     assert_eq!(refused(&mut desk, &bob, claim_again(1)), held);
     let again = claimed(desk.ask(&ann, claim_again(1)).unwrap()).unwrap();
     assert_eq!((again.epoch, again.attempt), (2, 1));
-    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE));
     // The old process is fenced in everything it sends.
     assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
     assert_eq!(refused(&mut desk, &ann, claim_again(1)), fenced(Some("ann"), 2));
@@ -374,32 +376,32 @@ fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     // The task is free now. A worker that was killed before it stored its newest epoch must still get it.
     let free = claimed(desk.ask(&ann, claim_again(4)).unwrap()).unwrap();
     assert_eq!((free.epoch, free.attempt), (6, 4));
-    let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease_ms: LEASE_MS };
+    let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease: LEASE };
     assert_eq!(refused(&mut desk, &ann, nameless), Refusal::Blank { what: "task".into() });
 }
 
 #[test]
 fn a_lease_is_neither_too_short_nor_too_long() {
     let mut desk = one_task();
-    let (least, most) = (Lease::LEAST_MS, Lease::MOST_MS);
-    for lease_ms in [0, least - 1, most + 1, u64::MAX] {
-        let refusal = Refusal::LeaseLength { lease_ms, least, most };
-        assert_eq!(desk.refused(BoardCommand::Claim { task: None, epoch: None, lease_ms }), refusal);
-        assert_eq!(desk.refused(BoardCommand::AcquireOrchestrator { lease_ms }), refusal);
+    let (least, most, moment) = (Lease::LEAST, Lease::MOST, Duration::from_millis(1));
+    for lease in [Duration::ZERO, least - moment, most + moment, Duration::from_millis(u64::MAX)] {
+        let refusal = Refusal::LeaseLength { lease_s: lease.as_secs_f64() };
+        assert_eq!(desk.refused(BoardCommand::Claim { task: None, epoch: None, lease }), refusal);
+        assert_eq!(desk.refused(BoardCommand::AcquireOrchestrator { lease }), refusal);
         desk.tell(assign(TASK, "hugo"));
         let (task, status) = (TASK, TaskStatus::InProgress);
-        let start = BoardCommand::SetStatus { task, status, reason: None, epoch: None, lease_ms };
+        let start = BoardCommand::SetStatus { task, status, reason: None, epoch: None, lease };
         assert_eq!(desk.refused(start), refusal);
         desk.tell(release(TASK, None));
     }
-    for lease_ms in [least, most] {
-        desk.tell(BoardCommand::Claim { task: None, epoch: None, lease_ms });
+    for lease in [least, most] {
+        desk.tell(BoardCommand::Claim { task: None, epoch: None, lease });
         desk.tell(release(TASK, None));
     }
 }
 
 fn acquire() -> BoardCommand {
-    BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }
+    BoardCommand::AcquireOrchestrator { lease: LEASE }
 }
 
 fn role_fenced(holder: Option<&str>, epoch: u64) -> Refusal {
@@ -414,7 +416,7 @@ fn as_orchestrator(epoch: u64) -> BoardCommand {
 fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     let (olga, otto) = (orchestrator("olga"), orchestrator("otto"));
     let mut desk = Desk::new();
-    let deadline = Lease::deadline_from(desk.now, LEASE_MS);
+    let deadline = Lease::deadline_from(desk.now, LEASE);
     assert_eq!(desk.ask(&olga, acquire()), Ok(BoardReply::Held { epoch: 1, deadline }));
     assert_eq!(desk.state().next_due(), Some(deadline));
     let held = Refusal::OrchestratorHeld { holder: agent("olga"), until: deadline };
@@ -425,7 +427,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
     desk.pass(1);
     desk.ask(&olga, as_orchestrator(1)).unwrap();
-    let deadline = Lease::deadline_from(desk.now, LEASE_MS);
+    let deadline = Lease::deadline_from(desk.now, LEASE);
     assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
     let rev = desk.rev();
     desk.ask(&olga, BoardCommand::RenewOrchestrator { epoch: 1 }).unwrap();
@@ -472,7 +474,7 @@ fn an_orchestrator_without_the_role_changes_nothing_while_another_holds_it() {
         assign(TASK, "bob"),
         cancel_task(TASK),
         release(TASK, None),
-        review(TASK, ReviewStatus::Approved),
+        review(TASK, ReviewVerdict::Approved),
         set_status(TASK, TaskStatus::Cancelled, None),
         claim_next(),
         BoardCommand::RetryFailed,

@@ -56,7 +56,7 @@ fn everything() -> Vec<BoardCommand> {
         complete_task(id(1), None),
         BoardCommand::RecordDiscovery(Default::default()),
         BoardCommand::RetryFailed,
-        BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS },
+        BoardCommand::AcquireOrchestrator { lease: LEASE },
         BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(unsaid()) },
         BoardCommand::Pause { reason: None },
         BoardCommand::Resume,

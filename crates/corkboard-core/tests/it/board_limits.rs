@@ -3,7 +3,7 @@
 use crate::board_support::*;
 use corkboard_core::board::{
     BoardCommand, BoardEdit, ChoiceId, NewArtifact, NewBoard, NewBranch, NewChoice, NewDecision, NewDiscovery, NewTask,
-    ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, Unfinished,
+    ReviewVerdict, TaskEdit, TaskId, TaskResult, TaskStatus, Unfinished,
 };
 use corkboard_core::{LimitName, LimitWarning, Limits, Refusal, Space};
 
@@ -66,7 +66,7 @@ fn edit_task(edit: TaskEdit) -> BoardCommand {
 }
 
 fn status(status: TaskStatus, reason: String) -> BoardCommand {
-    BoardCommand::SetStatus { task: id(2), status, reason: Some(reason), epoch: None, lease_ms: LEASE_MS }
+    BoardCommand::SetStatus { task: id(2), status, reason: Some(reason), epoch: None, lease: LEASE }
 }
 
 fn result(summary: String, next_steps: Vec<String>) -> BoardCommand {
@@ -146,8 +146,8 @@ fn answer_1_every_text_has_a_limit() {
         |text| status(TaskStatus::Blocked, text),
         |text| status(TaskStatus::Failed, text),
         |text| status(TaskStatus::Cancelled, text),
-        |text| BoardCommand::Review { task: id(1), verdict: ReviewStatus::Rejected, comment: Some(text) },
-        |text| BoardCommand::Review { task: id(1), verdict: ReviewStatus::Approved, comment: Some(text) },
+        |text| BoardCommand::Review { task: id(1), verdict: ReviewVerdict::Rejected, comment: Some(text) },
+        |text| BoardCommand::Review { task: id(1), verdict: ReviewVerdict::Approved, comment: Some(text) },
         |text| BoardCommand::CancelTask { task: id(2), reason: Some(text) },
         |text| BoardCommand::Complete { reason: Some(text), unfinished: Unfinished::Cancel },
         |text| BoardCommand::Cancel { reason: Some(text) },
@@ -158,7 +158,7 @@ fn answer_1_every_text_has_a_limit() {
         match text("x".into()) {
             BoardCommand::Create(_) => desk = Desk::empty(small()),
             BoardCommand::AsOrchestrator { .. } => {
-                desk.tell(BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS });
+                desk.tell(BoardCommand::AcquireOrchestrator { lease: LEASE });
             }
             _ => {}
         }
@@ -224,7 +224,7 @@ fn answer_1_tasks_edges_and_records_have_limits_and_warnings() {
         (LimitName::TasksPerBoard, |_| add_tasks(vec![NewTask::new("task")])),
         (LimitName::DependenciesPerBoard, |desk| {
             let added = add(desk, 2);
-            BoardCommand::AddDependency { task: added[1], on: added[0] }
+            BoardCommand::AddDependency { task: added[1], depends_on: added[0] }
         }),
         (LimitName::RecordsPerBoard, |_| new_decision(|_| ())),
         (LimitName::RecordsPerBoard, |_| {

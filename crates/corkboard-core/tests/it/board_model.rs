@@ -13,7 +13,7 @@ use crate::board_forget;
 use crate::board_support::{BoardCommit, Desk, human, replay, scan, ticked};
 use corkboard_core::board::{
     BoardAction, BoardCommand, BoardEvent, BoardForget, BoardImage, BoardReply, BoardState, BoardStatus, ForkedFrom,
-    LearningState, NewBoard, NudgeTarget, ReviewStatus, Task, TaskId, TaskStatus,
+    LearningStatus, NewBoard, NudgeTarget, ReviewVerdict, Task, TaskId, TaskStatus,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, Limits, Refusal, Request, Revisioned, Role, Space, Stamp};
@@ -315,13 +315,13 @@ proptest! {
                         | BoardEvent::NudgeExpired { .. }
                         | BoardEvent::TaskStarted { .. }
                 );
-                assert!(!happened, "{event:?} during the pause since {}", pause.since);
+                assert!(!happened, "{event:?} during the pause since {}", pause.at);
             }
             if desk.state().info().unwrap().paused.is_some() || turn.command.action() != Some(BoardAction::Pause) {
                 return;
             }
             // Every deadline moved by the length of the pause.
-            let length = desk.now.duration_since(pause.since);
+            let length = desk.now.duration_since(pause.at);
             let before = turn.before.state();
             for task in desk.state().tasks() {
                 let was = before.task(task.id).unwrap();
@@ -332,7 +332,7 @@ proptest! {
             let deadline = |state: &BoardState| state.orchestrator().map(|lease| lease.deadline);
             assert_eq!(deadline(desk.state()), deadline(before).map(|at| at + length));
             for nudge in desk.state().nudges().filter(|nudge| nudge.is_open()) {
-                let length = desk.now.duration_since(pause.since.max(nudge.created_at));
+                let length = desk.now.duration_since(pause.at.max(nudge.created_at));
                 assert_eq!(nudge.expires_at, before.nudge(nudge.id).unwrap().expires_at.map(|at| at + length));
             }
         });
@@ -348,7 +348,7 @@ proptest! {
             for event in desk.last_events() {
                 let task = match &event {
                     BoardEvent::TaskStarted { task, .. } | BoardEvent::TaskCompleted { task, .. } => *task,
-                    BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => *task,
+                    BoardEvent::TaskReviewed { task, verdict: ReviewVerdict::Approved, .. } => *task,
                     _ => continue,
                 };
                 assert_eq!(scan::awaited(&before, task), [], "{event:?}");
@@ -387,7 +387,7 @@ proptest! {
             let verdicts = before.learning_verdicts().chain(after.learning_verdicts());
             let learnings: BTreeSet<_> = verdicts.map(|verdict| &verdict.id).collect();
             for learning in learnings {
-                let (was, is) = (before.learning_state(learning), after.learning_state(learning));
+                let (was, is) = (before.learning_status(learning), after.learning_status(learning));
                 let way = (was.as_str(), is.as_str());
                 let is_way = matches!(
                     way,
@@ -397,8 +397,8 @@ proptest! {
                         | ("rolling_back", "rolled_back")
                 );
                 // A promotion that the core refused stays open until it is settled. Then the learning is open again.
-                let is_refused = |state: &LearningState| match state {
-                    LearningState::Begun(promotion) => promotion.refused.is_some(),
+                let is_refused = |state: &LearningStatus| match state {
+                    LearningStatus::Begun(promotion) => promotion.refused.is_some(),
                     _ => false,
                 };
                 let is_way = (is_way && is_refused(&was) == (way == ("begun", "open")))
@@ -407,11 +407,11 @@ proptest! {
                 if was != is && let Some(kept) = after.learning_verdicts().find(|kept| kept.id == *learning) {
                     assert_eq!(kept.version, desk.rev());
                 }
-                if let (true, LearningState::Begun(promotion)) = (was != is && !is_refused(&is), &is) {
+                if let (true, LearningStatus::Begun(promotion)) = (was != is && !is_refused(&is), &is) {
                     // Each promotion starts in a separate revision.
                     assert_eq!(promotion.begun_rev, desk.rev());
                     assert!(begun.insert(promotion.begun_rev));
-                    assert_eq!(promotion.by, turn.actor);
+                    assert_eq!(promotion.actor, turn.actor);
                     let entry = &promotion.entry;
                     assert_ne!(entry.author.as_deref(), Some(&*turn.actor.principal), "an agent promoted its own text");
                     assert!(entry.trust <= Some(Trust::most_of(turn.actor.kind)));

@@ -3,7 +3,7 @@
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, BoardCommand, BoardEvent, BoardImage, BoardReply, DecisionId, ForkedFrom, Hindrance,
-    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskEdit, TaskId,
+    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewVerdict, TaskEdit, TaskId,
     TaskStatus,
 };
 use corkboard_core::{Actor, Limits, Refusal, Revisioned, Role};
@@ -60,7 +60,7 @@ fn a_nudge_is_shown_only_to_its_targets_urgent_first() {
     assert_eq!(shown(&desk, &human()), [0u64; 0], "the sender should not get the nudge");
     assert_eq!(shown(&desk, &named("paul", Role::Admin)), [0u64; 0], "an onlooker should not get the nudge");
     // The holder of the role is the orchestrator, even if it acts as a worker.
-    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     assert_eq!(shown(&desk, &worker("olga")), [2, 3]);
     assert_eq!(shown(&desk, &orchestrator("otto")), [2]);
     // A nudge to all reaches everybody who holds a task.
@@ -180,7 +180,7 @@ fn a_task_waits_for_the_approval_of_a_decision_about_it() {
     assert_eq!(desk.refused_to(&ann, set_status(id(2), TaskStatus::Completed, None)), waits(id(2)));
     // The task can be submitted for review, but the reviewer cannot approve it.
     desk.ask(&ann, complete_task(id(3), None)).unwrap();
-    assert_eq!(desk.refused(review(id(3), ReviewStatus::Approved)), waits(id(3)));
+    assert_eq!(desk.refused(review(id(3), ReviewVerdict::Approved)), waits(id(3)));
     assert_eq!(desk.refused(set_status(id(3), TaskStatus::Completed, None)), waits(id(3)));
     assert!(!desk.state().decision(decision).unwrap().holds());
 
@@ -190,7 +190,7 @@ fn a_task_waits_for_the_approval_of_a_decision_about_it() {
     assert!(desk.state().decision(decision).unwrap().holds());
     assert_eq!(desk.ready(), [id(1)]);
     desk.ask(&ann, complete_task(id(2), None)).unwrap();
-    desk.tell(review(id(3), ReviewStatus::Approved));
+    desk.tell(review(id(3), ReviewVerdict::Approved));
 }
 
 #[test]
@@ -266,11 +266,11 @@ fn a_paused_board_starts_nothing_and_loses_nothing() {
     desk.tell(assign(id(2), "ann"));
     desk.fail(id(3));
     let claimed = desk.claim(&ann, id(1));
-    desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     desk.pass(3_000);
     desk.tell(BoardCommand::Pause { reason: Some("look first".into()) });
     let since = desk.now;
-    let paused = Refusal::Paused { by: "hugo".into(), since };
+    let paused = Refusal::Paused { by: "hugo".into(), at: since };
     let hour = SignedDuration::from_hours(1);
     desk.pass(hour.as_millis() as i64);
     assert_eq!(desk.refused_to(&ann, claim_next()), paused);
@@ -280,7 +280,7 @@ fn a_paused_board_starts_nothing_and_loses_nothing() {
     assert_eq!(desk.status(id(1)), TaskStatus::InProgress, "a pause should freeze leases");
     // Holders can send heartbeats and continue. A lease acquired during the pause counts from the pause's start.
     desk.ask(&ann, heartbeat(id(1), Some(claimed.epoch))).unwrap();
-    desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     let rev = desk.rev();
     desk.tell(BoardCommand::Pause { reason: None });
     assert_eq!(desk.rev(), rev, "pausing a paused board changes nothing");
@@ -318,10 +318,10 @@ fn submitted() -> Desk {
 fn an_assigned_review_is_given_only_by_its_reviewer_or_a_person() {
     let (qa, olga) = (named("qa", Role::Reviewer), orchestrator("olga"));
     let mut desk = submitted();
-    desk.tell(BoardCommand::AssignReview { task: id(1), to: agent("qa") });
+    desk.tell(BoardCommand::AssignReview { task: id(1), agent: agent("qa") });
     let others = [named("other", Role::Reviewer), olga.clone(), named("root", Role::Admin)];
     for (other, verdict) in others.iter().flat_map(|other| {
-        [ReviewStatus::Approved, ReviewStatus::NeedsRework, ReviewStatus::Rejected].map(|verdict| (other, verdict))
+        [ReviewVerdict::Approved, ReviewVerdict::NeedsRework, ReviewVerdict::Rejected].map(|verdict| (other, verdict))
     }) {
         let refusal = desk.refused_to(other, review(id(1), verdict));
         assert!(refusal.to_string().contains("qa"), "{refusal}");
@@ -332,32 +332,32 @@ fn an_assigned_review_is_given_only_by_its_reviewer_or_a_person() {
         assert!(refusal.to_string().contains("qa"), "{refusal}");
     }
     // Other agents cannot take over the review. A person can, and can assign it to anybody.
-    let take = |to: &str| BoardCommand::AssignReview { task: id(1), to: agent(to) };
+    let take = |to: &str| BoardCommand::AssignReview { task: id(1), agent: agent(to) };
     assert_eq!(desk.refused_to(&olga, take("olga")), Refusal::NotReviewer { task: id(1), reviewer: agent("qa") });
     desk.clone().tell(take("olga"));
     for who in [qa, human()] {
-        desk.clone().ask(&who, review(id(1), ReviewStatus::Approved)).unwrap();
+        desk.clone().ask(&who, review(id(1), ReviewVerdict::Approved)).unwrap();
     }
     // Without an assigned reviewer, any reviewer may review.
-    submitted().ask(&others[0], review(id(1), ReviewStatus::Approved)).unwrap();
+    submitted().ask(&others[0], review(id(1), ReviewVerdict::Approved)).unwrap();
 }
 
 #[test]
 fn no_agent_approves_its_own_task() {
     let mut desk = submitted();
     for role in [Role::Orchestrator, Role::Reviewer, Role::Admin] {
-        let refusal = desk.refused_to(&named("ann", role), review(id(1), ReviewStatus::Approved));
+        let refusal = desk.refused_to(&named("ann", role), review(id(1), ReviewVerdict::Approved));
         assert!(refusal.to_string().contains("own"), "{refusal}");
         desk.refused_to(&named("ann", role), set_status(id(1), TaskStatus::Completed, None));
     }
     // Not even as the assigned reviewer. But anybody may send their own work back.
-    desk.tell(BoardCommand::AssignReview { task: id(1), to: agent("ann") });
-    desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
-    desk.clone().ask(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::NeedsRework)).unwrap();
+    desk.tell(BoardCommand::AssignReview { task: id(1), agent: agent("ann") });
+    desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewVerdict::Approved));
+    desk.clone().ask(&named("ann", Role::Reviewer), review(id(1), ReviewVerdict::NeedsRework)).unwrap();
     // After the lease has expired, it is still ann's work.
     desk.pass(LEASE_MS as i64);
     desk.tell(BoardCommand::Tick);
-    desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
+    desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewVerdict::Approved));
     // An agent cannot remove the review from its own task, either.
     let edit = TaskEdit { needs_review: Some(false), ..TaskEdit::default() };
     let drop_review = BoardCommand::EditTask { task: id(1), edit, if_version: None };
@@ -369,7 +369,7 @@ fn no_agent_approves_its_own_task() {
     own.add(NewTask { needs_review: true, ..NewTask::new("task") });
     own.tell(claim(id(1)));
     own.tell(complete_task(id(1), None));
-    own.tell(review(id(1), ReviewStatus::Approved));
+    own.tell(review(id(1), ReviewVerdict::Approved));
 }
 
 fn irreversible(supersedes: Option<u64>, force: bool) -> BoardCommand {

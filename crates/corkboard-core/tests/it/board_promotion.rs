@@ -4,7 +4,7 @@
 use crate::board_support::*;
 use corkboard_core::board::{
     BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, BoardStatus, ForkedFrom, KeptBy, LearningChanges,
-    LearningId, LearningState, NewBoard, NewDiscovery, NewTask, Promotion, RetainFor, RollBack, Unfinished,
+    LearningId, LearningStatus, NewBoard, NewDiscovery, NewTask, Promotion, RetainFor, RollBack, Unfinished,
     WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
@@ -65,20 +65,20 @@ fn roll_back_all() -> BoardCommand {
     BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None }
 }
 
-fn state(desk: &Desk, learning: &str) -> LearningState {
-    desk.state().learning_state(&named_learning(learning))
+fn state(desk: &Desk, learning: &str) -> LearningStatus {
+    desk.state().learning_status(&named_learning(learning))
 }
 
 fn begun(desk: &Desk, learning: &str) -> Promotion {
     match state(desk, learning) {
-        LearningState::Begun(promotion) => promotion,
+        LearningStatus::Begun(promotion) => promotion,
         other => panic!("{other:?}"),
     }
 }
 
 fn rolling_back(desk: &Desk, learning: &str) -> RollBack {
     match state(desk, learning) {
-        LearningState::RollingBack(roll_back) => roll_back,
+        LearningStatus::RollingBack(roll_back) => roll_back,
         other => panic!("{other:?}"),
     }
 }
@@ -96,7 +96,7 @@ fn a_promotion_is_started_finished_and_repeated_with_the_same_answer() {
     let reply = desk.tell(promote(f1()));
     assert_eq!(reply, BoardReply::Promotion { core: core("rules"), entry: None });
     let promotion = begun(&desk, "F-1");
-    assert_eq!((promotion.begun_rev, &promotion.by, promotion.at), (desk.rev(), &human(), desk.now));
+    assert_eq!((promotion.begun_rev, &promotion.actor, promotion.begun_at), (desk.rev(), &human(), desk.now));
     let entry = &promotion.entry;
     assert_eq!((entry.content.as_str(), entry.kind), ("users has no column", MemoryKind::Insight));
     assert_eq!((entry.author.as_deref(), entry.trust), (Some("ann"), Some(Trust::Agent)));
@@ -114,8 +114,9 @@ fn a_promotion_is_started_finished_and_repeated_with_the_same_answer() {
     assert_eq!(desk.refused(roll_back_all()), Refusal::PromotionOpen { learning: f1() });
 
     desk.tell(finish(f1(), promotion.begun_rev));
-    let (by, at) = ("hugo".into(), promotion.at);
-    assert_eq!(state(&desk, "F-1"), LearningState::Promoted { core: core("rules"), entry: ENTRY, by, at });
+    let (decided_by, decided_at) = ("hugo".into(), promotion.begun_at);
+    let promoted = LearningStatus::Promoted { core: core("rules"), entry: ENTRY, decided_by, decided_at };
+    assert_eq!(state(&desk, "F-1"), promoted);
     let rev = desk.rev();
     assert_eq!(desk.tell(promote(f1())), BoardReply::Promotion { core: core("rules"), entry: Some(ENTRY) });
     // A late finish finds it finished already.
@@ -181,7 +182,7 @@ fn no_agent_promotes_its_own_text() {
     let changes = LearningChanges { content: Some("mine".into()), ..LearningChanges::default() };
     assert_eq!(desk.refused_to(&rita, changed(changes)), own("rita"));
     desk.ask(&rita, promote(f1())).unwrap();
-    assert_eq!(begun(&desk, "F-1").by, rita);
+    assert_eq!(begun(&desk, "F-1").actor, rita);
     // A person may.
     desk.tell(promote(named_learning("F-2")));
 }
@@ -227,7 +228,7 @@ fn a_refused_learning_stays_refused() {
     desk.tell(BoardCommand::RefuseLearning { learning: f1(), reason: None });
     assert_eq!((desk.rev(), state(&desk, "F-1").as_str()), (rev, "refused"));
     let refused = desk.refused(roll_back(&["F-1"]));
-    assert_eq!(refused, Refusal::NotPromoted { learning: f1(), state: "refused".into() });
+    assert_eq!(refused, Refusal::NotPromoted { learning: f1(), status: "refused".into() });
     assert!(
         desk.state().learning_candidates().iter().any(|candidate| candidate.id == f1()),
         "a refused learning should still be listed"
@@ -238,7 +239,7 @@ fn a_refused_learning_stays_refused() {
     let mut copy = Desk::empty(Limits::default());
     copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: desk.rev() } });
     assert_eq!(copy.refused(promote(f1())), refusal);
-    assert_eq!(state(&copy, "F-2"), LearningState::Open);
+    assert_eq!(state(&copy, "F-2"), LearningStatus::Open);
 }
 
 #[test]
@@ -248,7 +249,7 @@ fn a_rolled_back_learning_can_be_promoted_again() {
     promoted(&mut desk, "F-2");
     assert_eq!(
         desk.refused(roll_back(&["F-1", "F-3"])),
-        Refusal::NotPromoted { learning: named_learning("F-3"), state: "open".into() }
+        Refusal::NotPromoted { learning: named_learning("F-3"), status: "open".into() }
     );
     for unknown in ["F-99", "sequence:sing.dance"] {
         let refused = desk.refused(roll_back(&[unknown]));
@@ -265,7 +266,9 @@ fn a_rolled_back_learning_can_be_promoted_again() {
     desk.tell(BoardCommand::FinishRollBack { begun_rev: begun_rev + 1 });
     assert_eq!(state(&desk, "F-1").as_str(), "rolling_back", "finishing another roll-back should not finish this one");
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
-    let LearningState::RolledBack { core: from, entry, by, reason, .. } = state(&desk, "F-1") else { panic!() };
+    let LearningStatus::RolledBack { core: from, entry, decided_by: by, reason, .. } = state(&desk, "F-1") else {
+        panic!()
+    };
     assert_eq!((from, entry, &*by, reason.as_deref()), (core("rules"), ENTRY, "hugo", Some("wrong")));
     assert_eq!(desk.tell(roll_back(&["F-1"])), BoardReply::RollBack(vec![]));
     desk.tell(promote_into(f1(), "other"));
@@ -302,14 +305,14 @@ fn a_promotion_that_the_core_refuses_has_no_effect() {
     assert_eq!(desk.rev(), rev);
     assert_eq!(
         desk.refused(finish(f1(), begun_rev)),
-        Refusal::PromotionOver { learning: f1(), state: "abandoned".into() }
+        Refusal::PromotionOver { learning: f1(), status: "abandoned".into() }
     );
     for command in [promote(f1()), refuse(f1()), roll_back(&["F-1"])] {
         assert_eq!(desk.refused(command), Refusal::PromotionOpen { learning: f1() });
     }
     desk.tell(give_up(begun_rev));
-    assert_eq!((state(&desk, "F-1"), desk.state().learning_verdicts().len()), (LearningState::Open, 0));
-    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "open".into() });
+    assert_eq!((state(&desk, "F-1"), desk.state().learning_verdicts().len()), (LearningStatus::Open, 0));
+    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), status: "open".into() });
     // A new promotion: finishing the old one does not finish it.
     desk.tell(promote(f1()));
     desk.tell(finish(f1(), begun_rev));
@@ -381,7 +384,7 @@ fn learnings_of_an_archived_board_can_be_decided_until_it_is_purged() {
 #[test]
 fn the_former_orchestrator_can_decide_on_learnings_after_the_end() {
     let (olga, mut desk) = (orchestrator("olga"), desk());
-    desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     let as_olga = |command| BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(command) };
     desk.ask(&olga, as_olga(promote(f1()))).unwrap();
     let other = desk.refused_to(&orchestrator("otto"), promote(named_learning("F-2")));
@@ -423,7 +426,7 @@ fn a_former_candidate_with_a_verdict_is_still_listed() {
     desk.tell(BoardCommand::RecordDecision(decision(Some(DecisionId(1)))));
     let shown = desk.state().learning_candidates();
     let shown = shown.iter().find(|candidate| candidate.id.to_string() == "D-1").unwrap();
-    assert_eq!((shown.state.as_str(), shown.content.lines().next()), ("promoted", Some("Which hash? argon2id")));
+    assert_eq!((shown.status.as_str(), shown.content.lines().next()), ("promoted", Some("Which hash? argon2id")));
     desk.tell(roll_back(&["D-1"]));
     let begun_rev = desk.rev();
     desk.tell(BoardCommand::FinishRollBack { begun_rev });

@@ -3,7 +3,7 @@
 use crate::board_support::*;
 use corkboard_core::board::{
     ArtifactId, BoardCommand, BoardEdit, BoardEvent, BoardReply, BoardState, DecisionId, DiscoveryId, NewArtifact,
-    NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskEdit, TaskResult,
+    NewBoard, NewDecision, NewDiscovery, NewTask, ReviewVerdict, TaskEdit, TaskResult,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Commit, IdempotencyKey, Limits, Refusal, Request, Revisioned, Role};
@@ -208,7 +208,7 @@ fn answer_2_contributions_are_folded_by_agent_and_role() {
     desk.ask(&otto, complete_task(id(2), None)).unwrap();
     assert_eq!(desk.state().contributions().count(), 1, "work should count only after its approval");
     desk.pass(60_000);
-    desk.ask(&named("rita", Role::Reviewer), review(id(2), ReviewStatus::Approved)).unwrap();
+    desk.ask(&named("rita", Role::Reviewer), review(id(2), ReviewVerdict::Approved)).unwrap();
     desk.ask(&named("ann", Role::Reviewer), discovery("as a reviewer")).unwrap();
 
     let found: Vec<_> = desk.state().contributions().collect();
@@ -243,7 +243,7 @@ fn answer_2_a_snapshot_loses_no_view() {
     desk.ask(&worker("ann"), BoardCommand::RecordArtifact(artifact("a"))).unwrap();
     desk.fail(id(3));
     desk.claim(&worker("ann"), id(1));
-    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     let loaded = Revisioned::<BoardState>::decode(&desk.live.encode().unwrap()).unwrap();
     assert_eq!(loaded, desk.live);
     scan::check(&loaded.state);
@@ -258,7 +258,7 @@ fn answer_2_a_snapshot_loses_no_view() {
         desk.ask(&worker("ann"), BoardCommand::RecordArtifact(artifact("a"))),
         Ok(BoardReply::Artifact { id: ArtifactId(2), version: 2 })
     );
-    desk.ask(&orchestrator("otto"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&orchestrator("otto"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     assert_eq!(desk.state().orchestrator().unwrap().epoch, 2);
 }
 
@@ -291,7 +291,7 @@ fn a_result_has_a_trust_no_higher_than_its_senders() {
     {
         let mut desk = desk.clone();
         desk.ask(&ann, complete(trust)).unwrap();
-        desk.tell(review(task, ReviewStatus::Approved));
+        desk.tell(review(task, ReviewVerdict::Approved));
         assert_eq!(desk.task(task).result.as_ref().unwrap().trust(), is);
         let again = replay(Default::default(), &desk.log, &desk.limits);
         assert_eq!(again.state.task(task).unwrap().result.as_ref().unwrap().trust(), is);

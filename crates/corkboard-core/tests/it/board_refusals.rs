@@ -68,7 +68,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
         Refusal::NothingWaits,
         Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1)] },
         Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1), DecisionId(2)] },
-        Refusal::Paused { by: "hugo".into(), since: at(0) },
+        Refusal::Paused { by: "hugo".into(), at: at(0) },
         Refusal::NotForYou { nudge: NudgeId(1), to: "the orchestrator".into() },
         Refusal::RoleDenied {
             principal: "ann".into(),
@@ -87,12 +87,12 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
             learning: learning.clone(),
             core: CoreId::new("rules", &Limits::default()).unwrap(),
         },
-        Refusal::NotPromoted { learning: learning.clone(), state: "open".into() },
+        Refusal::NotPromoted { learning: learning.clone(), status: "open".into() },
         Refusal::PromotionOpen { learning: learning.clone() },
-        Refusal::PromotionOver { learning: learning.clone(), state: "rolled_back".into() },
+        Refusal::PromotionOver { learning: learning.clone(), status: "rolled_back".into() },
         Refusal::OwnLearning { learning: learning.clone(), principal: "ann".into() },
         Refusal::NoCore { learning },
-        Refusal::LeaseLength { lease_ms: 1, least: 10, most: 100 },
+        Refusal::LeaseLength { lease_s: 0.001 },
         Refusal::Checksum { text: "abc".into() },
         Refusal::Limit { limit: LimitName::TasksPerBoard, used: 6, allowed: 5 },
     ];
@@ -152,7 +152,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     rework:T-5 is no longer being promoted: it is rolled_back
     ann cannot promote rework:T-5: agents cannot promote what they recorded themselves
     no core is suggested for rework:T-5; name one
-    a lease of 0.001 s is not allowed: it must last from 0.01 to 0.1 s
+    a lease of 0.001 s is not allowed: it must last from 0.01 to 604800 s
     invalid SHA-256 checksum "abc": expected 64 hexadecimal digits
     limit reached: tasks per board would be 6; the maximum is 5
     "#);

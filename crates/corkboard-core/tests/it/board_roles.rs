@@ -3,7 +3,7 @@
 use crate::board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardImage, DecisionId, ForkedFrom, LearningId, NewArtifact,
-    NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, RetainFor, ReviewStatus,
+    NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, RetainFor, ReviewVerdict,
     TaskEdit, TaskStatus, Unfinished, WhichLearnings,
 };
 use corkboard_core::knowledge::CoreEntryId;
@@ -112,12 +112,12 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Create, BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } }),
         (Does::Edit, BoardCommand::Edit { edit, if_version: None }),
         (Does::AddTasks, add_tasks(vec![NewTask::new("more")])),
-        (Does::AddTasks, BoardCommand::AddDependency { task: id(2), on: id(1) }),
-        (Does::AddTasks, BoardCommand::RemoveDependency { task: id(2), on: id(1) }),
+        (Does::AddTasks, BoardCommand::AddDependency { task: id(2), depends_on: id(1) }),
+        (Does::AddTasks, BoardCommand::RemoveDependency { task: id(2), depends_on: id(1) }),
         (Does::EditTask, BoardCommand::EditTask { task: id(2), edit: TaskEdit::default(), if_version: None }),
         (Does::Assign, assign(id(2), "eve")),
-        (Does::Assign, BoardCommand::AssignReview { task: id(2), to: agent("eve") }),
-        (Does::Review, review(id(3), ReviewStatus::Approved)),
+        (Does::Assign, BoardCommand::AssignReview { task: id(2), agent: agent("eve") }),
+        (Does::Review, review(id(3), ReviewVerdict::Approved)),
         (Does::Review, set_status(id(3), TaskStatus::Completed, None)),
         (Does::CancelTask, cancel_task(id(2))),
         (Does::CancelTask, set_status(id(2), TaskStatus::Cancelled, None)),
@@ -125,7 +125,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Retry, BoardCommand::RetryFailed),
         (Does::Retry, set_status(id(4), TaskStatus::Pending, None)),
         (Does::Choose, BoardCommand::Choose { choice, option: "this".into(), rationale: None }),
-        (Does::Orchestrate, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }),
+        (Does::Orchestrate, BoardCommand::AcquireOrchestrator { lease: LEASE }),
         (Does::Orchestrate, BoardCommand::RenewOrchestrator { epoch: 1 }),
         (Does::Orchestrate, BoardCommand::ReleaseOrchestrator { epoch: 1 }),
         (Does::Orchestrate, BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(BoardCommand::Tick) }),

@@ -2,7 +2,7 @@
 
 use crate::board_support::*;
 use corkboard_core::board::{
-    BoardCommand, CancelCause, NewTask, ReviewStatus, TaskId, TaskStatus, TaskStatus::*, Unfinished,
+    BoardCommand, CancelCause, NewTask, ReviewVerdict, TaskId, TaskStatus, TaskStatus::*, Unfinished,
 };
 use corkboard_core::{Actor, ActorKind, Refusal, Role};
 
@@ -38,7 +38,7 @@ fn cases() -> Vec<Case> {
     let below = || {
         let mut desk = plain();
         let upstream = desk.add(NewTask::new("upstream"));
-        desk.tell(BoardCommand::AddDependency { task: TASK, on: upstream });
+        desk.tell(BoardCommand::AddDependency { task: TASK, depends_on: upstream });
         (desk, upstream)
     };
     let case = |name, mut desk: Desk, commands: Vec<BoardCommand>, moves| {
@@ -86,8 +86,8 @@ fn every_pair_of_states_is_a_move_or_is_refused_with_the_moves_allowed() {
         for to in TaskStatus::ALL {
             pairs.insert((from, to));
             let mut desk = desk.clone();
-            let (reason, epoch, lease_ms) = (Some("because".into()), None, LEASE_MS);
-            let command = BoardCommand::SetStatus { task: TASK, status: to, reason, epoch, lease_ms };
+            let (reason, epoch, lease) = (Some("because".into()), None, LEASE);
+            let command = BoardCommand::SetStatus { task: TASK, status: to, reason, epoch, lease };
             // Reporting the current state again counts as a heartbeat.
             let is_heard_of = from == to && matches!(from, InProgress | Blocked);
             if moves.contains(&to) || is_heard_of {
@@ -112,9 +112,9 @@ fn every_command_in_every_state_moves_the_task_or_says_why_not() {
         ("release", || release(TASK, None)),
         ("complete", || complete_task(TASK, None)),
         ("fail", || fail_task(TASK, None)),
-        ("approve", || review(TASK, ReviewStatus::Approved)),
-        ("rework", || review(TASK, ReviewStatus::NeedsRework)),
-        ("reject", || review(TASK, ReviewStatus::Rejected)),
+        ("approve", || review(TASK, ReviewVerdict::Approved)),
+        ("rework", || review(TASK, ReviewVerdict::NeedsRework)),
+        ("reject", || review(TASK, ReviewVerdict::Rejected)),
         ("cancel", || cancel_task(TASK)),
         ("retry", || BoardCommand::Retry { task: TASK }),
     ];
@@ -204,7 +204,7 @@ fn a_board_ends_once_and_then_never_changes() {
     desk.add(NewTask::new("task"));
     assert_eq!(desk.refused(end(Unfinished::Refuse)), Refusal::Unfinished { unfinished: 1 });
     desk.claim(&worker("ann"), TASK);
-    desk.ask(&orchestrator("ann"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.ask(&orchestrator("ann"), BoardCommand::AcquireOrchestrator { lease: LEASE }).unwrap();
     desk.tell(end(Unfinished::Cancel));
     assert_eq!(desk.cancelled(TASK), Some((CancelCause::BoardEnded, None)));
     assert_eq!((desk.state().orchestrator(), corkboard_core::Space::next_due(desk.state())), (None, None));
@@ -216,7 +216,7 @@ fn a_board_ends_once_and_then_never_changes() {
         heartbeat(TASK, Some(1)),
         complete_task(TASK, Some(1)),
         BoardCommand::RetryFailed,
-        BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS },
+        BoardCommand::AcquireOrchestrator { lease: LEASE },
     ];
     for command in commands {
         let refusal = desk.refused(command);

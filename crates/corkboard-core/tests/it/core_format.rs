@@ -30,15 +30,21 @@ use corkboard_core::{
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 4] = ["core", "core-promoted", "core-vouched", "core-erased"];
+const KINDS: [&str; 4] = ["core", "core-promoted", "core-vouched", "core-forgotten"];
+
+#[test]
+fn an_older_name_of_an_event_is_read() {
+    let event: CoreEvent = serde_json::from_str(r#"{"entry_erased":{"id":"E-1"}}"#).unwrap();
+    assert_eq!(event, CoreEvent::EntryForgottenHard { id: CoreEntryId(1) });
+}
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
     for (kind, version) in
         KINDS.into_iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version)))
     {
-        // Nothing could be erased in format 2.
-        if (kind, version) == ("core-erased", 2) {
+        // Nothing could be forgotten permanently in format 2.
+        if (kind, version) == ("core-forgotten", 2) {
             continue;
         }
         let fixture = Fixture::read(kind, version);
@@ -160,7 +166,7 @@ impl Fixture {
                 write_if_missing("core", &history());
                 write_if_missing("core-promoted", &promoted());
                 write_if_missing("core-vouched", &vouched());
-                write_if_missing("core-erased", &erased());
+                write_if_missing("core-forgotten", &forgotten());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -288,8 +294,8 @@ fn vouched() -> Shelf {
     shelf
 }
 
-/// A core from which an entry was erased.
-fn erased() -> Shelf {
+/// A core from which an entry was forgotten permanently.
+fn forgotten() -> Shelf {
     let mut shelf = Shelf::new();
     shelf.tell(add("the password is hunter2"));
     shelf.tell(add("kept"));
@@ -307,7 +313,7 @@ fn event_name(event: &CoreEvent) -> &'static str {
         CoreEvent::EntryForgotten { .. } => "entry forgotten",
         CoreEvent::EntryRestored { .. } => "entry restored",
         CoreEvent::EntryWithdrawn { .. } => "entry withdrawn",
-        CoreEvent::EntryErased { .. } => "entry erased",
+        CoreEvent::EntryForgottenHard { .. } => "entry forgotten hard",
         CoreEvent::EntryExpired { .. } => "entry expired",
         CoreEvent::Cleared { .. } => "cleared",
         CoreEvent::Replaced { .. } => "replaced",

@@ -12,7 +12,7 @@ use crate::routes::prelude::*;
 pub(super) fn routes() -> Routes {
     Routes::new()
         .merge(routes!(forget_board_record).tag("boards"))
-        .merge(routes!(delete_core_entry).tag("cores"))
+        .merge(routes!(forget_core_entry_hard).tag("cores"))
         .merge(routes!(forget_text).tag("operations"))
 }
 
@@ -86,7 +86,7 @@ async fn forget_board_record(
     request_body = EntryBody,
     responses((status = 200, description = "It was forgotten", body = WithRev<Forgotten>), Problems)
 )]
-async fn delete_core_entry(
+async fn forget_core_entry_hard(
     caller: Caller,
     Path(path): Path<CorePath>,
     Body(body): Body<EntryBody>,

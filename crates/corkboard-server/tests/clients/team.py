@@ -23,8 +23,8 @@ from corkboard_client.models import (
     NewTask,
     Problem,
     ProblemCode,
-    ReviewStatus,
     ReviewTaskRequest,
+    ReviewVerdict,
     RevisionDocument,
     RevisionPage,
     Role,
@@ -116,7 +116,7 @@ def main() -> None:
     assert published.status == TaskStatus.REVIEW, published.status
     late = complete_task.sync(board, ids[2], client=workers[0], body=CompleteTaskRequest(summary="late", epoch=99))
     assert isinstance(late, Problem) and isinstance(late.code, ProblemCode), late
-    verdict = ReviewTaskRequest(verdict=ReviewStatus.APPROVED, comment="ship it")
+    verdict = ReviewTaskRequest(verdict=ReviewVerdict.APPROVED, comment="ship it")
     assert done(review_task.sync(board, ids[2], client=reviewer, body=verdict)).status == TaskStatus.COMPLETED
 
     tasks = all_tasks(reviewer, board)

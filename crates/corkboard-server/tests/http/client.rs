@@ -283,10 +283,10 @@ fn commands() -> Vec<(&'static str, Value)> {
     let board = [
         json!({"create": {"name": "b", "goal": "g", "constraints": ["c"], "cores": ["m"], "on_failure": "continue", "drawn": ["m:E-1"]}}),
         json!({"add_tasks": {"tasks": [{"key": "a", "title": "A", "depends_on": ["T-1"], "priority": 3, "retry_limit": 2, "estimate_minutes": 5}], "choices": [{"question": "q", "options": [{"name": "x", "tasks": ["a"]}]}]}}),
-        json!({"add_dependency": {"task": "T-1", "on": "T-2"}}),
+        json!({"add_dependency": {"task": "T-1", "depends_on": "T-2"}}),
         json!({"edit_task": {"task": "T-1", "edit": {"title": "t", "priority": -1}, "if_version": 1}}),
-        json!({"assign": {"task": "T-1", "to": "ada"}}),
-        json!({"assign_review": {"task": "T-1", "to": "ada"}}),
+        json!({"assign": {"task": "T-1", "agent": "ada"}}),
+        json!({"assign_review": {"task": "T-1", "agent": "ada"}}),
         json!({"claim": {"task": null, "lease_s": 60}}),
         json!({"heartbeat": {"task": "T-1", "epoch": 1}}),
         json!({"set_status": {"task": "T-1", "status": "blocked", "reason": "r", "epoch": 1, "lease_s": 60}}),
@@ -380,7 +380,7 @@ async fn names_in_commands_are_validated() {
         let set = json!({"set": {"scope": root, "key": name, "value": 1, "type_name": "t", "metadata": {}, "if_version": null}});
         let scope = json!({"create_scope": {"name": name, "parent": root, "parent_kept": "here"}});
         let nudge = json!({"send_nudge": {"to": {"agent": name}, "message": "m"}});
-        let assign = json!({"assign": {"task": "T-1", "to": name}});
+        let assign = json!({"assign": {"task": "T-1", "agent": name}});
         let nested = json!({"as_orchestrator": {"epoch": 1, "command": assign}});
         let learned = json!({"add": {"entries": [{"content": "c", "board": name}]}});
         for (space, command) in [

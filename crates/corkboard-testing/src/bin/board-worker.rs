@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use corkboard::boards::{NewDiscovery, NewTask, ReviewStatus, TaskResult, TaskStatus, Unfinished};
+use corkboard::boards::{NewDiscovery, NewTask, ReviewVerdict, TaskResult, TaskStatus, Unfinished};
 use corkboard::{
     Actor, ActorKind, Board, Claim, Corkboard, Error, Options, Orchestrator, Refusal, Result, Role, Watched,
 };
@@ -150,7 +150,7 @@ async fn steer(orchestrator: &Orchestrator, batches: u64, size: u64) -> Result<(
     loop {
         let view = board.view().await?;
         for task in view.needs_review() {
-            match board.review_task(task.id, ReviewStatus::Approved, None).await {
+            match board.review_task(task.id, ReviewVerdict::Approved, None).await {
                 // The previous process approved it, and its answer was lost.
                 Ok(_) | Err(Error::Refused(Refusal::TaskMove { .. })) => {}
                 Err(error) => return Err(error),

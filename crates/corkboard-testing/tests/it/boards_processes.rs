@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use corkboard::boards::{
-    BoardEvent, BoardOutcome, NewBoard, NewTask, ReviewStatus, TaskResult, TaskStatus, Unfinished,
+    BoardEvent, BoardOutcome, NewBoard, NewTask, ReviewVerdict, TaskResult, TaskStatus, Unfinished,
 };
 use corkboard::{Board, Corkboard, Watched};
 use corkboard_testing::{Harness, Worker};
@@ -87,7 +87,7 @@ fn completions(log: &[(u64, String, BoardEvent)]) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for (_, _, event) in log {
         if let BoardEvent::TaskCompleted { task, .. }
-        | BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } = event
+        | BoardEvent::TaskReviewed { task, verdict: ReviewVerdict::Approved, .. } = event
         {
             *counts.entry(task.to_string()).or_default() += 1;
         }

@@ -1,6 +1,6 @@
 //! Checks entries that claim to come from a promotion.
 
-use corkboard_core::board::LearningState;
+use corkboard_core::board::LearningStatus;
 use corkboard_core::knowledge::{CoreCommand, NewCoreEntry};
 use corkboard_core::{BoardId, CoreId, Refusal};
 
@@ -29,8 +29,8 @@ impl Corkboard {
     async fn has_begun(&self, board: &BoardId, board_rev: u64, core: &CoreId, new: &NewCoreEntry) -> Result<bool> {
         let entry = NewCoreEntry { board: None, board_rev: None, ..new.clone() };
         let open = self.board_of(board.clone()).view().await?.state().open_learnings();
-        Ok(open.iter().any(|verdict| match &verdict.state {
-            LearningState::Begun(begun) => (begun.begun_rev, &begun.core, &begun.entry) == (board_rev, core, &entry),
+        Ok(open.iter().any(|verdict| match &verdict.status {
+            LearningStatus::Begun(begun) => (begun.begun_rev, &begun.core, &begun.entry) == (board_rev, core, &entry),
             _ => false,
         }))
     }

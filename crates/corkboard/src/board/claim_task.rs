@@ -8,7 +8,6 @@ use corkboard_core::board::{BoardCommand, BoardReply, BoardState, BoardStatus, C
 use corkboard_core::{AgentId, Refusal, Revisioned};
 use tokio::time::Instant;
 
-use super::orchestrate::milliseconds;
 use super::{Board, BoardView, Claim, expect_reply, unexpected};
 use crate::engine::{Answer, PendingAnswer};
 use crate::{Error, Result};
@@ -137,8 +136,8 @@ impl IntoFuture for ClaimTask {
     type IntoFuture = Future<'static, Option<Claimed>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let (task, epoch, lease_ms) = (self.task, self.epoch, milliseconds(self.lease));
-        let command = BoardCommand::Claim { task, epoch, lease_ms };
+        let (task, epoch, lease) = (self.task, self.epoch, self.lease);
+        let command = BoardCommand::Claim { task, epoch, lease };
         match self.wait.is_zero() {
             true => Box::pin(PendingClaim::new(self.board, command)),
             false => Box::pin(self.claim(command)),

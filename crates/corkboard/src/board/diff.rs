@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use corkboard_core::board::{
     ApprovalVerdict, Artifact, ArtifactId, BoardInfo, BoardOutcome, BoardState, BoardStatus, Choice, ChoiceId,
-    Decision, DecisionId, Discovery, DiscoveryId, LearningId, Nudge, NudgeId, ReviewStatus, Task, TaskId, TaskStatus,
+    Decision, DecisionId, Discovery, DiscoveryId, LearningId, Nudge, NudgeId, ReviewVerdict, Task, TaskId, TaskStatus,
 };
 use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{AgentId, BoardId, CoreId};
@@ -85,7 +85,7 @@ pub enum BoardChange {
     /// A task's assignee changed.
     TaskAssigneeChanged { task: TaskId, from: Option<AgentId>, to: Option<AgentId> },
     /// A task was reviewed.
-    TaskReviewed { task: TaskId, verdict: ReviewStatus, by: Option<Arc<str>>, comment: Option<Arc<str>> },
+    TaskReviewed { task: TaskId, verdict: ReviewVerdict, by: Option<Arc<str>>, comment: Option<Arc<str>> },
     /// A decision was recorded.
     DecisionRecorded { id: DecisionId, decision: Arc<Decision> },
     /// A decision was superseded by another.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use corkboard_core::board::{BoardCommand, BoardForget, BoardReply, LearningState, RecordId};
+use corkboard_core::board::{BoardCommand, BoardForget, BoardReply, LearningStatus, RecordId};
 
 use super::{Board, expect_reply, unexpected};
 use crate::engine::joined;
@@ -49,9 +49,9 @@ impl Board {
         let current = self.engine.current(&self.slot).await?;
         let verdicts = current.state.learning_verdicts();
         let verdicts = verdicts.filter(|verdict| id.includes(&RecordId::Learning(verdict.id.clone())));
-        let cores = verdicts.filter_map(|verdict| match &verdict.state {
-            LearningState::Promoted { core, .. } => Some(core.as_str().to_owned()),
-            LearningState::RollingBack(roll_back) => Some(roll_back.core.as_str().to_owned()),
+        let cores = verdicts.filter_map(|verdict| match &verdict.status {
+            LearningStatus::Promoted { core, .. } => Some(core.as_str().to_owned()),
+            LearningStatus::RollingBack(roll_back) => Some(roll_back.core.as_str().to_owned()),
             _ => None,
         });
         Ok(cores.collect::<BTreeSet<_>>().into_iter().collect())

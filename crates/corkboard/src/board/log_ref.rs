@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use corkboard_core::board::{BoardEvent, BoardReply, BoardState, ReviewStatus};
+use corkboard_core::board::{BoardEvent, BoardReply, BoardState, ReviewVerdict};
 use corkboard_core::{Commit, SpaceKind};
 use serde::{Serialize, Serializer};
 
@@ -81,7 +81,7 @@ fn is_by(commit: &Commit<BoardEvent, BoardReply>, author: &str, state: &BoardSta
         return true;
     }
     commit.events.iter().any(|event| match event {
-        BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
+        BoardEvent::TaskReviewed { task, verdict: ReviewVerdict::Approved, .. } => {
             let worker = state.task(*task).and_then(|task| task.assigned_to.as_ref());
             worker.is_some_and(|worker| worker.as_str() == author)
         }

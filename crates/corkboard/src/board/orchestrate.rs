@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corkboard_core::AgentId;
 use corkboard_core::board::{
-    BoardCommand, BoardEdit, BoardOutcome, BoardReply, ChoiceId, NewChoice, NewTask, ReviewStatus, TaskEdit, TaskId,
+    BoardCommand, BoardEdit, BoardOutcome, BoardReply, ChoiceId, NewChoice, NewTask, ReviewVerdict, TaskEdit, TaskId,
     TaskStatus, Unfinished,
 };
 use jiff::Timestamp;
@@ -57,13 +57,13 @@ impl Board {
     }
 
     /// Makes a task depend on another. A dependency cycle is refused, and the refusal shows it.
-    pub async fn add_dependency(&self, task: TaskId, on: TaskId) -> Result<()> {
-        self.ask(BoardCommand::AddDependency { task, on }).await.map(|_| ())
+    pub async fn add_dependency(&self, task: TaskId, depends_on: TaskId) -> Result<()> {
+        self.ask(BoardCommand::AddDependency { task, depends_on }).await.map(|_| ())
     }
 
     /// Removes a dependency, which can make the task ready. Returns whether it existed.
-    pub async fn remove_dependency(&self, task: TaskId, on: TaskId) -> Result<bool> {
-        Ok(!self.tasks(BoardCommand::RemoveDependency { task, on }).await?.is_empty())
+    pub async fn remove_dependency(&self, task: TaskId, depends_on: TaskId) -> Result<bool> {
+        Ok(!self.tasks(BoardCommand::RemoveDependency { task, depends_on }).await?.is_empty())
     }
 
     /// Changes a task's fields. With a version, only if the task is at that version. Returns the new version.
@@ -72,15 +72,15 @@ impl Board {
     }
 
     /// Assigns a task to an agent. The lease starts only when work begins.
-    pub async fn assign_task(&self, task: TaskId, to: &str) -> Result<()> {
-        let to = AgentId::new(to, &self.options().limits)?;
-        self.ask(BoardCommand::Assign { task, to }).await.map(|_| ())
+    pub async fn assign_task(&self, task: TaskId, agent: &str) -> Result<()> {
+        let agent = AgentId::new(agent, &self.options().limits)?;
+        self.ask(BoardCommand::Assign { task, agent }).await.map(|_| ())
     }
 
     /// Assigns the review of a task.
-    pub async fn assign_review(&self, task: TaskId, to: &str) -> Result<()> {
-        let to = AgentId::new(to, &self.options().limits)?;
-        self.ask(BoardCommand::AssignReview { task, to }).await.map(|_| ())
+    pub async fn assign_review(&self, task: TaskId, agent: &str) -> Result<()> {
+        let agent = AgentId::new(agent, &self.options().limits)?;
+        self.ask(BoardCommand::AssignReview { task, agent }).await.map(|_| ())
     }
 
     /// Reviews a task: approve, request rework or reject. Returns its new status. An assigned review can only be given
@@ -88,7 +88,7 @@ impl Board {
     pub async fn review_task(
         &self,
         task: TaskId,
-        verdict: ReviewStatus,
+        verdict: ReviewVerdict,
         comment: Option<String>,
     ) -> Result<TaskStatus> {
         self.moved(BoardCommand::Review { task, verdict, comment }).await
@@ -132,7 +132,7 @@ impl Board {
 
     /// Acquires the orchestrator's role if nobody else holds it. An earlier holder of the same principal is fenced.
     pub async fn acquire_orchestrator(&self, lease: Duration) -> Result<Orchestrating> {
-        let command = BoardCommand::AcquireOrchestrator { lease_ms: milliseconds(lease) };
+        let command = BoardCommand::AcquireOrchestrator { lease };
         expect_reply!(self.ask(command).await?, BoardReply::Held { epoch, deadline } => Orchestrating { board: self.clone(), epoch, deadline })
     }
 

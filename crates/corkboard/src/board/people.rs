@@ -12,7 +12,7 @@ use crate::{Error, Result, context};
 
 impl Board {
     /// Sends a nudge to an agent, to the orchestrator or to everyone who works on the board. Recipients see it in their
-    /// context and in [`Board::nudges_for`] until they acknowledge it. The board's log records each delivery.
+    /// context and in [`Board::receive_nudges`] until they acknowledge it. The board's log records each delivery.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
@@ -26,10 +26,10 @@ impl Board {
     ///
     /// let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
     /// let ann = board.acting_as(ann);
-    /// let told = ann.nudges_for().await?;
+    /// let told = ann.receive_nudges().await?;
     /// assert_eq!(&*told[0].message, "Mind the budget");
     /// ann.acknowledge(&[told[0].id]).await?;
-    /// assert!(ann.nudges_for().await?.is_empty());
+    /// assert!(ann.receive_nudges().await?.is_empty());
     /// # Ok(()) }
     /// ```
     pub async fn send_nudge(&self, nudge: NewNudge) -> Result<NudgeId> {
@@ -38,11 +38,11 @@ impl Board {
 
     /// Returns the unacknowledged nudges to this handle's actor, urgent ones first, and records their delivery. Refused
     /// if the actor's role cannot read nudges.
-    pub async fn nudges_for(&self) -> Result<Vec<Arc<Nudge>>> {
+    pub async fn receive_nudges(&self) -> Result<Vec<Arc<Nudge>>> {
         self.nudges_fitting(<[_]>::len).await
     }
 
-    /// Returns the same nudges as [`Board::nudges_for`], but writes nothing: they do not count as delivered.
+    /// Returns the same nudges as [`Board::receive_nudges`], but writes nothing: they do not count as delivered.
     pub async fn preview_nudges(&self) -> Result<Vec<Arc<Nudge>>> {
         Ok(self.told(&self.view().await?))
     }

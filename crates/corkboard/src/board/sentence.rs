@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use corkboard_core::board::{Artifact, Decision, Discovery, Nudge, ReviewStatus, Task, TaskStatus};
+use corkboard_core::board::{Artifact, Decision, Discovery, Nudge, ReviewVerdict, Task, TaskStatus};
 use serde::Serialize;
 
 use super::BoardChange;
@@ -51,9 +51,9 @@ impl fmt::Display for BoardChange {
             Self::TaskAssigneeChanged { task, .. } => write!(f, "{task} is unassigned."),
             Self::TaskReviewed { task, verdict, by, comment } => {
                 let verdict = match verdict {
-                    ReviewStatus::Approved => "was approved",
-                    ReviewStatus::NeedsRework => "was sent back for rework",
-                    ReviewStatus::Rejected => "was rejected",
+                    ReviewVerdict::Approved => "was approved",
+                    ReviewVerdict::NeedsRework => "was sent back for rework",
+                    ReviewVerdict::Rejected => "was rejected",
                 };
                 let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
                 let comment = remark(comment.as_deref());

@@ -27,8 +27,8 @@ impl Board {
         reason: Option<String>,
         epoch: Option<u64>,
     ) -> Result<TaskStatus> {
-        let lease_ms = Lease::CLAIM_MS;
-        self.moved(BoardCommand::SetStatus { task, status, reason, epoch, lease_ms }).await
+        let lease = Lease::CLAIM;
+        self.moved(BoardCommand::SetStatus { task, status, reason, epoch, lease }).await
     }
 
     /// Completes a task. Returns `completed`, or `review` if the task needs a review.

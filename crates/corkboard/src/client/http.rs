@@ -406,9 +406,9 @@ impl RemoteEngine for HttpClient {
                 Some(SpaceKind::Core) => "cores",
                 _ => "agents",
             };
-            let RemoteSearch { query, limit, max_tokens, is_explained } = search;
+            let RemoteSearch { query, limit, budget, is_explained } = search;
             let mut parameters = vec![("q", query.to_owned()), ("limit", limit.to_string())];
-            parameters.extend(max_tokens.map(|tokens| ("max_tokens", tokens.to_string())));
+            parameters.extend(budget.map(|tokens| ("budget", tokens.to_string())));
             parameters.push(("explain", is_explained.to_string()));
             self.get(&format!("/v1/{kind}/{}/search", segment(space.name())), &parameters).await
         })

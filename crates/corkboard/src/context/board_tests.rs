@@ -1,9 +1,11 @@
 //! Properties of every task's context, for any board.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use std::time::Duration;
+
 use corkboard_core::board::{
     ArtifactId, BoardEvent, BoardState, DecisionId, DiscoveryId, DiscoveryType, NewArtifact, NewBoard, NewDecision,
-    NewDiscovery, NewTask, ReviewStatus, TaskId, TaskResult,
+    NewDiscovery, NewTask, ReviewVerdict, TaskId, TaskResult,
 };
 use corkboard_core::{AgentId, Limits, Role, Space, Stamp};
 use jiff::Timestamp;
@@ -48,7 +50,13 @@ impl Sketch {
     fn start(&mut self, task: TaskId, agent: &str) {
         let to = AgentId::new(agent, &Limits::default()).unwrap();
         self.happens(BoardEvent::TaskAssigned { task, agent: to });
-        self.happens(BoardEvent::TaskStarted { task, agent: None, epoch: 1, deadline: Timestamp::MAX, lease_ms: 1000 });
+        self.happens(BoardEvent::TaskStarted {
+            task,
+            agent: None,
+            epoch: 1,
+            deadline: Timestamp::MAX,
+            lease: Duration::from_secs(1),
+        });
     }
 
     fn complete(&mut self, task: TaskId, summary: &str, next: &[&str]) {
@@ -189,7 +197,7 @@ fn a_task_that_was_sent_back_says_so() {
     sketch.start(task, "bob");
     sketch.happens(BoardEvent::TaskSubmitted { task, result: Some(TaskResult::default().into()) });
     let comment = Some("the last page is missing".into());
-    sketch.happens(BoardEvent::TaskReviewed { task, verdict: ReviewStatus::NeedsRework, comment, remembered: true });
+    sketch.happens(BoardEvent::TaskReviewed { task, verdict: ReviewVerdict::NeedsRework, comment, remembered: true });
     let shown = sketch.compose(1, 1_000).text;
     assert!(shown.contains("  - review: needs_rework by ann: the last page is missing\n"), "{shown}");
     let waiting = sketch.compose(2, 1_000).text;
@@ -294,7 +302,7 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                         sketch.start(id, &name);
                         let result = Some(TaskResult { summary: said.clone(), next_steps: vec![], trust: None }.into());
                         sketch.happens(BoardEvent::TaskSubmitted { task: id, result });
-                        let (verdict, comment) = (ReviewStatus::NeedsRework, Some(said.as_str().into()));
+                        let (verdict, comment) = (ReviewVerdict::NeedsRework, Some(said.as_str().into()));
                         sketch.happens(BoardEvent::TaskReviewed { task: id, verdict, comment, remembered: true });
                     }
                 }

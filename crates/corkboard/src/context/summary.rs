@@ -45,7 +45,7 @@ pub struct SummaryReport {
     /// Number of those that the model did not get, because there were too many.
     pub untold: u64,
     /// Why there is no summary. The window is then the same as with [`Strategy::Compact`].
-    pub failed: Option<String>,
+    pub problem: Option<String>,
 }
 
 impl Summarizer {
@@ -111,7 +111,7 @@ pub(super) async fn compose(
     }
     let (told, text) = tell(&hidden);
     let report =
-        |failed| Some(SummaryReport { items: hidden.len() as u64, untold: (hidden.len() - told) as u64, failed });
+        |problem| Some(SummaryReport { items: hidden.len() as u64, untold: (hidden.len() - told) as u64, problem });
     let Some(summarizer) = summarizer else { return (compact, report(Some("no model is set".into()))) };
     let most = Shares::of(budget).section(SectionName::Summary).most;
     match summarizer.summarize(&text, most).await {

@@ -68,7 +68,7 @@ pub(crate) trait RemoteEngine: Send + Sync + 'static {
 pub(crate) struct RemoteSearch<'a> {
     pub(crate) query: &'a str,
     pub(crate) limit: usize,
-    pub(crate) max_tokens: Option<u64>,
+    pub(crate) budget: Option<u64>,
     pub(crate) is_explained: bool,
 }
 

@@ -23,7 +23,7 @@ use crate::{Limits, Result, Tier};
 pub struct Search<'a> {
     query: &'a str,
     limit: usize,
-    max_tokens: Option<u64>,
+    budget: Option<u64>,
     is_explained: bool,
     is_words_only: bool,
     limits: &'a Limits,
@@ -120,11 +120,11 @@ impl<'a> Search<'a> {
         let (limits, indexer) = (&engine.options.limits, &*engine.indexer);
         let remote = engine.remote().filter(|remote| remote.has_embedder() && engine.options.tier > Tier::Core);
         let remote = remote.map(|remote| (remote, &slot.id));
-        let (limit, max_tokens, is_explained, is_words_only) = (Search::LIMIT, None, false, false);
+        let (limit, budget, is_explained, is_words_only) = (Search::LIMIT, None, false, false);
         Self {
             query,
             limit,
-            max_tokens,
+            budget,
             is_explained,
             is_words_only,
             limits,
@@ -147,8 +147,8 @@ impl<'a> Search<'a> {
     }
 
     /// Sets the maximum number of tokens of all snippets together. The best hit is returned in any case.
-    pub fn max_tokens(mut self, tokens: u64) -> Self {
-        self.max_tokens = Some(tokens);
+    pub fn budget(mut self, tokens: u64) -> Self {
+        self.budget = Some(tokens);
         self
     }
 
@@ -170,8 +170,8 @@ impl<'a> Search<'a> {
         Limits::check_range("limit", self.limit as u64, 1..=Search::MAX_LIMIT as u64)?;
         let query = Query::checked(self.query, self.limits)?.explained(self.is_explained);
         if let Some((remote, space)) = self.remote.filter(|_| !self.is_words_only) {
-            let Self { query, limit, max_tokens, is_explained, .. } = self;
-            let answer = remote.search(space, RemoteSearch { query, limit, max_tokens, is_explained }).await?;
+            let Self { query, limit, budget, is_explained, .. } = self;
+            let answer = remote.search(space, RemoteSearch { query, limit, budget, is_explained }).await?;
             if let Some(seen) = self.seen {
                 seen.fetch_max(answer.rev, Ordering::Relaxed);
             }
@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
             problem: problem.map(|problem| problem.to_string()),
         });
         let mut hits = hits?;
-        if let Some(most) = self.max_tokens {
+        if let Some(most) = self.budget {
             let mut used = 0;
             let fitting = hits.iter().take_while(|hit| {
                 used += tokens::count(&hit.snippet);

@@ -1,7 +1,7 @@
 //! Tools for the learnings of a board: extract them, promote them to a memory core, or refuse them.
 
 use corkboard_core::Role;
-use corkboard_core::board::{LearningCandidate, LearningId, LearningState};
+use corkboard_core::board::{LearningCandidate, LearningId, LearningStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ impl TypedTool for ExtractLearningsTool {
     async fn run(&self, input: ExtractLearningsInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, input.board.as_deref(), Role::Orchestrator)?;
         let mut learnings = board.extract_learning_candidates().await?;
-        learnings.retain(|learning| learning.state == LearningState::Open);
+        learnings.retain(|learning| learning.status == LearningStatus::Open);
         let open = learnings.len();
         learnings.truncate(MOST_SHOWN);
         Ok(ToolOutput::new(page(&learnings, open), json!({"open": open, "learnings": learnings})))
@@ -107,7 +107,7 @@ impl TypedTool for PromoteLearningTool {
             }
             (LearningAction::Refuse, None, reason) => {
                 board.refuse_learning(learning.clone(), reason).await?;
-                let data = json!({"learning": learning, "state": "refused"});
+                let data = json!({"learning": learning, "status": "refused"});
                 Ok(ToolOutput::new(format!("{learning} is refused."), data))
             }
         }
@@ -128,7 +128,7 @@ fn page(learnings: &[LearningCandidate], open: usize) -> String {
 }
 
 fn line(learning: &LearningCandidate) -> String {
-    let LearningCandidate { id, source, score, author, trust, .. } = learning;
+    let LearningCandidate { id, source, score, created_by, trust, .. } = learning;
     let text = learning.content.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", escaped_line(text.get(..end).unwrap_or_default())),
@@ -138,5 +138,5 @@ fn line(learning: &LearningCandidate) -> String {
         Some(core) => format!(", for the core {}", escaped_line(core)),
         None => String::new(),
     };
-    format!("{}{id} ({source}, {score:.2}) by {}{core}: {text}", trust.mark(), escaped_line(author))
+    format!("{}{id} ({source}, {score:.2}) by {}{core}: {text}", trust.mark(), escaped_line(created_by))
 }

@@ -47,7 +47,7 @@ pub(super) struct SearchMemoryInput {
     /// 1 to 50; default 10.
     limit: Option<i64>,
     /// Of all snippets.
-    max_tokens: Option<u64>,
+    budget: Option<u64>,
     explain: Option<bool>,
     words_only: Option<bool>,
 }
@@ -138,8 +138,8 @@ impl TypedTool for SearchMemoryTool {
         let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
         let memory = context.memory(&self.corkboard)?;
         let mut search = memory.search(&input.query).limit(limit);
-        if let Some(tokens) = input.max_tokens {
-            search = search.max_tokens(tokens);
+        if let Some(tokens) = input.budget {
+            search = search.budget(tokens);
         }
         let search = search.explain(input.explain.unwrap_or(false));
         let search = search.words_only(input.words_only.unwrap_or(false));

@@ -1,7 +1,7 @@
 //! Tools for the agent that runs a board: assign tasks, review them, choose branches.
 
 use corkboard_core::Role;
-use corkboard_core::board::{ChoiceId, ReviewStatus, TaskId, TaskStatus};
+use corkboard_core::board::{ChoiceId, ReviewVerdict, TaskId, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(super) struct ReviewTaskInput {
     #[schemars(with = "String")]
     task: TaskId,
     #[serde(alias = "status")]
-    verdict: ReviewStatus,
+    verdict: ReviewVerdict,
     /// Required unless approved.
     #[serde(alias = "comments")]
     comment: Option<String>,

@@ -67,7 +67,7 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
     };
     let ready = match &info.paused {
         Some(pause) => {
-            let (by, since) = (mentioned(&pause.by), pause.since);
+            let (by, since) = (mentioned(&pause.by), pause.at);
             text.push_str(&format!(
                 "Paused by {by} since {since}: nothing can be claimed until a person resumes it.\n"
             ));

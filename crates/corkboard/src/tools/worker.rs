@@ -1,9 +1,7 @@
 //! Tools for workers: read a task's context, claim it, update it and complete it.
 
-use std::time::Duration;
-
 use corkboard_core::Role;
-use corkboard_core::board::{Lease, ReviewStatus, TaskId, TaskResult, TaskStatus};
+use corkboard_core::board::{Lease, ReviewVerdict, TaskId, TaskResult, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -133,7 +131,7 @@ impl TypedTool for ClaimTaskTool {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let asked = context.task.as_deref().filter(|task| !task.is_empty()).map(str::parse).transpose();
         let asked = input.task.or(asked.map_err(|error| ToolError::Failed { message: format!("{error}") })?);
-        let claim = board.claim_task(asked, Duration::from_millis(Lease::CLAIM_MS));
+        let claim = board.claim_task(asked, Lease::CLAIM);
         let claimed = match input.epoch {
             Some(epoch) => claim.epoch(epoch).await?,
             None => claim.await?,
@@ -149,7 +147,7 @@ impl TypedTool for ClaimTaskTool {
         };
         let task = view.task(claimed.task)?;
         let rework = match (task.review_verdict, &task.review_comment) {
-            (Some(ReviewStatus::NeedsRework), Some(comments)) => {
+            (Some(ReviewVerdict::NeedsRework), Some(comments)) => {
                 format!(" It was sent back for rework: {}", mentioned(comments))
             }
             _ => String::new(),

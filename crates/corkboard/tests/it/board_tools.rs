@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corkboard::boards::{
-    NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskId, TaskStatus,
+    Lease, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewVerdict, TaskId, TaskStatus,
 };
 use corkboard::cores::Trust;
 use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
@@ -306,7 +306,7 @@ async fn every_call_of_the_holder_renews_the_claim() {
             view.state().task(corkboard::boards::TaskId(1)).unwrap().claim.clone()
         };
         let first = lease().await.unwrap();
-        assert_eq!(first.lease_ms, 15 * 60_000);
+        assert_eq!(first.lease, Lease::CLAIM);
         for (tool, input) in [
             ("board_context", json!({})),
             ("record_decision", json!({"question": "q", "choice": "c"})),
@@ -698,7 +698,7 @@ async fn a_worker_gets_back_its_reworked_task_and_after_a_restart_its_unfinished
         caller.call("boss", "add_tasks", plan).await;
         caller.call("ann", "claim_task", json!({})).await;
         caller.call("ann", "complete_task", json!({"summary": "one table"})).await;
-        let verdict = ReviewStatus::NeedsRework;
+        let verdict = ReviewVerdict::NeedsRework;
         caller.handle().review_task(TaskId(1), verdict, Some("two are missing".into())).await.unwrap();
         let again = caller.try_call("ann", "claim_task", json!({})).await.unwrap();
         assert_eq!(

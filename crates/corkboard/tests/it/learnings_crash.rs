@@ -9,7 +9,7 @@ mod stage;
 use std::sync::Arc;
 
 use crate::common::in_time;
-use corkboard::boards::{LearningState, WhichLearnings};
+use corkboard::boards::{LearningStatus, WhichLearnings};
 use corkboard::cores::NewCoreEntry;
 use corkboard::{Corkboard, Error};
 use corkboard_testing::{Fault, FaultPlan, FaultyStore};
@@ -20,7 +20,7 @@ async fn die_everywhere(
     stage: impl AsyncFn() -> Stage,
     prepare: impl AsyncFn(&Stage),
     work: impl AsyncFn(&Corkboard) -> Result<(), Error>,
-    check: impl AsyncFn(&Stage, bool, Vec<LearningState>),
+    check: impl AsyncFn(&Stage, bool, Vec<LearningStatus>),
 ) {
     for calls in 0..MOST_CALLS {
         let stage = stage().await;
@@ -56,8 +56,8 @@ async fn promoting(stage: impl AsyncFn() -> Stage) {
         async |stage| drop(stage.taught(1).await),
         promote,
         async |stage, is_done, states| {
-            let is_promoted = matches!(states[0], LearningState::Promoted { .. });
-            assert!(is_promoted || (!is_done && states[0] == LearningState::Open), "{states:?}");
+            let is_promoted = matches!(states[0], LearningStatus::Promoted { .. });
+            assert!(is_promoted || (!is_done && states[0] == LearningStatus::Open), "{states:?}");
             // A retry finds or adds the one entry.
             promote(&stage.corkboard()).await.unwrap();
             assert_eq!((stage.is_settled().await.len(), stage.entries().await.len()), (1, 1));
@@ -83,7 +83,7 @@ async fn rolling_back(stage: impl AsyncFn() -> Stage) {
         assert!(stage.corkboard().board(BOARD).unwrap().view().await.unwrap().state().has_open_promotion());
     };
     die_everywhere(stage, prepare, roll_back, async |stage, is_done, states| {
-        let rolled_back = states.iter().filter(|state| matches!(state, LearningState::RolledBack { .. })).count();
+        let rolled_back = states.iter().filter(|state| matches!(state, LearningStatus::RolledBack { .. })).count();
         assert!(rolled_back == 3 || (!is_done && rolled_back == 0), "{states:?}");
         roll_back(&stage.corkboard()).await.unwrap();
         stage.is_settled().await;
@@ -105,7 +105,7 @@ async fn rolling_back_an_author(stage: impl AsyncFn() -> Stage) {
         // A repeat does the rest, wherever the first attempt ended.
         roll_back(&stage.corkboard()).await.unwrap();
         let states = stage.is_settled().await;
-        assert!(states.iter().all(|state| matches!(state, LearningState::RolledBack { .. })), "{states:?}");
+        assert!(states.iter().all(|state| matches!(state, LearningStatus::RolledBack { .. })), "{states:?}");
         for core in ["rules", "facts"] {
             assert_eq!(stage.corkboard().core(core).unwrap().stats().await.unwrap().entries, 0);
         }

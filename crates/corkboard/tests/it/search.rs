@@ -549,7 +549,7 @@ async fn hits_are_folded_explained_and_limited_by_tokens() {
         }
         assert!(hits[0].explanation_text().starts_with("releas "), "{}", hits[0].explanation_text());
         for (tokens, count) in [(1, 1), (10, 1), (1000, 2)] {
-            assert_eq!(agent.search("release").max_tokens(tokens).await.unwrap().len(), count, "{tokens} tokens");
+            assert_eq!(agent.search("release").budget(tokens).await.unwrap().len(), count, "{tokens} tokens");
         }
         let found = names(&agent.search("\"goes out\" key:b").await.unwrap());
         assert_eq!(found, ["b"]);

@@ -44,7 +44,7 @@ async fn content_that_does_not_fit_is_summarized_once() {
     assert!(first.tokens <= 1_000);
     let report = first.summary.clone().unwrap();
     let shown = first.sections.iter().find(|section| section.name == SectionName::Notes).unwrap().items;
-    assert_eq!((report.items, report.failed), (200 - shown, None));
+    assert_eq!((report.items, report.problem), (200 - shown, None));
     // The window shows the newest notes. The model got the rest, as data.
     assert!(first.text.contains("note number 199: "));
     let seen = server.seen();
@@ -92,14 +92,14 @@ async fn without_a_summary_the_window_is_compacted() {
     for reason in ["cannot answer now (500): down", "the summary is empty"] {
         let fallen_back = window.compose(request()).await.unwrap();
         assert_eq!(fallen_back.text, compact.text);
-        assert!(fallen_back.summary.unwrap().failed.unwrap().contains(reason), "{reason}");
+        assert!(fallen_back.summary.unwrap().problem.unwrap().contains(reason), "{reason}");
     }
     // A failure is not remembered.
     assert_eq!(section(&window.compose(request()).await.unwrap()), Some("  Works again.\n"));
     assert_eq!(server.seen().len(), 3);
     let without = agent.context_window().compose(request()).await.unwrap();
     assert_eq!(without.text, compact.text);
-    assert_eq!(without.summary.unwrap().failed.as_deref(), Some("no model is set"));
+    assert_eq!(without.summary.unwrap().problem.as_deref(), Some("no model is set"));
 }
 
 #[tokio::test]

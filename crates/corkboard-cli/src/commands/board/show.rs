@@ -59,7 +59,7 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     rows.push(("status", format!("{}{outcome}{reason}", info.status)));
     if let Some(pause) = &info.paused {
         let reason = pause.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
-        rows.push(("paused", format!("by {} since {}{reason}", one_line(&pause.by), time(pause.since))));
+        rows.push(("paused", format!("by {} since {}{reason}", one_line(&pause.by), time(pause.at))));
         rows.push(("", "no task can be claimed until it is resumed (`cork board resume`)".into()));
     }
     rows.extend(lifetime(info, view.at()));

@@ -1,7 +1,7 @@
 //! How `cork learn extract` and `cork learn list` show learnings.
 
 use clap::Args;
-use corkboard::boards::{LearningCandidate, LearningState};
+use corkboard::boards::{LearningCandidate, LearningStatus};
 use corkboard::cores::Trust;
 
 use crate::command_session::Session;
@@ -28,7 +28,7 @@ impl LearningFilter {
 
     fn text(&self, learnings: &[LearningCandidate]) -> String {
         let shown: Vec<&LearningCandidate> =
-            learnings.iter().filter(|learning| self.all || !is_decided(&learning.state)).collect();
+            learnings.iter().filter(|learning| self.all || !is_decided(&learning.status)).collect();
         let decided = (learnings.len() - shown.len()) as u64;
         let mut parts = vec![match (shown.is_empty(), decided) {
             (false, _) => listing(&shown),
@@ -36,7 +36,7 @@ impl LearningFilter {
             (true, _) => "no open learnings".into(),
         }];
         let is_doubtful =
-            |learning: &&&LearningCandidate| learning.trust == Trust::Outside && !is_decided(&learning.state);
+            |learning: &&&LearningCandidate| learning.trust == Trust::Outside && !is_decided(&learning.status);
         let outside = shown.iter().filter(is_doubtful).count() as u64;
         if outside > 0 {
             let came = count(outside, "learning", "learnings");
@@ -55,10 +55,10 @@ no learnings yet. Learnings come from decisions with a rationale, insights, disc
 sent back or failed before they were completed, and patterns among completed tasks";
 
 /// Whether a learning was decided on and the decision was carried out.
-fn is_decided(state: &LearningState) -> bool {
-    match state {
-        LearningState::Promoted { .. } | LearningState::Refused { .. } | LearningState::RolledBack { .. } => true,
-        LearningState::Open | LearningState::Begun(_) | LearningState::RollingBack(_) => false,
+fn is_decided(status: &LearningStatus) -> bool {
+    match status {
+        LearningStatus::Promoted { .. } | LearningStatus::Refused { .. } | LearningStatus::RolledBack { .. } => true,
+        LearningStatus::Open | LearningStatus::Begun(_) | LearningStatus::RollingBack(_) => false,
     }
 }
 
@@ -69,9 +69,9 @@ fn listing(learnings: &[&LearningCandidate]) -> String {
             learning.id.to_string(),
             format!("{:.2}", learning.score),
             learning.source.to_string(),
-            state(&learning.state),
+            status(&learning.status),
             name(core(learning)),
-            name(&learning.author),
+            name(&learning.created_by),
             learning.trust.to_string(),
         ]
     });
@@ -79,7 +79,7 @@ fn listing(learnings: &[&LearningCandidate]) -> String {
         ("LEARNING", Fit),
         ("SCORE", Fit),
         ("SOURCE", Fit),
-        ("STATE", Fit),
+        ("STATUS", Fit),
         ("CORE", Fit),
         ("AUTHOR", Fit),
         ("TRUST", Fit),
@@ -98,20 +98,20 @@ fn name(name: &str) -> String {
     one_line(&clip(name, SHOWN_NAME))
 }
 
-fn state(state: &LearningState) -> String {
-    match state {
-        LearningState::Promoted { entry, .. } => format!("promoted: {entry}"),
+fn status(status: &LearningStatus) -> String {
+    match status {
+        LearningStatus::Promoted { entry, .. } => format!("promoted: {entry}"),
         other => other.as_str().replace('_', " "),
     }
 }
 
 /// The core that it is in or moves to, or else the suggested one.
 fn core(learning: &LearningCandidate) -> &str {
-    match &learning.state {
-        LearningState::Promoted { core, .. } => core.as_str(),
-        LearningState::Begun(promotion) => promotion.core.as_str(),
-        LearningState::RollingBack(roll_back) => roll_back.core.as_str(),
-        LearningState::Open | LearningState::Refused { .. } | LearningState::RolledBack { .. } => {
+    match &learning.status {
+        LearningStatus::Promoted { core, .. } => core.as_str(),
+        LearningStatus::Begun(promotion) => promotion.core.as_str(),
+        LearningStatus::RollingBack(roll_back) => roll_back.core.as_str(),
+        LearningStatus::Open | LearningStatus::Refused { .. } | LearningStatus::RolledBack { .. } => {
             learning.suggested_core.as_deref().unwrap_or("-")
         }
     }

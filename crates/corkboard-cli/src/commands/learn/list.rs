@@ -14,12 +14,12 @@ use crate::value_parsers::one_of;
 Examples:
   cork learn list
   cork learn list --all --role observer
-  cork learn list --all --state promoted --tag api
+  cork learn list --all --status promoted --tag api
   cork learn list --json | jq -r '.items[] | select(.trust == \"outside\") | .id'")]
 pub(crate) struct List {
-    /// Only learnings in this state: open, begun, promoted, refused, rolling_back or rolled_back
-    #[arg(long, value_name = "STATE", value_parser = state())]
-    state: Option<&'static str>,
+    /// Only learnings with this status: open, begun, promoted, refused, rolling_back or rolled_back
+    #[arg(long, value_name = "STATUS", value_parser = status())]
+    status: Option<&'static str>,
 
     /// Only learnings with this tag
     #[arg(long, value_name = "TAG")]
@@ -29,15 +29,15 @@ pub(crate) struct List {
     shown: LearningFilter,
 }
 
-fn state() -> impl TypedValueParser<Value = &'static str> {
-    one_of(["open", "begun", "promoted", "refused", "rolling_back", "rolled_back"].map(|state| (state, state, "")))
+fn status() -> impl TypedValueParser<Value = &'static str> {
+    one_of(["open", "begun", "promoted", "refused", "rolling_back", "rolled_back"].map(|status| (status, status, "")))
 }
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let mut learnings = session.open_board()?.learnings().await?;
         learnings.retain(|learning| {
-            self.state.is_none_or(|state| learning.state.as_str() == state)
+            self.status.is_none_or(|status| learning.status.as_str() == status)
                 && self.tag.as_ref().is_none_or(|tag| learning.tags.contains(tag))
         });
         self.shown.tell(session, &learnings)

@@ -32,6 +32,6 @@ impl Refuse {
         let reason = self.reason.text()?;
         let learning = self.learning;
         board.refuse_learning(learning.clone(), reason).await?;
-        session.output.answer(&json_object! { id: learning, state: "refused" }, || format!("{learning} is refused"))
+        session.output.answer(&json_object! { id: learning, status: "refused" }, || format!("{learning} is refused"))
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use clap::{ArgGroup, Args};
-use corkboard::boards::{LearningId, LearningState, WhichLearnings};
+use corkboard::boards::{LearningId, LearningStatus, WhichLearnings};
 use corkboard::cores::CoreEntryId;
 use corkboard::{Board, CoreId, CoresRolledBack, Error, Refusal, RollBackProgress, RollBackStage};
 use serde::Serialize;
@@ -91,7 +91,7 @@ impl Rollback {
     }
 }
 
-/// The state of the learnings after a rollback.
+/// The status of the learnings after a rollback.
 async fn look(
     session: &Session,
     board: &Board,
@@ -101,7 +101,7 @@ async fn look(
     let view = board.view().await?;
     let mut found = Vec::new();
     for learning in learnings {
-        let LearningState::RolledBack { core, entry, .. } = view.state().learning_state(&learning) else { continue };
+        let LearningStatus::RolledBack { core, entry, .. } = view.state().learning_status(&learning) else { continue };
         let left = session.corkboard.core(core.as_str())?.get(entry).await?;
         let origins = left.iter().flat_map(|entry| &entry.provenance).map(|origin| origin.author.to_string());
         let kept_for = origins.collect::<BTreeSet<_>>().into_iter().collect();

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use corkboard::boards::{ReviewStatus, Task, TaskId};
+use corkboard::boards::{ReviewVerdict, Task, TaskId};
 use corkboard::{Board, Error, ErrorKind, Refusal};
 
 use crate::board_args::LeaseArgument;
@@ -70,7 +70,7 @@ impl Claim {
 async fn sent_back(board: &Board, task: Option<TaskId>) -> Option<String> {
     let view = board.view().await.ok()?;
     let is_sent_back = |found: &&Task| {
-        found.review_verdict == Some(ReviewStatus::NeedsRework) && task.is_none_or(|task| found.id == task)
+        found.review_verdict == Some(ReviewVerdict::NeedsRework) && task.is_none_or(|task| found.id == task)
     };
     let found = view.in_progress().find(is_sent_back)?;
     let (task, worker, until) = (found.id, found.assigned_to.as_ref()?, found.claim.as_ref()?.deadline);

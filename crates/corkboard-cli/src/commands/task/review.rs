@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use corkboard::boards::{ReviewStatus, TaskId};
+use corkboard::boards::{ReviewVerdict, TaskId};
 use corkboard::{Error, Refusal};
 
 use super::tell_status;
@@ -24,7 +24,7 @@ pub(crate) struct Review {
 
     /// Result of the review (also: approve, rework, reject)
     #[arg(value_parser = verdict())]
-    verdict: ReviewStatus,
+    verdict: ReviewVerdict,
 
     #[command(flatten)]
     comment: Comment,
@@ -33,7 +33,7 @@ pub(crate) struct Review {
     conditions: RequestConditions,
 }
 
-fn verdict() -> impl TypedValueParser<Value = ReviewStatus> {
+fn verdict() -> impl TypedValueParser<Value = ReviewVerdict> {
     let rework = "Send it back to its holder, or make it pending if nobody holds it";
     let values = [
         PossibleValue::new("approved").alias("approve").help("Complete the task"),
@@ -41,9 +41,9 @@ fn verdict() -> impl TypedValueParser<Value = ReviewStatus> {
         PossibleValue::new("rejected").alias("reject").help("Fail the task"),
     ];
     PossibleValuesParser::new(values).map(|given| match given.as_str() {
-        "approved" | "approve" => ReviewStatus::Approved,
-        "needs_rework" | "rework" => ReviewStatus::NeedsRework,
-        _ => ReviewStatus::Rejected,
+        "approved" | "approve" => ReviewVerdict::Approved,
+        "needs_rework" | "rework" => ReviewVerdict::NeedsRework,
+        _ => ReviewVerdict::Rejected,
     })
 }
 
@@ -57,11 +57,11 @@ impl Review {
 }
 
 /// Explains which verdicts need a comment.
-fn no_comment(task: TaskId, verdict: ReviewStatus, error: Error) -> CliError {
+fn no_comment(task: TaskId, verdict: ReviewVerdict, error: Error) -> CliError {
     match &error {
         Error::Refused(Refusal::Blank { what }) if what == "comment" => {
             let (verdict, why) = match verdict {
-                ReviewStatus::Rejected => ("reject", "why it failed"),
+                ReviewVerdict::Rejected => ("reject", "why it failed"),
                 _ => ("rework", "what to change"),
             };
             CliError::Explained {

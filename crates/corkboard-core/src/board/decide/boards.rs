@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
+use core::time::Duration;
 
 use super::super::{
     BoardEdit, BoardEvent, BoardOutcome, BoardReply, BoardStatus, CancelCause, Lease, NewBoard, TaskStatus, Unfinished,
@@ -88,8 +89,8 @@ impl BoardDecider<'_> {
     }
 
     /// A holder that acquires the role again gets a new epoch; the old one is fenced.
-    pub(super) fn acquire_orchestrator(&mut self, lease_ms: u64) -> ReplyResult {
-        self.check_lease(lease_ms)?;
+    pub(super) fn acquire_orchestrator(&mut self, lease: Duration) -> ReplyResult {
+        let lease = self.check_lease(lease)?;
         let agent = self.caller()?;
         if let Some(lease) = self.state.orchestrator()
             && lease.holder != agent
@@ -97,8 +98,8 @@ impl BoardDecider<'_> {
             return Err(Refusal::OrchestratorHeld { holder: lease.holder.clone(), until: lease.deadline });
         }
         let epoch = self.state.orchestrator_epoch + 1;
-        let deadline = Lease::deadline_from(self.clock(), lease_ms);
-        self.push(BoardEvent::OrchestratorAcquired { agent, epoch, deadline, lease_ms });
+        let deadline = Lease::deadline_from(self.clock(), lease);
+        self.push(BoardEvent::OrchestratorAcquired { agent, epoch, deadline, lease });
         Ok(BoardReply::Held { epoch, deadline })
     }
 

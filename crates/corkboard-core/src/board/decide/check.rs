@@ -1,6 +1,7 @@
 //! Checks texts, lists and numbers.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use super::super::{CoreRef, Lease, TaskId};
 use super::BoardDecider;
@@ -96,8 +97,12 @@ impl BoardDecider<'_> {
         Limits::check(LimitName::InlineBytes, content.map_or(0, str::len) as u64, self.limits().inline_bytes)
     }
 
-    pub(super) fn check_lease(&self, lease_ms: u64) -> Result<(), Refusal> {
-        let (least, most) = (Lease::LEAST_MS, Lease::MOST_MS);
-        if (least..=most).contains(&lease_ms) { Ok(()) } else { Err(Refusal::LeaseLength { lease_ms, least, most }) }
+    /// Cuts a lease to whole milliseconds, the precision of its JSON form, and checks it.
+    pub(super) fn check_lease(&self, lease: Duration) -> Result<Duration, Refusal> {
+        let lease = Duration::new(lease.as_secs(), lease.subsec_millis() * 1_000_000);
+        match (Lease::LEAST..=Lease::MOST).contains(&lease) {
+            true => Ok(lease),
+            false => Err(Refusal::LeaseLength { lease_s: lease.as_secs_f64() }),
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! Claims, heartbeats and releases of tasks.
 
 use alloc::string::ToString;
+use core::time::Duration;
 
 use super::super::{BoardAction, BoardEvent, BoardReply, Claimed, Lease, Task, TaskId, TaskStatus};
 use super::{BoardDecider, ReplyResult};
 use crate::{AgentId, Refusal};
 
 impl BoardDecider<'_> {
-    pub(super) fn claim(&mut self, task: Option<TaskId>, epoch: Option<u64>, lease_ms: u64) -> ReplyResult {
-        self.check_lease(lease_ms)?;
+    pub(super) fn claim(&mut self, task: Option<TaskId>, epoch: Option<u64>, lease: Duration) -> ReplyResult {
+        let lease = self.check_lease(lease)?;
         let caller = self.caller()?;
         if let Some(task) = self.own_to_resume(task, epoch, &caller)? {
-            return Ok(BoardReply::Claimed(Some(self.resume_task(task, lease_ms)?)));
+            return Ok(BoardReply::Claimed(Some(self.resume_task(task, lease)?)));
         }
         self.check_running()?;
         let found = match task {
@@ -20,7 +21,7 @@ impl BoardDecider<'_> {
         };
         let Some(task) = found else { return Ok(BoardReply::Claimed(None)) };
         let by = (self.task(task)?.status == TaskStatus::Pending).then_some(caller);
-        let claimed = self.start(task, by, lease_ms)?;
+        let claimed = self.start(task, by, lease)?;
         Ok(BoardReply::Claimed(Some(claimed)))
     }
 
@@ -49,14 +50,14 @@ impl BoardDecider<'_> {
     }
 
     /// The holder resumes the task under a new epoch. Another process of the same name with the old epoch is fenced.
-    fn resume_task(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
+    fn resume_task(&mut self, id: TaskId, lease: Duration) -> Result<Claimed, Refusal> {
         let task = self.task(id)?;
         let (epoch, attempt) = (task.epoch + 1, task.attempt);
-        let deadline = Lease::deadline_from(self.clock(), lease_ms);
+        let deadline = Lease::deadline_from(self.clock(), lease);
         if task.status == TaskStatus::Blocked {
             self.push(BoardEvent::TaskUnblocked { task: id });
         }
-        self.push(BoardEvent::TaskResumed { task: id, epoch, deadline, lease_ms });
+        self.push(BoardEvent::TaskResumed { task: id, epoch, deadline, lease });
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
 
@@ -94,13 +95,13 @@ impl BoardDecider<'_> {
     }
 
     /// Starts a task for `agent`, or for the agent that it is assigned to.
-    pub(super) fn start(&mut self, id: TaskId, agent: Option<AgentId>, lease_ms: u64) -> Result<Claimed, Refusal> {
+    pub(super) fn start(&mut self, id: TaskId, agent: Option<AgentId>, lease: Duration) -> Result<Claimed, Refusal> {
         self.check_running()?;
         self.check_may_begin(id)?;
         let task = self.task(id)?;
         let (epoch, attempt) = (task.epoch + 1, task.attempt.saturating_add(1));
-        let deadline = Lease::deadline_from(self.clock(), lease_ms);
-        self.push(BoardEvent::TaskStarted { task: id, agent, epoch, deadline, lease_ms });
+        let deadline = Lease::deadline_from(self.clock(), lease);
+        self.push(BoardEvent::TaskStarted { task: id, agent, epoch, deadline, lease });
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
 

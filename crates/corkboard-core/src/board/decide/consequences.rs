@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use jiff::Timestamp;
 
@@ -138,5 +139,5 @@ impl BoardDecider<'_> {
 fn backoff(task: &Task, now: Timestamp) -> Option<Timestamp> {
     let doublings = task.failures.saturating_sub(1).min(32);
     let seconds = u64::from(task.retry_backoff_s).saturating_mul(1 << doublings).min(NewTask::MOST_BACKOFF_S);
-    (seconds > 0).then(|| Lease::deadline_from(now, seconds * 1000))
+    (seconds > 0).then(|| Lease::deadline_from(now, Duration::from_secs(seconds)))
 }

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::super::texts::redact_image;
-use super::super::{BoardEvent, BoardForget, BoardImage, BoardReply, LearningState, RecordId};
+use super::super::{BoardEvent, BoardForget, BoardImage, BoardReply, LearningStatus, RecordId};
 use super::{BoardDecider, ReplyResult, not_on_board};
 use crate::forget::{FORGOTTEN, check_forgotten_text};
 
@@ -28,7 +28,7 @@ impl BoardDecider<'_> {
         for (id, fields) in found {
             // A promotion that is under way would carry the text into its core. The reason must not be redacted itself.
             if let RecordId::Learning(learning) = &id
-                && let LearningState::Begun(promotion) = self.state.learning_state(learning)
+                && let LearningStatus::Begun(promotion) = self.state.learning_status(learning)
                 && promotion.refused.is_none()
             {
                 let reason = FORGOTTEN.into();

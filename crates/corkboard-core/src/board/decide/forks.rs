@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 
 use super::super::id::NumberedId;
 use super::super::{
-    BoardEvent, BoardImage, BoardInfo, BoardReply, Choice, ChoiceId, Contribution, Decision, ForkedFrom, LearningState,
-    Task, TaskId, TaskStatus,
+    BoardEvent, BoardImage, BoardInfo, BoardReply, Choice, ChoiceId, Contribution, Decision, ForkedFrom,
+    LearningStatus, Task, TaskId, TaskStatus,
 };
 use super::graph::upstream_first;
 use super::{BoardDecider, ReplyResult};
@@ -209,10 +209,10 @@ impl BoardDecider<'_> {
         for verdict in &image.learnings {
             let name = &verdict.id;
             expect(names.insert(name), || format!("{name} is listed twice"))?;
-            let LearningState::Refused { by, reason, .. } = &verdict.state else {
-                return Err(contradicts(format!("{name} is {}: only refused learnings are copied", verdict.state)));
+            let LearningStatus::Refused { decided_by, reason, .. } = &verdict.status else {
+                return Err(contradicts(format!("{name} is {}: only refused learnings are copied", verdict.status)));
             };
-            check_principal("author", by, self.limits())?;
+            check_principal("author", decided_by, self.limits())?;
             self.check_comment(reason.as_deref())?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::super::{
-    BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningState,
+    BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningStatus,
     Promotion, WhichLearnings,
 };
 use super::{BoardDecider, ReplyResult, not_on_board};
@@ -69,19 +69,19 @@ impl BoardDecider<'_> {
         let core = core.map(|core| CoreId::new(core, self.limits())).transpose()?;
         // Repeating a request succeeds. A request with changes or for another core is not a repeat.
         let is_there = |there: &CoreId| changes.is_empty() && core.as_ref().is_none_or(|core| core == there);
-        match self.state.learning_state(learning) {
-            LearningState::Open | LearningState::RolledBack { .. } => {}
-            LearningState::Begun(promotion) if promotion.refused.is_none() && is_there(&promotion.core) => {
+        match self.state.learning_status(learning) {
+            LearningStatus::Open | LearningStatus::RolledBack { .. } => {}
+            LearningStatus::Begun(promotion) if promotion.refused.is_none() && is_there(&promotion.core) => {
                 return Ok(BoardReply::Promotion { core: promotion.core, entry: None });
             }
-            LearningState::Promoted { core, entry, .. } if is_there(&core) => {
+            LearningStatus::Promoted { core, entry, .. } if is_there(&core) => {
                 return Ok(BoardReply::Promotion { core, entry: Some(entry) });
             }
-            LearningState::Begun(_) | LearningState::RollingBack(_) => return Err(open(learning)),
-            LearningState::Promoted { core, .. } => {
+            LearningStatus::Begun(_) | LearningStatus::RollingBack(_) => return Err(open(learning)),
+            LearningStatus::Promoted { core, .. } => {
                 return Err(Refusal::LearningPromoted { learning: learning.clone(), core });
             }
-            LearningState::Refused { by, .. } => {
+            LearningStatus::Refused { decided_by: by, .. } => {
                 return Err(Refusal::LearningRefused { learning: learning.clone(), by: by.to_string() });
             }
         }
@@ -110,7 +110,7 @@ impl BoardDecider<'_> {
     ) -> Result<NewCoreEntry, Refusal> {
         let (actor, limits) = (self.context.actor, self.limits());
         let LearningChanges { content, kind, importance, tags, trust } = changes;
-        let mut authors = candidate.contributors.iter().chain([&candidate.author]);
+        let mut authors = candidate.contributors.iter().chain([&candidate.created_by]);
         let is_own = authors.any(|author| **author == *actor.principal) || content.is_some();
         if actor.kind == ActorKind::Agent && is_own {
             let (learning, principal) = (candidate.id.clone(), actor.principal.clone());
@@ -159,28 +159,28 @@ impl BoardDecider<'_> {
         begun_rev: u64,
         entry: CoreEntryId,
     ) -> ReplyResult {
-        match self.state.learning_state(learning) {
+        match self.state.learning_status(learning) {
             // Another process has abandoned it, and removes the entry.
-            LearningState::Begun(promotion) if promotion.begun_rev == begun_rev && promotion.refused.is_some() => {
-                Err(Refusal::PromotionOver { learning: learning.clone(), state: "abandoned".into() })
+            LearningStatus::Begun(promotion) if promotion.begun_rev == begun_rev && promotion.refused.is_some() => {
+                Err(Refusal::PromotionOver { learning: learning.clone(), status: "abandoned".into() })
             }
-            LearningState::Begun(promotion) if promotion.begun_rev == begun_rev => {
+            LearningStatus::Begun(promotion) if promotion.begun_rev == begun_rev => {
                 self.push(BoardEvent::LearningPromoted { learning: learning.clone(), entry });
                 Ok(BoardReply::Done)
             }
             // Another process finished it or began a new promotion: the entry is wanted in the core.
-            LearningState::Begun(_) | LearningState::Promoted { .. } | LearningState::RollingBack(_) => {
+            LearningStatus::Begun(_) | LearningStatus::Promoted { .. } | LearningStatus::RollingBack(_) => {
                 Ok(BoardReply::Done)
             }
-            state @ (LearningState::Open | LearningState::Refused { .. } | LearningState::RolledBack { .. }) => {
-                Err(Refusal::PromotionOver { learning: learning.clone(), state: state.as_str().into() })
+            state @ (LearningStatus::Open | LearningStatus::Refused { .. } | LearningStatus::RolledBack { .. }) => {
+                Err(Refusal::PromotionOver { learning: learning.clone(), status: state.as_str().into() })
             }
         }
     }
 
     pub(super) fn abandon_promotion(&mut self, learning: &LearningId, begun_rev: u64, reason: &str) -> ReplyResult {
         self.check_length(reason)?;
-        if let LearningState::Begun(promotion) = self.state.learning_state(learning)
+        if let LearningStatus::Begun(promotion) = self.state.learning_status(learning)
             && promotion.begun_rev == begun_rev
             && promotion.refused.is_none()
         {
@@ -190,8 +190,8 @@ impl BoardDecider<'_> {
     }
 
     pub(super) fn finish_abandonment(&mut self, learning: &LearningId, begun_rev: u64) -> ReplyResult {
-        if let LearningState::Begun(Promotion { begun_rev: begun, refused: Some(reason), .. }) =
-            self.state.learning_state(learning)
+        if let LearningStatus::Begun(Promotion { begun_rev: begun, refused: Some(reason), .. }) =
+            self.state.learning_status(learning)
             && begun == begun_rev
         {
             self.push(BoardEvent::PromotionAbandoned { learning: learning.clone(), reason });
@@ -201,14 +201,14 @@ impl BoardDecider<'_> {
 
     pub(super) fn refuse_learning(&mut self, learning: &LearningId, reason: Option<&str>) -> ReplyResult {
         self.check_comment(reason)?;
-        match self.state.learning_state(learning) {
-            LearningState::Refused { .. } => return Ok(BoardReply::Done),
-            LearningState::Begun(_) | LearningState::RollingBack(_) => return Err(open(learning)),
-            LearningState::Promoted { core, .. } => {
+        match self.state.learning_status(learning) {
+            LearningStatus::Refused { .. } => return Ok(BoardReply::Done),
+            LearningStatus::Begun(_) | LearningStatus::RollingBack(_) => return Err(open(learning)),
+            LearningStatus::Promoted { core, .. } => {
                 return Err(Refusal::LearningPromoted { learning: learning.clone(), core });
             }
-            LearningState::Open => drop(self.expect_candidate(learning)?),
-            LearningState::RolledBack { .. } => {}
+            LearningStatus::Open => drop(self.expect_candidate(learning)?),
+            LearningStatus::RolledBack { .. } => {}
         }
         self.push(BoardEvent::LearningRefused { learning: learning.clone(), reason: reason.map(Into::into) });
         Ok(BoardReply::Done)
@@ -226,17 +226,17 @@ impl BoardDecider<'_> {
         };
         let mut learnings = Vec::new();
         for learning in named {
-            match self.state.learning_state(&learning) {
-                LearningState::Promoted { .. } => learnings.push(learning),
-                LearningState::Begun(_) => return Err(open(&learning)),
-                LearningState::RollingBack(_) | LearningState::RolledBack { .. } => {}
+            match self.state.learning_status(&learning) {
+                LearningStatus::Promoted { .. } => learnings.push(learning),
+                LearningStatus::Begun(_) => return Err(open(&learning)),
+                LearningStatus::RollingBack(_) | LearningStatus::RolledBack { .. } => {}
                 state if *which != WhichLearnings::All => {
-                    if state == LearningState::Open {
+                    if state == LearningStatus::Open {
                         self.expect_candidate(&learning)?;
                     }
-                    return Err(Refusal::NotPromoted { learning, state: state.as_str().into() });
+                    return Err(Refusal::NotPromoted { learning, status: state.as_str().into() });
                 }
-                LearningState::Open | LearningState::Refused { .. } => {}
+                LearningStatus::Open | LearningStatus::Refused { .. } => {}
             }
         }
         if !learnings.is_empty() {
@@ -248,8 +248,8 @@ impl BoardDecider<'_> {
 
     pub(super) fn finish_roll_back(&mut self, begun_rev: u64) -> ReplyResult {
         let open = self.state.open_learnings();
-        let begun = open.iter().filter(|verdict| match &verdict.state {
-            LearningState::RollingBack(roll_back) => roll_back.begun_rev == begun_rev,
+        let begun = open.iter().filter(|verdict| match &verdict.status {
+            LearningStatus::RollingBack(roll_back) => roll_back.begun_rev == begun_rev,
             _ => false,
         });
         let learnings: Vec<LearningId> = begun.map(|verdict| verdict.id.clone()).collect();

@@ -1,5 +1,7 @@
 //! Archives, discards and purges boards.
 
+use core::time::Duration;
+
 use super::super::{BoardEvent, BoardReply, BoardStatus, Lease, RetainFor};
 use super::{BoardDecider, ReplyResult};
 use crate::Refusal;
@@ -26,7 +28,9 @@ impl BoardDecider<'_> {
         let retain_until = match (retain, info.retain_until) {
             // An earlier retention holds until a caller sets another.
             (RetainFor::Unsaid { .. }, Some(until)) => until,
-            (RetainFor::Unsaid { ms } | RetainFor::Said { ms }, _) => Lease::deadline_from(self.context.now, ms),
+            (RetainFor::Unsaid { ms } | RetainFor::Said { ms }, _) => {
+                Lease::deadline_from(self.context.now, Duration::from_millis(ms))
+            }
         };
         if info.status != BoardStatus::Archived || info.retain_until != Some(retain_until) {
             self.push(BoardEvent::Archived { retain_until });

@@ -140,17 +140,17 @@ impl BoardDecider<'_> {
             | BoardCommand::Purge => Ok(BoardReply::Done),
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
-            BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
-            BoardCommand::RemoveDependency { task, on } => self.remove_dependency(*task, *on),
+            BoardCommand::AddDependency { task, depends_on } => self.add_dependency(*task, *depends_on),
+            BoardCommand::RemoveDependency { task, depends_on } => self.remove_dependency(*task, *depends_on),
             BoardCommand::EditTask { task, edit, if_version } => self.edit_task(*task, edit, *if_version),
-            BoardCommand::Assign { task, to } => self.assign(*task, to),
-            BoardCommand::AssignReview { task, to } => self.assign_review(*task, to),
+            BoardCommand::Assign { task, agent } => self.assign(*task, agent),
+            BoardCommand::AssignReview { task, agent } => self.assign_review(*task, agent),
             BoardCommand::Review { task, verdict, comment } => self.review(*task, *verdict, comment.as_deref()),
             BoardCommand::CancelTask { task, reason } => self.cancel_task(*task, reason.as_deref()),
             BoardCommand::Retry { task } => self.retry(*task),
             BoardCommand::RetryFailed => self.retry_failed(),
             BoardCommand::Choose { choice, option, rationale } => self.choose(*choice, option, rationale.as_deref()),
-            BoardCommand::AcquireOrchestrator { lease_ms } => self.acquire_orchestrator(*lease_ms),
+            BoardCommand::AcquireOrchestrator { lease } => self.acquire_orchestrator(*lease),
             BoardCommand::RenewOrchestrator { epoch } => self.renew_orchestrator(*epoch),
             BoardCommand::ReleaseOrchestrator { epoch } => self.release_orchestrator(*epoch),
             BoardCommand::AsOrchestrator { epoch, command } => {
@@ -164,11 +164,11 @@ impl BoardDecider<'_> {
             }
             BoardCommand::Complete { reason, unfinished } => self.complete(reason.as_deref(), *unfinished),
             BoardCommand::Cancel { reason } => self.cancel(reason.as_deref()),
-            BoardCommand::Claim { task, epoch, lease_ms } => self.claim(*task, *epoch, *lease_ms),
+            BoardCommand::Claim { task, epoch, lease } => self.claim(*task, *epoch, *lease),
             BoardCommand::Heartbeat { task, epoch } => self.heartbeat(*task, *epoch),
             BoardCommand::Release { task, epoch } => self.release(*task, *epoch),
-            BoardCommand::SetStatus { task, status, reason, epoch, lease_ms } => {
-                self.set_status(*task, *status, reason.as_deref(), *epoch, *lease_ms)
+            BoardCommand::SetStatus { task, status, reason, epoch, lease } => {
+                self.set_status(*task, *status, reason.as_deref(), *epoch, *lease)
             }
             BoardCommand::CompleteTask { task, result, epoch, heed_nudges } => {
                 self.check_holder(*task, *epoch)?;

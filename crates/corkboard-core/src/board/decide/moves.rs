@@ -3,9 +3,10 @@
 use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use super::super::{
-    BoardAction, BoardEvent, BoardReply, Cancellation, ReviewStatus, Task, TaskId, TaskResult, TaskStatus,
+    BoardAction, BoardEvent, BoardReply, Cancellation, ReviewVerdict, Task, TaskId, TaskResult, TaskStatus,
 };
 use super::claims::refused_move;
 use super::{BoardDecider, ReplyResult};
@@ -23,7 +24,7 @@ impl BoardDecider<'_> {
         to: TaskStatus,
         reason: Option<&str>,
         epoch: Option<u64>,
-        lease_ms: u64,
+        lease: Duration,
     ) -> ReplyResult {
         use TaskStatus::*;
         // A caller with an epoch once held the task. If that is over, say so before anything else.
@@ -47,9 +48,9 @@ impl BoardDecider<'_> {
             }
             (Pending, Assigned) => return self.assign(id, &self.caller()?),
             (Assigned, InProgress) => {
-                self.check_lease(lease_ms)?;
+                let lease = self.check_lease(lease)?;
                 self.check_holder(id, epoch)?;
-                self.start(id, None, lease_ms)?;
+                self.start(id, None, lease)?;
             }
             (InProgress, Blocked) => {
                 self.check_holder(id, epoch)?;
@@ -64,10 +65,10 @@ impl BoardDecider<'_> {
             }
             (InProgress, Review) if task.needs_review => return self.complete_task(id, None, epoch),
             (InProgress, Completed) if !task.needs_review => return self.complete_task(id, None, epoch),
-            (Review, Completed) => return self.review(id, ReviewStatus::Approved, reason),
-            (Review, InProgress) if task.claim.is_some() => return self.review(id, ReviewStatus::NeedsRework, reason),
-            (Review, Pending) if task.claim.is_none() => return self.review(id, ReviewStatus::NeedsRework, reason),
-            (Review, Failed) => return self.review(id, ReviewStatus::Rejected, reason),
+            (Review, Completed) => return self.review(id, ReviewVerdict::Approved, reason),
+            (Review, InProgress) if task.claim.is_some() => return self.review(id, ReviewVerdict::NeedsRework, reason),
+            (Review, Pending) if task.claim.is_none() => return self.review(id, ReviewVerdict::NeedsRework, reason),
+            (Review, Failed) => return self.review(id, ReviewVerdict::Rejected, reason),
             (Assigned | InProgress | Blocked, Pending) => return self.release(id, epoch),
             (Assigned | InProgress | Blocked, Failed) => return self.fail_task(id, reason.unwrap_or(NO_REASON), epoch),
             (Failed, Pending) => {
@@ -155,47 +156,47 @@ impl BoardDecider<'_> {
         Ok(BoardReply::Done)
     }
 
-    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comment: Option<&str>) -> ReplyResult {
+    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewVerdict, comment: Option<&str>) -> ReplyResult {
         self.check_comment(comment)?;
         let task = self.task(id)?;
         if task.status != TaskStatus::Review {
             let to = match verdict {
-                ReviewStatus::Approved => TaskStatus::Completed,
-                ReviewStatus::NeedsRework => TaskStatus::InProgress,
-                ReviewStatus::Rejected => TaskStatus::Failed,
+                ReviewVerdict::Approved => TaskStatus::Completed,
+                ReviewVerdict::NeedsRework => TaskStatus::InProgress,
+                ReviewVerdict::Rejected => TaskStatus::Failed,
             };
             return Err(refused_move(task, to));
         }
         self.check_may_review(task, verdict)?;
         match verdict {
-            ReviewStatus::Approved => self.check_approved(id)?,
+            ReviewVerdict::Approved => self.check_approved(id)?,
             // The worker must learn what to improve.
-            ReviewStatus::NeedsRework | ReviewStatus::Rejected => {
+            ReviewVerdict::NeedsRework | ReviewVerdict::Rejected => {
                 self.check_says("comment", comment.unwrap_or_default())?;
             }
         }
-        let (comment, remembered) = (comment.map(Into::into), verdict != ReviewStatus::Approved);
+        let (comment, remembered) = (comment.map(Into::into), verdict != ReviewVerdict::Approved);
         self.push(BoardEvent::TaskReviewed { task: id, verdict, comment, remembered });
         match verdict {
-            ReviewStatus::Approved => self.settle_dependents(id),
-            ReviewStatus::NeedsRework => {
+            ReviewVerdict::Approved => self.settle_dependents(id),
+            ReviewVerdict::NeedsRework => {
                 self.settle(alloc::vec![id]);
                 // The review used up part of the lease; the rework gets a full one.
                 self.renew(id);
             }
-            ReviewStatus::Rejected => self.failed_for_good(id),
+            ReviewVerdict::Rejected => self.failed_for_good(id),
         }
         self.moved(id)
     }
 
     /// Only the assigned reviewer or a person may give an assigned review. No agent may approve its own work.
-    fn check_may_review(&self, task: &Task, verdict: ReviewStatus) -> Result<(), Refusal> {
+    fn check_may_review(&self, task: &Task, verdict: ReviewVerdict) -> Result<(), Refusal> {
         let actor = self.context.actor;
         if actor.kind == ActorKind::Human {
             return Ok(());
         }
         let is_caller = |agent: &AgentId| agent.as_str() == actor.principal;
-        if verdict == ReviewStatus::Approved && task.assigned_to.as_ref().is_some_and(is_caller) {
+        if verdict == ReviewVerdict::Approved && task.assigned_to.as_ref().is_some_and(is_caller) {
             return Err(Refusal::OwnTask { task: task.id, principal: actor.principal.clone() });
         }
         match &task.reviewer {

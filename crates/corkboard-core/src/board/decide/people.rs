@@ -27,7 +27,7 @@ impl BoardDecider<'_> {
 
     pub(super) fn check_running(&self) -> Result<(), Refusal> {
         match &self.info()?.paused {
-            Some(pause) => Err(Refusal::Paused { by: pause.by.to_string(), since: pause.since }),
+            Some(pause) => Err(Refusal::Paused { by: pause.by.to_string(), at: pause.at }),
             None => Ok(()),
         }
     }

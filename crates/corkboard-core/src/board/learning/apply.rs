@@ -3,7 +3,7 @@
 use alloc::format;
 
 use super::super::{BoardEvent, BoardState};
-use super::{LearningId, LearningState, LearningVerdict, Promotion, RollBack};
+use super::{LearningId, LearningStatus, LearningVerdict, Promotion, RollBack};
 use crate::space::{Stamp, misfit};
 use crate::{Actor, ActorKind, FormatError};
 
@@ -12,48 +12,51 @@ impl BoardState {
         let (at, begun_rev) = (stamp.at, stamp.rev);
         match event {
             BoardEvent::PromotionBegun { learning, core, entry, kind } => {
-                let (core, entry, by) = (core.clone(), (**entry).clone(), actor(stamp, *kind));
+                let (core, entry, actor) = (core.clone(), (**entry).clone(), actor(stamp, *kind));
                 self.judge_learning(
                     learning,
-                    LearningState::Begun(Promotion { core, entry, by, at, begun_rev, refused: None }),
+                    LearningStatus::Begun(Promotion { core, entry, actor, begun_at: at, begun_rev, refused: None }),
                     stamp,
                 );
             }
             BoardEvent::LearningPromoted { learning, entry } => {
-                let Promotion { core, by, at, .. } = self.expect_begun(learning)?;
-                let state = LearningState::Promoted { core, entry: *entry, by: by.principal.into(), at };
-                self.judge_learning(learning, state, stamp);
+                let Promotion { core, actor, begun_at, .. } = self.expect_begun(learning)?;
+                let (decided_by, decided_at) = (actor.principal.into(), begun_at);
+                let status = LearningStatus::Promoted { core, entry: *entry, decided_by, decided_at };
+                self.judge_learning(learning, status, stamp);
             }
             BoardEvent::PromotionRefused { learning, reason } => {
                 let promotion = Promotion { refused: Some(reason.clone()), ..self.expect_begun(learning)? };
-                self.judge_learning(learning, LearningState::Begun(promotion), stamp);
+                self.judge_learning(learning, LearningStatus::Begun(promotion), stamp);
             }
             BoardEvent::PromotionAbandoned { learning, .. } => {
                 self.expect_begun(learning)?;
                 self.drop_learning(learning);
             }
             BoardEvent::LearningRefused { learning, reason } => {
-                let state = LearningState::Refused { by: stamp.principal.into(), at, reason: reason.clone() };
-                self.judge_learning(learning, state, stamp);
+                let (decided_by, reason) = (stamp.principal.into(), reason.clone());
+                let status = LearningStatus::Refused { decided_by, decided_at: at, reason };
+                self.judge_learning(learning, status, stamp);
             }
             BoardEvent::RollBackBegun { learnings, reason, kind } => {
                 for learning in learnings {
-                    let LearningState::Promoted { core, entry, .. } = self.learning_state(learning) else {
+                    let LearningStatus::Promoted { core, entry, .. } = self.learning_status(learning) else {
                         return Err(misfit(format!("{learning} was not promoted")));
                     };
-                    let (by, reason) = (actor(stamp, *kind), reason.clone());
-                    let roll_back = RollBack { core, entry, by, at, reason, begun_rev };
-                    self.judge_learning(learning, LearningState::RollingBack(roll_back), stamp);
+                    let (actor, reason) = (actor(stamp, *kind), reason.clone());
+                    let roll_back = RollBack { core, entry, actor, begun_at: at, reason, begun_rev };
+                    self.judge_learning(learning, LearningStatus::RollingBack(roll_back), stamp);
                 }
             }
             BoardEvent::LearningsRolledBack { learnings } => {
                 for learning in learnings {
-                    let LearningState::RollingBack(roll_back) = self.learning_state(learning) else {
+                    let LearningStatus::RollingBack(roll_back) = self.learning_status(learning) else {
                         return Err(misfit(format!("nobody began to roll back {learning}")));
                     };
-                    let RollBack { core, entry, by, at, reason, .. } = roll_back;
-                    let state = LearningState::RolledBack { core, entry, by: by.principal.into(), at, reason };
-                    self.judge_learning(learning, state, stamp);
+                    let RollBack { core, entry, actor, begun_at, reason, .. } = roll_back;
+                    let (decided_by, decided_at) = (actor.principal.into(), begun_at);
+                    let status = LearningStatus::RolledBack { core, entry, decided_by, decided_at, reason };
+                    self.judge_learning(learning, status, stamp);
                 }
             }
             other => return Err(misfit(format!("{other:?} is not about learnings"))),
@@ -61,18 +64,18 @@ impl BoardState {
         Ok(())
     }
 
-    fn judge_learning(&mut self, learning: &LearningId, state: LearningState, stamp: Stamp<'_>) {
+    fn judge_learning(&mut self, learning: &LearningId, status: LearningStatus, stamp: Stamp<'_>) {
         let (created_at, created_by) = match self.learnings.get(learning) {
             Some(verdict) => (verdict.created_at, verdict.created_by.clone()),
             None => (stamp.at, stamp.principal.into()),
         };
         let (id, updated_at, version) = (learning.clone(), stamp.at, stamp.rev);
-        self.put_learning(LearningVerdict { id, created_at, created_by, updated_at, state, version });
+        self.put_learning(LearningVerdict { id, created_at, created_by, updated_at, status, version });
     }
 
     fn expect_begun(&self, learning: &LearningId) -> Result<Promotion, FormatError> {
-        match self.learning_state(learning) {
-            LearningState::Begun(promotion) => Ok(promotion),
+        match self.learning_status(learning) {
+            LearningStatus::Begun(promotion) => Ok(promotion),
             _ => Err(misfit(format!("nobody began to promote {learning}"))),
         }
     }

@@ -4,10 +4,11 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::BoardItem;
-use super::{LearningId, LearningState};
+use super::{LearningId, LearningStatus};
 use crate::MemoryKind;
 use crate::knowledge::{NewCoreEntry, Trust};
 use crate::text::enum_text;
@@ -45,8 +46,12 @@ pub struct LearningCandidate {
     pub importance: f32,
     /// Tags to search and filter by.
     pub tags: Vec<String>,
+    /// When its newest source was created.
+    pub created_at: Timestamp,
     /// Its author; `corkboard` if it was found by comparing tasks.
-    pub author: Arc<str>,
+    pub created_by: Arc<str>,
+    /// When its sources or its status last changed.
+    pub updated_at: Timestamp,
     /// Other authors of its text.
     pub contributors: Vec<Arc<str>>,
     /// Trust level: the lowest of its sources.
@@ -59,7 +64,7 @@ pub struct LearningCandidate {
     pub suggested_core: Option<String>,
     /// What became of it.
     #[serde(flatten)]
-    pub state: LearningState,
+    pub status: LearningStatus,
 }
 
 impl LearningCandidate {
@@ -70,7 +75,7 @@ impl LearningCandidate {
             kind: self.kind,
             importance: Some(self.importance),
             tags: self.tags.clone(),
-            author: Some(self.author.to_string()),
+            author: Some(self.created_by.to_string()),
             contributors: self.contributors.iter().map(ToString::to_string).collect(),
             trust: Some(self.trust),
             item: Some(self.id.to_string()),

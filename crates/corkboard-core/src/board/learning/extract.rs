@@ -7,6 +7,8 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
+
 use super::super::{ApprovalVerdict, BoardItem, BoardState, Decision, Discovery, DiscoveryType, TaskId};
 use super::patterns::Patterns;
 use super::{LearningCandidate, LearningId, LearningSource};
@@ -141,7 +143,7 @@ impl BoardState {
             content,
             kind: MemoryKind::Fact,
             tags: ["decision".into()].into(),
-            author: decision.created_by.clone(),
+            created_by: decision.created_by.clone(),
             trust: decision.trust,
             items: named(BoardItem::Decision(decision.id), affects_tasks),
             points: points::DECISION + approved + alternatives + points::tasks(affects_tasks.len()),
@@ -167,7 +169,7 @@ impl BoardState {
             content: content.clone(),
             kind,
             tags: [tag.into()].into(),
-            author: discovery.created_by.clone(),
+            created_by: discovery.created_by.clone(),
             trust: discovery.trust,
             items: named(BoardItem::Discovery(discovery.id), affects_tasks),
             points: begin + points::tasks(affects_tasks.len()),
@@ -178,12 +180,14 @@ impl BoardState {
     }
 
     pub(super) fn candidate(&self, id: LearningId, made: CandidateFields<'_>) -> LearningCandidate {
-        let CandidateFields { source, content, kind, tags, author, contributors, trust, items, points, core } = made;
+        let CandidateFields { source, content, kind, tags, created_by, contributors, trust, items, points, core } =
+            made;
         let points = if trust == Trust::Outside { points.saturating_sub(points::OUTSIDE) } else { points };
         // Summed in hundredths, so that the result is the same on every machine.
         let score = points.min(100) as f32 / 100.0;
         let first_core = || self.info().and_then(|info| info.cores.first()).map(String::as_str);
-        let state = self.learning_state(&id);
+        let status = self.learning_status(&id);
+        let (created_at, updated_at) = self.times_of(&id, &items);
         let suggested_core = core.or_else(first_core).map(Into::into);
         let content = cut(content);
         let importance = score;
@@ -194,14 +198,40 @@ impl BoardState {
             kind,
             importance,
             tags,
-            author,
+            created_at,
+            created_by,
+            updated_at,
             contributors,
             trust,
             items,
             score,
             suggested_core,
-            state,
+            status,
         }
+    }
+}
+
+impl BoardState {
+    /// When the newest source of a learning was created, and when its sources or its status last changed.
+    fn times_of(&self, learning: &LearningId, items: &[BoardItem]) -> (Timestamp, Timestamp) {
+        let of_source = |item: &BoardItem| match item {
+            BoardItem::Decision(id) => self.decision(*id).map(|decision| (decision.created_at, decision.updated_at)),
+            BoardItem::Discovery(id) => self.discovery(*id).map(|found| (found.created_at, found.updated_at)),
+            BoardItem::Task(id) => self.task(*id).map(|task| (task.created_at, task.updated_at)),
+            BoardItem::Artifact(_) | BoardItem::Choice(_) => None,
+        };
+        // The other items of a record are tasks that it affects.
+        let sources = match learning {
+            LearningId::Decision(_) | LearningId::Discovery(_) => items.get(..1).unwrap_or_default(),
+            LearningId::Rework(_) | LearningId::Sequence(_) | LearningId::Estimate(_) => items,
+        };
+        let verdict = self.learnings.get(learning);
+        let sources: Vec<_> = sources.iter().filter_map(of_source).collect();
+        let created_at = sources.iter().map(|(created_at, _)| *created_at).max();
+        let created_at = created_at.or_else(|| verdict.map(|verdict| verdict.created_at));
+        let updated_at = sources.iter().map(|(_, updated_at)| *updated_at);
+        let updated_at = updated_at.chain(verdict.map(|verdict| verdict.updated_at)).max();
+        (created_at.unwrap_or_default(), updated_at.unwrap_or_default())
     }
 }
 
@@ -211,7 +241,7 @@ pub(super) struct CandidateFields<'a> {
     pub(super) content: String,
     pub(super) kind: MemoryKind,
     pub(super) tags: Vec<String>,
-    pub(super) author: Arc<str>,
+    pub(super) created_by: Arc<str>,
     pub(super) contributors: Vec<Arc<str>>,
     pub(super) trust: Trust,
     pub(super) items: Vec<BoardItem>,
@@ -226,7 +256,7 @@ impl Default for CandidateFields<'_> {
             content: String::new(),
             kind: MemoryKind::Insight,
             tags: Vec::new(),
-            author: FINDER.into(),
+            created_by: FINDER.into(),
             contributors: Vec::new(),
             trust: Trust::Agent,
             items: Vec::new(),

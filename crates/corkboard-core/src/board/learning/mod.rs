@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use candidate::{LearningCandidate, LearningSource};
 pub use id::{LearningId, ParseLearningIdError};
 pub use setback::{Setback, SetbackKind};
-pub use verdict::{LearningState, LearningVerdict, Promotion, RollBack};
+pub use verdict::{LearningStatus, LearningVerdict, Promotion, RollBack};
 
 use crate::MemoryKind;
 use crate::knowledge::Trust;

@@ -171,7 +171,7 @@ impl BoardState {
             kind: MemoryKind::Correction,
             tags: core::iter::once("rework".to_string()).chain(word).collect(),
             contributors: others.into_iter().filter(|name| *name != author).map(Into::into).collect(),
-            author: author.into(),
+            created_by: author.into(),
             trust: task.result.as_ref().map_or(Trust::Agent, |result| result.trust().min(Trust::Agent)),
             items: [BoardItem::Task(task.id)].into(),
             points: points::REWORK + points::times(task.setbacks.len(), 1),

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::{ReviewStatus, Task};
+use super::super::{ReviewVerdict, Task};
 use crate::space::Stamp;
 use crate::text::enum_text;
 
@@ -35,11 +35,11 @@ pub struct Setback {
 }
 
 impl SetbackKind {
-    pub(in super::super) fn of(verdict: ReviewStatus) -> Option<Self> {
+    pub(in super::super) fn of(verdict: ReviewVerdict) -> Option<Self> {
         match verdict {
-            ReviewStatus::Approved => None,
-            ReviewStatus::NeedsRework => Some(Self::NeedsRework),
-            ReviewStatus::Rejected => Some(Self::Rejected),
+            ReviewVerdict::Approved => None,
+            ReviewVerdict::NeedsRework => Some(Self::NeedsRework),
+            ReviewVerdict::Rejected => Some(Self::Rejected),
         }
     }
 }

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Map;
 
 use super::super::BoardState;
 use super::super::record::unknown_author;
@@ -16,8 +18,8 @@ use crate::{Actor, CoreId};
 /// What became of a learning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum LearningState {
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum LearningStatus {
     /// Nobody has decided about it.
     #[default]
     Open,
@@ -29,13 +31,17 @@ pub enum LearningState {
         /// The core entry.
         entry: CoreEntryId,
         /// Who promoted it.
-        by: Arc<str>,
-        at: Timestamp,
+        #[serde(alias = "by")]
+        decided_by: Arc<str>,
+        #[serde(alias = "at")]
+        decided_at: Timestamp,
     },
     /// It was refused permanently.
     Refused {
-        by: Arc<str>,
-        at: Timestamp,
+        #[serde(alias = "by")]
+        decided_by: Arc<str>,
+        #[serde(alias = "at")]
+        decided_at: Timestamp,
         #[serde(default)]
         reason: Option<Arc<str>>,
     },
@@ -47,8 +53,10 @@ pub enum LearningState {
         /// The former core entry.
         entry: CoreEntryId,
         /// Who rolled it back.
-        by: Arc<str>,
-        at: Timestamp,
+        #[serde(alias = "by")]
+        decided_by: Arc<str>,
+        #[serde(alias = "at")]
+        decided_at: Timestamp,
         #[serde(default)]
         reason: Option<Arc<str>>,
     },
@@ -63,9 +71,10 @@ pub struct Promotion {
     /// The entry that the core will get, without the board.
     pub entry: NewCoreEntry,
     /// Who promotes it. The core command runs as this actor.
-    pub by: Actor,
-    /// When it began.
-    pub at: Timestamp,
+    #[serde(alias = "by")]
+    pub actor: Actor,
+    #[serde(alias = "at")]
+    pub begun_at: Timestamp,
     /// The revision in which it began.
     pub begun_rev: u64,
     /// Why the core refused it, if it did. The process that finishes the promotion then removes an entry that another
@@ -83,9 +92,10 @@ pub struct RollBack {
     /// The core entry.
     pub entry: CoreEntryId,
     /// Who rolls it back. The core command runs as this actor.
-    pub by: Actor,
-    /// When it began.
-    pub at: Timestamp,
+    #[serde(alias = "by")]
+    pub actor: Actor,
+    #[serde(alias = "at")]
+    pub begun_at: Timestamp,
     #[serde(default)]
     pub reason: Option<Arc<str>>,
     /// The revision in which it began.
@@ -105,13 +115,22 @@ pub struct LearningVerdict {
     #[serde(default)]
     pub updated_at: Timestamp,
     /// What became of it.
-    #[serde(flatten)]
-    pub state: LearningState,
+    #[serde(flatten, deserialize_with = "stored_status")]
+    pub status: LearningStatus,
     /// The revision that last changed it.
     pub version: u64,
 }
 
-impl LearningState {
+/// Reads a status. Older snapshots name it `state`.
+fn stored_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LearningStatus, D::Error> {
+    let mut fields = Map::deserialize(deserializer)?;
+    if let Some(status) = fields.remove("state") {
+        fields.insert("status".into(), status);
+    }
+    serde_json::from_value(fields.into()).map_err(D::Error::custom)
+}
+
+impl LearningStatus {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -126,14 +145,14 @@ impl LearningState {
     /// When an unfinished promotion or rollback began.
     pub fn open_since(&self) -> Option<Timestamp> {
         match self {
-            Self::Begun(promotion) => Some(promotion.at),
-            Self::RollingBack(roll_back) => Some(roll_back.at),
+            Self::Begun(promotion) => Some(promotion.begun_at),
+            Self::RollingBack(roll_back) => Some(roll_back.begun_at),
             Self::Open | Self::Promoted { .. } | Self::Refused { .. } | Self::RolledBack { .. } => None,
         }
     }
 }
 
-impl fmt::Display for LearningState {
+impl fmt::Display for LearningStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -142,15 +161,15 @@ impl fmt::Display for LearningState {
 impl LearningVerdict {
     pub fn bytes(&self) -> u64 {
         const FIXED: usize = 200;
-        let texts = match &self.state {
-            LearningState::Begun(promotion) => {
+        let texts = match &self.status {
+            LearningStatus::Begun(promotion) => {
                 let NewCoreEntry { content, tags, contributors, .. } = &promotion.entry;
                 let names = tags.iter().chain(contributors).map(|text| text.len()).sum::<usize>();
                 content.len() + names + length(&promotion.refused)
             }
-            LearningState::Refused { reason, .. } | LearningState::RolledBack { reason, .. } => length(reason),
-            LearningState::RollingBack(roll_back) => length(&roll_back.reason),
-            LearningState::Open | LearningState::Promoted { .. } => 0,
+            LearningStatus::Refused { reason, .. } | LearningStatus::RolledBack { reason, .. } => length(reason),
+            LearningStatus::RollingBack(roll_back) => length(&roll_back.reason),
+            LearningStatus::Open | LearningStatus::Promoted { .. } => 0,
         };
         (FIXED + self.id.bytes() + texts) as u64
     }
@@ -169,8 +188,8 @@ impl BoardState {
         self.learnings.values()
     }
 
-    pub fn learning_state(&self, learning: &LearningId) -> LearningState {
-        self.learnings.get(learning).map(|verdict| verdict.state.clone()).unwrap_or_default()
+    pub fn learning_status(&self, learning: &LearningId) -> LearningStatus {
+        self.learnings.get(learning).map(|verdict| verdict.status.clone()).unwrap_or_default()
     }
 
     /// Whether a promotion or rollback is unfinished.
@@ -185,7 +204,7 @@ impl BoardState {
 
     pub(in super::super) fn learnings_due(&self) -> Option<Timestamp> {
         let open = self.open_learnings.iter().filter_map(|learning| self.learnings.get(learning));
-        let since = open.filter_map(|verdict| verdict.state.open_since()).min()?;
+        let since = open.filter_map(|verdict| verdict.status.open_since()).min()?;
         Some(since.saturating_add(Self::LEARNING_PATIENCE).unwrap_or(Timestamp::MAX))
     }
 
@@ -193,7 +212,7 @@ impl BoardState {
         let learning = verdict.id.clone();
         self.drop_learning(&learning);
         self.bytes += verdict.bytes();
-        if verdict.state.open_since().is_some() {
+        if verdict.status.open_since().is_some() {
             self.open_learnings.insert(learning.clone());
         }
         self.learnings.insert(learning, Arc::new(verdict));

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard_core::board::{
     Approval, ApprovalId, ApprovalVerdict, BoardAction, BoardCommand, BoardImage, BoardReply, BoardState, ForkedFrom,
-    LearningId, LearningState, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, TaskId, TaskResult,
+    LearningId, LearningStatus, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, TaskId, TaskResult,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, ActorKind, Refusal, Revisioned, Role};
@@ -268,7 +269,7 @@ fn tell(board: &mut Board, actor: &Actor, ask: &Ask, given: &mut Given) -> Resul
         }
         Ask::Work(trust) => {
             let BoardReply::Claimed(Some(claimed)) =
-                send(BoardCommand::Claim { task: None, epoch: None, lease_ms: 1_000 })?
+                send(BoardCommand::Claim { task: None, epoch: None, lease: Duration::from_millis(1_000) })?
             else {
                 return Ok(());
             };
@@ -305,13 +306,13 @@ impl Given {
             assert!(!is_closed || !decision.holds(), "{decision:?} holds without an approval");
         }
         for verdict in board.learning_verdicts() {
-            match &verdict.state {
-                LearningState::Begun(begun) => {
-                    assert!(begun.entry.trust != Some(Trust::Own) || is_person(&begun.by), "{begun:?}");
-                    let is_own = begun.entry.author.as_deref() == Some(&*begun.by.principal);
-                    assert!(begun.by.kind != ActorKind::Agent || !is_own, "{begun:?}");
+            match &verdict.status {
+                LearningStatus::Begun(begun) => {
+                    assert!(begun.entry.trust != Some(Trust::Own) || is_person(&begun.actor), "{begun:?}");
+                    let is_own = begun.entry.author.as_deref() == Some(&*begun.actor.principal);
+                    assert!(begun.actor.kind != ActorKind::Agent || !is_own, "{begun:?}");
                 }
-                state => assert!(matches!(state, LearningState::Refused { .. }), "{state:?}"),
+                state => assert!(matches!(state, LearningStatus::Refused { .. }), "{state:?}"),
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Random commands from several actors to one board, with a moving clock.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use corkboard_core::board::{
     ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy, LearningId,
-    LearningState, NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget,
-    RetainFor, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    LearningStatus, NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget,
+    RetainFor, ReviewVerdict, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
     WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
@@ -41,7 +42,7 @@ pub(crate) enum Action {
     SetStatus(Index, TaskStatus, Epoch),
     Complete(Index, Epoch),
     Fail(Index, Epoch),
-    Review(Index, ReviewStatus),
+    Review(Index, ReviewVerdict),
     CancelTask(Index),
     Retry(Index),
     RetryFailed,
@@ -151,7 +152,7 @@ fn action() -> impl Strategy<Value = Action> {
         }),
         6 => (index(), epoch()).prop_map(|(task, epoch)| Action::Complete(task, epoch)),
         5 => (index(), epoch()).prop_map(|(task, epoch)| Action::Fail(task, epoch)),
-        4 => (index(), select(&[ReviewStatus::Approved, ReviewStatus::NeedsRework, ReviewStatus::Rejected][..]))
+        4 => (index(), select(&[ReviewVerdict::Approved, ReviewVerdict::NeedsRework, ReviewVerdict::Rejected][..]))
             .prop_map(|(task, verdict)| Action::Review(task, verdict)),
         1 => prop::option::of(index()).prop_map(Action::Decision),
         1 => index().prop_map(Action::Discovery),
@@ -341,17 +342,19 @@ impl Action {
                 let task = of(task, &|task| !task.depends_on.is_empty());
                 let depends_on = state.task(task).map(|task| task.depends_on.to_vec()).unwrap_or_default();
                 let on = if depends_on.is_empty() { pick(on) } else { *on.get(&depends_on) };
-                BoardCommand::RemoveDependency { task, on }
+                BoardCommand::RemoveDependency { task, depends_on: on }
             }
-            Self::AddDependency([task, on]) => BoardCommand::AddDependency { task: waiting(task), on: waiting(on) },
+            Self::AddDependency([task, on]) => {
+                BoardCommand::AddDependency { task: waiting(task), depends_on: waiting(on) }
+            }
             Self::EditTask(task, edit) => {
                 BoardCommand::EditTask { task: pick(task), edit: edit.clone(), if_version: None }
             }
-            Self::Assign(task, to) => BoardCommand::Assign { task: pick(task), to: agent(to) },
+            Self::Assign(task, to) => BoardCommand::Assign { task: pick(task), agent: agent(to) },
             Self::Claim(task, epoch, lease_ms) => {
                 let task = task.as_ref().map(pick);
                 let epoch = task.and_then(|task| epoch_of(task, epoch));
-                BoardCommand::Claim { task, epoch, lease_ms: *lease_ms }
+                BoardCommand::Claim { task, epoch, lease: Duration::from_millis(*lease_ms) }
             }
             Self::Heartbeat(task, epoch) => {
                 BoardCommand::Heartbeat { task: held(task), epoch: epoch_of(held(task), epoch) }
@@ -364,7 +367,7 @@ impl Action {
                 status: *status,
                 reason: None,
                 epoch: epoch_of(held(task), epoch),
-                lease_ms: 30_000,
+                lease: Duration::from_millis(30_000),
             },
             Self::Complete(task, epoch) => BoardCommand::CompleteTask {
                 task: held(task),
@@ -378,7 +381,7 @@ impl Action {
             Self::Review(task, verdict) => BoardCommand::Review {
                 task: of(task, &|task| task.status == TaskStatus::Review),
                 verdict: *verdict,
-                comment: (*verdict != ReviewStatus::Approved).then(|| "once more".into()),
+                comment: (*verdict != ReviewVerdict::Approved).then(|| "once more".into()),
             },
             Self::CancelTask(task) => BoardCommand::CancelTask { task: pick(task), reason: None },
             Self::Retry(task) => BoardCommand::Retry { task: failed(task) },
@@ -411,11 +414,11 @@ impl Action {
             Self::Artifact(path) => {
                 BoardCommand::RecordArtifact(NewArtifact { path: (*path).into(), ..NewArtifact::default() })
             }
-            Self::Acquire => BoardCommand::AcquireOrchestrator { lease_ms: 20_000 },
+            Self::Acquire => BoardCommand::AcquireOrchestrator { lease: Duration::from_millis(20_000) },
             Self::Renew(index) => BoardCommand::RenewOrchestrator { epoch: orchestrator_epoch(index) },
             Self::AsOrchestrator(epoch, task) => BoardCommand::AsOrchestrator {
                 epoch: orchestrator_epoch(epoch),
-                command: Box::new(BoardCommand::Assign { task: pick(task), to: agent("ann") }),
+                command: Box::new(BoardCommand::Assign { task: pick(task), agent: agent("ann") }),
             },
             Self::Edit => BoardCommand::Edit {
                 edit: BoardEdit { goal: Some(format!("goal {count}")), ..BoardEdit::default() },
@@ -461,17 +464,17 @@ impl Action {
             },
             Self::FinishPromotion(index, which) => {
                 let learning = pick_learning(state, index, "begun");
-                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                let begun_rev = begun_rev(&state.learning_status(&learning), *which);
                 BoardCommand::FinishPromotion { learning, begun_rev, entry: CoreEntryId(begun_rev) }
             }
             Self::AbandonPromotion(index, which) => {
                 let learning = pick_learning(state, index, "begun");
-                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                let begun_rev = begun_rev(&state.learning_status(&learning), *which);
                 BoardCommand::AbandonPromotion { learning, begun_rev, reason: "full".into() }
             }
             Self::FinishAbandonment(index, which) => {
                 let learning = pick_learning(state, index, "begun");
-                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                let begun_rev = begun_rev(&state.learning_status(&learning), *which);
                 BoardCommand::FinishAbandonment { learning, begun_rev }
             }
             Self::Refuse(index) => {
@@ -486,8 +489,8 @@ impl Action {
             },
             Self::FinishRollBack(which) => {
                 let open = state.open_learnings();
-                let open = open.iter().find(|verdict| verdict.state.as_str() == "rolling_back");
-                let begun_rev = open.map_or(1, |verdict| begun_rev(&verdict.state, *which));
+                let open = open.iter().find(|verdict| verdict.status.as_str() == "rolling_back");
+                let begun_rev = open.map_or(1, |verdict| begun_rev(&verdict.status, *which));
                 BoardCommand::FinishRollBack { begun_rev }
             }
         }
@@ -497,7 +500,7 @@ impl Action {
 /// Mostly a learning in that state, sometimes any.
 fn pick_learning(state: &BoardState, index: &Index, became: &str) -> LearningId {
     let all = state.learning_candidates();
-    let meant: Vec<_> = all.iter().filter(|found| found.state.as_str() == became).collect();
+    let meant: Vec<_> = all.iter().filter(|found| found.status.as_str() == became).collect();
     match (meant.is_empty() || index.index(5) == 0, all.is_empty()) {
         (false, _) => meant[index.index(meant.len())].id.clone(),
         (true, false) => all[index.index(all.len())].id.clone(),
@@ -506,10 +509,10 @@ fn pick_learning(state: &BoardState, index: &Index, became: &str) -> LearningId 
 }
 
 /// The revision in which the learning's promotion was started, or a wrong one.
-fn begun_rev(state: &LearningState, which: Epoch) -> u64 {
+fn begun_rev(state: &LearningStatus, which: Epoch) -> u64 {
     let begun = match state {
-        LearningState::Begun(promotion) => promotion.begun_rev,
-        LearningState::RollingBack(roll_back) => roll_back.begun_rev,
+        LearningStatus::Begun(promotion) => promotion.begun_rev,
+        LearningStatus::RollingBack(roll_back) => roll_back.begun_rev,
         _ => 1,
     };
     begun - u64::from(matches!(which, Epoch::Old))

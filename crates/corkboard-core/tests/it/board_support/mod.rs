@@ -5,10 +5,11 @@ pub(crate) mod scan;
 pub(crate) use crate::wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard_core::board::{
     BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, CancelCause, ChoiceId, Claimed, NewBoard, NewBranch,
-    NewChoice, NewTask, ReviewStatus, Task, TaskId, TaskRef, TaskResult, TaskStatus,
+    NewChoice, NewTask, ReviewVerdict, Task, TaskId, TaskRef, TaskResult, TaskStatus,
 };
 use corkboard_core::{
     Actor, ActorKind, AgentId, Commit, CommitId, Context, LimitWarning, Limits, PerformError, Refusal, Request,
@@ -22,6 +23,7 @@ pub(crate) type Decided = RequestOutcome<BoardEvent, BoardReply>;
 
 /// Duration of the leases in these tests.
 pub(crate) const LEASE_MS: u64 = 30_000;
+pub(crate) const LEASE: Duration = Duration::from_millis(LEASE_MS);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Desk {
@@ -292,19 +294,19 @@ pub(crate) fn choice(options: &[(&str, &[TaskId])]) -> NewChoice {
 }
 
 pub(crate) fn claim(task: TaskId) -> BoardCommand {
-    BoardCommand::Claim { task: Some(task), epoch: None, lease_ms: LEASE_MS }
+    BoardCommand::Claim { task: Some(task), epoch: None, lease: LEASE }
 }
 
 pub(crate) fn claim_next() -> BoardCommand {
-    BoardCommand::Claim { task: None, epoch: None, lease_ms: LEASE_MS }
+    BoardCommand::Claim { task: None, epoch: None, lease: LEASE }
 }
 
 pub(crate) fn assign(task: TaskId, to: &str) -> BoardCommand {
-    BoardCommand::Assign { task, to: agent(to) }
+    BoardCommand::Assign { task, agent: agent(to) }
 }
 
 pub(crate) fn set_status(task: TaskId, status: TaskStatus, epoch: Option<u64>) -> BoardCommand {
-    BoardCommand::SetStatus { task, status, reason: None, epoch, lease_ms: LEASE_MS }
+    BoardCommand::SetStatus { task, status, reason: None, epoch, lease: LEASE }
 }
 
 pub(crate) fn complete_task(task: TaskId, epoch: Option<u64>) -> BoardCommand {
@@ -328,8 +330,8 @@ pub(crate) fn heartbeat(task: TaskId, epoch: Option<u64>) -> BoardCommand {
     BoardCommand::Heartbeat { task, epoch }
 }
 
-pub(crate) fn review(task: TaskId, verdict: ReviewStatus) -> BoardCommand {
-    let comment = (verdict != ReviewStatus::Approved).then(|| "once more".into());
+pub(crate) fn review(task: TaskId, verdict: ReviewVerdict) -> BoardCommand {
+    let comment = (verdict != ReviewVerdict::Approved).then(|| "once more".into());
     BoardCommand::Review { task, verdict, comment }
 }
 

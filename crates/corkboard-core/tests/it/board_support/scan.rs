@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corkboard_core::Space;
 use corkboard_core::board::{
-    BoardState, BoardStatus, DecisionId, FailurePolicy, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus, Tally,
-    Task, TaskId, TaskList, TaskOutcome, TaskPosition, TaskStatus, TriggerRule, TriggerVerdict,
+    BoardState, BoardStatus, DecisionId, FailurePolicy, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewVerdict,
+    Tally, Task, TaskId, TaskList, TaskOutcome, TaskPosition, TaskStatus, TriggerRule, TriggerVerdict,
 };
 
 /// Larger boards would take too long.
@@ -100,21 +100,21 @@ fn check_people(state: &BoardState) {
 
 /// Every started promotion is open and due, and every learning with a verdict is listed.
 fn check_learnings(state: &BoardState) {
-    let begun = state.learning_verdicts().filter(|verdict| verdict.state.open_since().is_some());
+    let begun = state.learning_verdicts().filter(|verdict| verdict.status.open_since().is_some());
     let begun: Vec<_> = begun.map(|verdict| verdict.id.clone()).collect();
     let open: Vec<_> = state.open_learnings().iter().map(|verdict| verdict.id.clone()).collect();
     assert_eq!((begun, state.has_open_promotion()), (open.clone(), !open.is_empty()));
-    let since = state.open_learnings().iter().filter_map(|verdict| verdict.state.open_since()).min();
+    let since = state.open_learnings().iter().filter_map(|verdict| verdict.status.open_since()).min();
     let due = since.map(|since| since + BoardState::LEARNING_PATIENCE);
     assert_eq!(state.next_due(), [state.next_expiry(), due].into_iter().flatten().min());
     if state.learning_verdicts().len() == 0 {
         return;
     }
     let candidates = state.learning_candidates();
-    let shown: BTreeMap<_, _> = candidates.iter().map(|candidate| (&candidate.id, &candidate.state)).collect();
+    let shown: BTreeMap<_, _> = candidates.iter().map(|candidate| (&candidate.id, &candidate.status)).collect();
     assert_eq!(shown.len(), candidates.len(), "a learning must not be listed twice");
     for verdict in state.learning_verdicts() {
-        assert_eq!(shown.get(&verdict.id), Some(&&verdict.state));
+        assert_eq!(shown.get(&verdict.id), Some(&&verdict.status));
     }
     assert!(candidates.iter().all(|candidate| !candidate.content.trim().is_empty()));
     assert!(candidates.is_sorted_by(|one, other| one.score >= other.score));
@@ -229,7 +229,7 @@ fn check_task(state: &BoardState, task: &Task) {
     if let Some(claim) = &task.claim {
         assert_eq!((Some(&claim.holder), claim.epoch), (task.assigned_to.as_ref(), task.epoch));
     }
-    assert!(!task.rework || (task.status == InProgress && task.review_verdict == Some(ReviewStatus::NeedsRework)));
+    assert!(!task.rework || (task.status == InProgress && task.review_verdict == Some(ReviewVerdict::NeedsRework)));
     assert_eq!(task.status == Cancelled, task.cancellation.is_some());
     assert!(
         task.not_before.is_none() || matches!(task.status, Pending | Assigned),

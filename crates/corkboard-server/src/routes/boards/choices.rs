@@ -8,7 +8,7 @@ use super::*;
 use crate::cursor::PageQuery;
 
 pub(super) fn routes() -> Routes {
-    routes!(list_choices, get_choice, add_choice, choose_branch).tag("tasks")
+    routes!(list_choices, get_choice, add_choice, choose_branch).tag("records")
 }
 
 /// A decision for one branch of a choice.

@@ -128,7 +128,7 @@ async fn claim_task(
     OptionalBody(body): OptionalBody<ClaimBody>,
 ) -> RevResult<ClaimedBody> {
     let board = conditions.on(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
-    let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::CLAIM_MS)), |lease| seconds("lease_s", lease))?;
+    let lease = body.lease_s.map_or(Ok(Lease::CLAIM), |lease| seconds("lease_s", lease))?;
     let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?;
     let claim = board.claim_task(body.task, lease).wait(wait);
     let claim = match body.epoch {

@@ -1,12 +1,14 @@
 //! Promote what a board learned into memory cores, and roll promotions back.
 
 use axum::Json;
-use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, LearningState, WhichLearnings};
+use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, LearningStatus, WhichLearnings};
 use corkboard::cores::Trust;
 use corkboard::{CoresRolledBack, MemoryKind, PromotedLearning};
 
+use jiff::Timestamp;
+
 use super::*;
-use crate::cursor::{PageQuery, Sort, SortField, share};
+use crate::cursor::{PageQuery, Sort, SortField, share, time};
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -24,11 +26,13 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct LearningsQuery {
-    /// Only learnings in this state.
+    /// Only learnings with this status.
     #[param(inline)]
-    state: Option<ListedState>,
+    status: Option<ListedStatus>,
     /// Only learnings with this tag.
     tag: Option<String>,
+    /// Only learnings that changed at or after this time.
+    updated_since: Option<Timestamp>,
     /// Sort order [default: `-score`].
     #[param(inline)]
     sort: Option<LearningOrder>,
@@ -37,7 +41,7 @@ struct LearningsQuery {
 /// What became of a learning.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum ListedState {
+enum ListedStatus {
     Open,
     Begun,
     Promoted,
@@ -46,16 +50,16 @@ enum ListedState {
     RolledBack,
 }
 
-impl ListedState {
-    fn is_of(self, state: &LearningState) -> bool {
+impl ListedStatus {
+    fn is_of(self, status: &LearningStatus) -> bool {
         matches!(
-            (self, state),
-            (Self::Open, LearningState::Open)
-                | (Self::Begun, LearningState::Begun(_))
-                | (Self::Promoted, LearningState::Promoted { .. })
-                | (Self::Refused, LearningState::Refused { .. })
-                | (Self::RollingBack, LearningState::RollingBack(_))
-                | (Self::RolledBack, LearningState::RolledBack { .. })
+            (self, status),
+            (Self::Open, LearningStatus::Open)
+                | (Self::Begun, LearningStatus::Begun(_))
+                | (Self::Promoted, LearningStatus::Promoted { .. })
+                | (Self::Refused, LearningStatus::Refused { .. })
+                | (Self::RollingBack, LearningStatus::RollingBack(_))
+                | (Self::RolledBack, LearningStatus::RolledBack { .. })
         )
     }
 }
@@ -64,12 +68,19 @@ type LearningOrder = Sort<LearningSort>;
 
 #[derive(Clone, Copy)]
 enum LearningSort {
+    CreatedAt,
+    UpdatedAt,
     Importance,
     Score,
 }
 
 impl SortField for LearningSort {
-    const ALL: &'static [(&'static str, Self)] = &[("importance", Self::Importance), ("score", Self::Score)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("created_at", Self::CreatedAt),
+        ("updated_at", Self::UpdatedAt),
+        ("importance", Self::Importance),
+        ("score", Self::Score),
+    ];
 }
 
 /// Changes to a learning on its promotion.
@@ -127,7 +138,7 @@ struct RollBackEverywhereBody {
     reason: Option<String>,
 }
 
-/// List possible learnings of a board with their state, best first. Read-only.
+/// List possible learnings of a board with their status, best first. Read-only.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/learnings",
@@ -137,17 +148,20 @@ struct RollBackEverywhereBody {
 async fn list_learnings(
     caller: Caller,
     Path(path): Path<BoardPath>,
-    Query(LearningsQuery { state, tag, sort }): Query<LearningsQuery>,
+    Query(LearningsQuery { status, tag, updated_since, sort }): Query<LearningsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<LearningCandidate>> {
     let board = caller.board(&path.board)?;
     let is_asked_for = |learning: &LearningCandidate| {
-        state.is_none_or(|state| state.is_of(&learning.state))
+        status.is_none_or(|status| status.is_of(&learning.status))
             && tag.as_ref().is_none_or(|tag| learning.tags.contains(tag))
+            && updated_since.is_none_or(|since| learning.updated_at >= since)
     };
     let learnings = board.learnings().await?.into_iter().filter(is_asked_for);
     let page = match &sort {
         Some(sort) => page.sorted(sort, learnings, |learning, field| match field {
+            LearningSort::CreatedAt => (time(learning.created_at), learning.id.clone()),
+            LearningSort::UpdatedAt => (time(learning.updated_at), learning.id.clone()),
             LearningSort::Importance => (share(learning.importance), learning.id.clone()),
             LearningSort::Score => (share(learning.score), learning.id.clone()),
         })?,
@@ -158,7 +172,7 @@ async fn list_learnings(
 
 /// Extract possible learnings from a board.
 ///
-/// Returns them best first, each with its state. On a board that has ended, the log records the extraction.
+/// Returns them best first, each with its status. On a board that has ended, the log records the extraction.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/learnings/extract",

@@ -1,7 +1,5 @@
 //! The orchestrator's role.
 
-use std::time::Duration;
-
 use corkboard::boards::Lease;
 use jiff::Timestamp;
 
@@ -57,7 +55,7 @@ async fn acquire_orchestrator_role(
     OptionalBody(AcquireBody { lease_s }): OptionalBody<AcquireBody>,
 ) -> RevResult<RoleBody> {
     let board = write.board()?;
-    let usual = Duration::from_millis(Lease::ORCHESTRATOR_MS);
+    let usual = Lease::ORCHESTRATOR;
     let lease = lease_s.map_or(Ok(usual), |lease| seconds("lease_s", lease))?;
     let role = board.acquire_orchestrator(lease).await?;
     respond(&board, RoleBody { epoch: role.epoch(), deadline: role.deadline() })

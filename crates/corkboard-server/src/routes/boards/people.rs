@@ -12,17 +12,9 @@ use super::*;
 use crate::cursor::PageQuery;
 
 pub(super) fn routes() -> Routes {
-    routes!(
-        list_nudges,
-        get_nudge,
-        send_nudge,
-        receive_nudges,
-        acknowledge_nudge,
-        list_approvals,
-        approve_decision,
-        reject_decision
-    )
-    .tag("people")
+    routes!(list_nudges, get_nudge, send_nudge, receive_nudges, acknowledge_nudge)
+        .tag("nudges")
+        .merge(routes!(list_approvals, approve_decision, reject_decision).tag("records"))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -30,8 +22,8 @@ pub(super) fn routes() -> Routes {
 struct NudgesQuery {
     /// Only nudges that this agent would receive, urgent ones first. Callers may name themselves or an agent that they
     /// may act for.
-    r#for: Option<String>,
-    /// Revision to read [default: the latest]. Not with `for`.
+    agent: Option<String>,
+    /// Revision to read [default: the latest]. Not with `agent`.
     at: Option<u64>,
 }
 
@@ -92,7 +84,7 @@ async fn list_nudges(
     Query(records): Query<RecordsQuery>,
     Query(page): Query<PageQuery>,
 ) -> RevResult<ItemsBody<Arc<Nudge>>> {
-    let Some(agent) = query.r#for else {
+    let Some(agent) = query.agent else {
         let board = caller.board(&path.board)?;
         let view = match query.at {
             Some(rev) => board.at(rev).await?,
@@ -102,7 +94,7 @@ async fn list_nudges(
         return Ok(RevResponse::new(page.into(), view.rev()));
     };
     if query.at.is_some() {
-        return Err(HttpError::invalid("query", "give either `for` or `at`"));
+        return Err(HttpError::invalid("query", "give either `agent` or `at`"));
     }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.preview_nudges().await?;
@@ -128,7 +120,7 @@ async fn receive_nudges(
     OptionalBody(ReceiveBody { agent }): OptionalBody<ReceiveBody>,
 ) -> RevResult<ItemsBody<Arc<Nudge>>> {
     let board = caller.for_worker(agent.as_deref())?.board(&path.board)?;
-    let nudges = board.nudges_for().await?;
+    let nudges = board.receive_nudges().await?;
     respond(&board, ItemsBody::all(nudges))
 }
 

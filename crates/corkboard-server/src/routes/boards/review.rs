@@ -1,6 +1,6 @@
 //! Assign, review, cancel and retry tasks.
 
-use corkboard::boards::ReviewStatus;
+use corkboard::boards::ReviewVerdict;
 
 use super::*;
 
@@ -24,7 +24,7 @@ struct AssignBody {
 struct ReviewBody {
     /// Verdict of the review.
     #[serde(alias = "status")]
-    verdict: ReviewStatus,
+    verdict: ReviewVerdict,
     /// Reason; required unless the verdict is `approved`.
     #[serde(alias = "comments")]
     comment: Option<String>,

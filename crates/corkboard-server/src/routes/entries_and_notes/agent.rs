@@ -27,7 +27,7 @@ memory_routes! {
     notes: "notes" {
         list_notes: "List an agent's notes.",
         add_note: "Add a note.",
-        remove_note: "Remove a note.",
+        delete_note: "Remove a note.",
     },
 }
 

@@ -29,7 +29,7 @@ memory_routes! {
     notes: "conversations" {
         list_conversation_notes: "List a conversation's notes.",
         add_conversation_note: "Add a note to a conversation.",
-        remove_conversation_note: "Remove a note from a conversation.",
+        delete_conversation_note: "Remove a note from a conversation.",
     },
 }
 

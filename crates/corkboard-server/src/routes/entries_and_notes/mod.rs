@@ -46,11 +46,11 @@ macro_rules! memory_routes {
         notes: $notes_tag:tt {
             $list_notes:ident: $list_notes_summary:tt,
             $add_note:ident: $add_note_summary:tt,
-            $remove_note:ident: $remove_note_summary:tt,
+            $delete_note:ident: $delete_note_summary:tt,
         },
     ) => {
         pub(super) fn routes() -> Routes {
-            routes!($list, $get, $put, $delete, $append, $change, $list_notes, $add_note, $remove_note)
+            routes!($list, $get, $put, $delete, $append, $change, $list_notes, $add_note, $delete_note)
         }
 
         #[derive(Deserialize, IntoParams)]
@@ -236,17 +236,17 @@ macro_rules! memory_routes {
             delete,
             path = concat!($base, "/notes/{note}"),
             tag = $notes_tag,
-            summary = $remove_note_summary,
+            summary = $delete_note_summary,
             params(NotePath, SpaceConditions),
             responses((status = 200, description = "Whether it existed", body = WithRev<DeletedBody>), Problems)
         )]
-        async fn $remove_note(
+        async fn $delete_note(
             $caller: Caller,
             Path($path): Path<NotePath>,
             conditions: SpaceConditions,
         ) -> RevResult<DeletedBody> {
             let memory = $open;
-            write::remove_note(&memory, $path.note, conditions).await
+            write::delete_note(&memory, $path.note, conditions).await
         }
     };
 }

@@ -30,7 +30,7 @@ memory_routes! {
     notes: "scopes" {
         list_scope_notes: "List a scope's own notes.",
         add_scope_note: "Add a note to a scope.",
-        remove_scope_note: "Remove a note from a scope.",
+        delete_scope_note: "Remove a note from a scope.",
     },
 }
 

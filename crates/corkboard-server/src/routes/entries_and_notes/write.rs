@@ -61,7 +61,7 @@ pub(super) async fn add_note(
     Ok(RevResponse::new(IdBody { id }, rev).created())
 }
 
-pub(super) async fn remove_note(
+pub(super) async fn delete_note(
     memory: &MemoryHandle,
     id: NoteId,
     conditions: SpaceConditions,

@@ -36,7 +36,7 @@ async fn a_learning_is_promoted_and_rolled_back() {
     qa.post("/v1/boards/b/learnings/D-9/promote", &json!({"core": "rules"})).await.problem(404, "not_on_board");
     qa.post("/v1/boards/b/learnings/x/promote", &json!({"core": "rules"})).await.problem(400, "path");
     qa.post("/v1/boards/b/learnings/D-2/refuse", &json!({"reason": "once"})).await.ok();
-    let listed = qa.get("/v1/boards/b/learnings?state=refused&sort=-importance").await.ok();
+    let listed = qa.get("/v1/boards/b/learnings?status=refused&sort=-importance").await.ok();
     assert_eq!((listed["items"].as_array().unwrap().len(), &listed["items"][0]["id"]), (1, &json!("D-2")));
     assert_eq!(qa.get("/v1/boards/b/learnings?tag=no-such-tag").await.ok()["items"], json!([]));
     qa.post("/v1/boards/b/learnings/D-2/promote", &json!({"core": "rules"})).await.problem(409, "learning_refused");

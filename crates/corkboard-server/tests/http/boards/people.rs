@@ -21,18 +21,18 @@ async fn a_nudge_is_delivered_to_its_target() {
         grace.post("/v1/boards/b/nudges", &json!({"to": to, "message": "x"})).await.problem(400, "body_json");
     }
     let message = async |client: &crate::support::Client, agent: &str| {
-        let preview = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
+        let preview = client.get(&format!("/v1/boards/b/nudges?agent={agent}")).await.ok();
         let told = client.post("/v1/boards/b/nudges/receive", &json!({"agent": agent})).await.ok();
         assert_eq!(preview["items"].as_array().map(Vec::len), told["items"].as_array().map(Vec::len));
         told["items"].as_array().expect("nudges").iter().map(|nudge| super::text(&nudge["message"])).collect::<Vec<_>>()
     };
     // Reading the list, or a preview of another agent's nudges, delivers nothing.
-    assert_eq!(ada.get("/v1/boards/b/nudges?for=ada").await.ok()["items"][0]["id"], "N-2");
+    assert_eq!(ada.get("/v1/boards/b/nudges?agent=ada").await.ok()["items"][0]["id"], "N-2");
     assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][0]["delivered"], json!([]));
     assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["items"][1]["delivered"], json!([]));
     assert_eq!(message(&ada, "ada").await, ["Hurry", "Use staging"]);
     assert_eq!(message(&lin, "lin").await, ["Hurry"]);
-    lin.get("/v1/boards/b/nudges?for=ada").await.problem(403, "not_granted");
+    lin.get("/v1/boards/b/nudges?agent=ada").await.problem(403, "not_granted");
     lin.post("/v1/boards/b/nudges/receive", &json!({"agent": "ada"})).await.problem(403, "not_granted");
     let proof = grace.get("/v1/boards/b/nudges").await.ok();
     assert_eq!(proof["items"][0]["delivered"][0]["agent"], "ada");

@@ -74,7 +74,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards/{board}/artifacts", Record),
         // All nudges, and one's own.
         reads("GET /v1/boards/{board}/nudges"),
-        reads("GET /v1/boards/{board}/nudges").query("?for={caller}"),
+        reads("GET /v1/boards/{board}/nudges").query("?agent={caller}"),
         on_board("POST /v1/boards/{board}/nudges/receive", HearNudges),
         reads("GET /v1/boards/{board}/nudges/{nudge}"),
         on_board("POST /v1/boards/{board}/nudges", Nudge),

@@ -1,5 +1,7 @@
 //! Expected permissions of the routes of whole spaces: the same as for the routes that they correspond to.
 
+use std::time::Duration;
+
 use corkboard::boards::{
     BoardAction, BoardCommand, BoardEdit, NewNudge, NudgePriority, NudgeTarget, Unfinished, WhichLearnings,
 };
@@ -92,7 +94,7 @@ fn boards() -> Vec<BoardCommand> {
     vec![
         BoardCommand::Edit { edit: BoardEdit::default(), if_version: None },
         BoardCommand::RetryFailed,
-        BoardCommand::AcquireOrchestrator { lease_ms: 1000 },
+        BoardCommand::AcquireOrchestrator { lease: Duration::from_secs(1) },
         BoardCommand::Complete { reason: None, unfinished: Unfinished::Cancel },
         BoardCommand::Discard { reason: None },
         BoardCommand::Purge,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use corkboard_core::board::{BoardAction, BoardState, LearningId, LearningState, WhichLearnings};
+use corkboard_core::board::{BoardAction, BoardState, LearningId, LearningStatus, WhichLearnings};
 use corkboard_core::knowledge::{CoreEntry, CoreEntryId, Provenance, Withdrawal};
 use corkboard_core::{Actor, BoardId, CoreId, Refusal, SpaceId, SpaceKind};
 use serde::Serialize;
@@ -226,7 +226,7 @@ impl RollBackCores {
             view => view?,
         };
         let is_promoted = |learning: &LearningId| {
-            matches!(view.state().learning_state(learning), LearningState::Promoted { .. } | LearningState::Begun(_))
+            matches!(view.state().learning_status(learning), LearningStatus::Promoted { .. } | LearningStatus::Begun(_))
         };
         let promoted: Vec<LearningId> = learnings.into_iter().filter(is_promoted).collect();
         let at_once = usize::try_from(board.options().limits.lines_per_list).unwrap_or(usize::MAX).max(1);

@@ -1,14 +1,14 @@
 //! Changes of learnings between two revisions of a board.
 
-use corkboard_core::board::{BoardState, LearningState, LearningVerdict, Promotion, RollBack};
+use corkboard_core::board::{BoardState, LearningStatus, LearningVerdict, Promotion, RollBack};
 
 use crate::BoardChange;
 
 /// One change for each learning whose state changed.
 pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
     // A promotion that its core refused is the same promotion until it is cleaned up.
-    let is_new = |verdict: &LearningVerdict| match (before.learning_state(&verdict.id), &verdict.state) {
-        (LearningState::Begun(was), LearningState::Begun(is)) => was.begun_rev != is.begun_rev,
+    let is_new = |verdict: &LearningVerdict| match (before.learning_status(&verdict.id), &verdict.status) {
+        (LearningStatus::Begun(was), LearningStatus::Begun(is)) => was.begun_rev != is.begun_rev,
         (was, is) => was != *is,
     };
     let decided = after.learning_verdicts().filter(|verdict| is_new(verdict));
@@ -24,24 +24,26 @@ pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState
         }
     }
     // After that cleanup, the learning is open again, as if nobody had promoted it.
-    let open = before.learning_verdicts().filter(|was| after.learning_state(&was.id) == LearningState::Open);
+    let open = before.learning_verdicts().filter(|was| after.learning_status(&was.id) == LearningStatus::Open);
     changes.extend(open.map(|was| BoardChange::PromotionAbandoned { learning: was.id.clone() }));
     changes
 }
 
 fn change(verdict: &LearningVerdict) -> Option<BoardChange> {
     let learning = verdict.id.clone();
-    Some(match verdict.state.clone() {
-        LearningState::Open => return None,
-        LearningState::Begun(Promotion { core, by, .. }) => {
-            BoardChange::PromotionBegun { learning, core, by: by.principal.into() }
+    Some(match verdict.status.clone() {
+        LearningStatus::Open => return None,
+        LearningStatus::Begun(Promotion { core, actor, .. }) => {
+            BoardChange::PromotionBegun { learning, core, by: actor.principal.into() }
         }
-        LearningState::Promoted { core, entry, by, .. } => BoardChange::LearningPromoted { learning, core, entry, by },
-        LearningState::Refused { by, reason, .. } => BoardChange::LearningRefused { learning, by, reason },
-        LearningState::RollingBack(RollBack { core, by, reason, .. }) => {
-            BoardChange::LearningsRolledBack { learnings: vec![learning], core, by: by.principal.into(), reason }
+        LearningStatus::Promoted { core, entry, decided_by: by, .. } => {
+            BoardChange::LearningPromoted { learning, core, entry, by }
         }
-        LearningState::RolledBack { core, by, reason, .. } => {
+        LearningStatus::Refused { decided_by: by, reason, .. } => BoardChange::LearningRefused { learning, by, reason },
+        LearningStatus::RollingBack(RollBack { core, actor, reason, .. }) => {
+            BoardChange::LearningsRolledBack { learnings: vec![learning], core, by: actor.principal.into(), reason }
+        }
+        LearningStatus::RolledBack { core, decided_by: by, reason, .. } => {
             BoardChange::LearningsRolledBack { learnings: vec![learning], core, by, reason }
         }
     })

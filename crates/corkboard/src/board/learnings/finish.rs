@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use corkboard_core::board::{
-    BoardCommand, BoardState, LearningId, LearningState, LearningVerdict, Promotion, RollBack,
+    BoardCommand, BoardState, LearningId, LearningStatus, LearningVerdict, Promotion, RollBack,
 };
 use corkboard_core::knowledge::{CoreEntryId, CoreState, NewCoreEntry, Withdrawal};
 use corkboard_core::{Actor, BoardId, Head, Refusal};
@@ -58,7 +58,7 @@ impl Board {
     async fn finish_due_learnings(&self) -> Result<()> {
         let now = self.engine.now_in(&self.slot);
         let is_due = |since: Timestamp| now.duration_since(since) >= BoardState::LEARNING_PATIENCE;
-        self.finish_learnings(|verdict| verdict.state.open_since().is_some_and(is_due)).await
+        self.finish_learnings(|verdict| verdict.status.open_since().is_some_and(is_due)).await
     }
 
     /// Finishes the selected operations. An error does not stop the others; the first one is returned.
@@ -66,9 +66,9 @@ impl Board {
         let open = self.engine.current(&self.slot).await?.state.open_learnings();
         let (mut finished, mut revs) = (Ok(()), BTreeSet::new());
         for verdict in open.iter().filter(|verdict| is_meant(verdict)) {
-            let result = match &verdict.state {
-                LearningState::Begun(promotion) => self.finish_promotion(&verdict.id, promotion).await,
-                LearningState::RollingBack(roll_back) if revs.insert(roll_back.begun_rev) => {
+            let result = match &verdict.status {
+                LearningStatus::Begun(promotion) => self.finish_promotion(&verdict.id, promotion).await,
+                LearningStatus::RollingBack(roll_back) if revs.insert(roll_back.begun_rev) => {
                     self.finish_roll_back(&open, roll_back.begun_rev).await
                 }
                 _ => Ok(()),
@@ -81,7 +81,7 @@ impl Board {
     /// Withdraws all learnings of one rollback command, then records that in one revision.
     async fn finish_roll_back(&self, open: &[Arc<LearningVerdict>], begun_rev: u64) -> Result<()> {
         for verdict in open {
-            if let LearningState::RollingBack(roll_back) = &verdict.state
+            if let LearningStatus::RollingBack(roll_back) = &verdict.status
                 && roll_back.begun_rev == begun_rev
             {
                 self.withdraw_learning(&verdict.id, roll_back).await?;
@@ -91,7 +91,7 @@ impl Board {
     }
 
     async fn finish_promotion(&self, learning: &LearningId, begun: &Promotion) -> Result<()> {
-        let core = self.core_of(begun.core.clone()).acting_as(begun.by.clone());
+        let core = self.core_of(begun.core.clone()).acting_as(begun.actor.clone());
         let (board, board_rev) = (Some(self.id.clone()), Some(begun.begun_rev));
         let entry = NewCoreEntry { board, board_rev, ..begun.entry.clone() };
         loop {
@@ -150,11 +150,11 @@ impl Board {
 
     async fn withdraw_learning(&self, learning: &LearningId, begun: &RollBack) -> Result<()> {
         let key = self.step_key("out", learning, begun.begun_rev);
-        let core = self.core_of(begun.core.clone()).acting_as(begun.by.clone());
+        let core = self.core_of(begun.core.clone()).acting_as(begun.actor.clone());
         loop {
             let current = core.current().await?.0;
             match self.current_learning(learning).await? {
-                LearningState::RollingBack(roll_back) if roll_back.begun_rev == begun.begun_rev => {}
+                LearningStatus::RollingBack(roll_back) if roll_back.begun_rev == begun.begun_rev => {}
                 _ => return Ok(()),
             }
             // Do not recreate a deleted core for a withdrawal.
@@ -171,13 +171,13 @@ impl Board {
     /// The promotion in the board's current state, if it is still open.
     async fn current_promotion(&self, learning: &LearningId, begun: &Promotion) -> Result<Option<Promotion>> {
         Ok(match self.current_learning(learning).await? {
-            LearningState::Begun(promotion) if promotion.begun_rev == begun.begun_rev => Some(promotion),
+            LearningStatus::Begun(promotion) if promotion.begun_rev == begun.begun_rev => Some(promotion),
             _ => None,
         })
     }
 
-    async fn current_learning(&self, learning: &LearningId) -> Result<LearningState> {
-        Ok(self.engine.current(&self.slot).await?.state.learning_state(learning))
+    async fn current_learning(&self, learning: &LearningId) -> Result<LearningStatus> {
+        Ok(self.engine.current(&self.slot).await?.state.learning_status(learning))
     }
 
     fn item(&self, learning: &LearningId) -> Withdrawal {

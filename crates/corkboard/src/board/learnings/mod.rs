@@ -9,7 +9,7 @@ mod changes;
 mod finish;
 
 use corkboard_core::board::{
-    BoardCommand, BoardReply, LearningCandidate, LearningChanges, LearningId, LearningState, WhichLearnings,
+    BoardCommand, BoardReply, LearningCandidate, LearningChanges, LearningId, LearningStatus, WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{CoreId, MemoryKind, Refusal};
@@ -192,16 +192,16 @@ impl PromoteLearning {
             other => return Err(unexpected(other)),
         }
         board.finish_learnings(|verdict| verdict.id == learning).await?;
-        match board.view().await?.state().learning_state(&learning) {
+        match board.view().await?.state().learning_status(&learning) {
             // Even if somebody rolled it back meanwhile, it was promoted.
-            LearningState::Promoted { core, entry, .. } | LearningState::RolledBack { core, entry, .. } => {
+            LearningStatus::Promoted { core, entry, .. } | LearningStatus::RolledBack { core, entry, .. } => {
                 Ok(PromotedLearning { learning, core, entry })
             }
-            LearningState::RollingBack(roll_back) => {
+            LearningStatus::RollingBack(roll_back) => {
                 Ok(PromotedLearning { learning, core: roll_back.core, entry: roll_back.entry })
             }
-            state @ (LearningState::Open | LearningState::Begun(_) | LearningState::Refused { .. }) => {
-                Err(Refusal::PromotionOver { learning, state: state.as_str().into() }.into())
+            status @ (LearningStatus::Open | LearningStatus::Begun(_) | LearningStatus::Refused { .. }) => {
+                Err(Refusal::PromotionOver { learning, status: status.as_str().into() }.into())
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A handle limited to granted spaces: board operations that use a memory core need access to that core.
 
-use corkboard::boards::{BoardCommand, LearningId, LearningState, NewBoard, NewDiscovery, WhichLearnings};
+use corkboard::boards::{BoardCommand, LearningId, LearningStatus, NewBoard, NewDiscovery, WhichLearnings};
 use corkboard::cores::NewCoreEntry;
 use corkboard::tokens::{Grant, Grants};
 use corkboard::tools::{ToolContext, ToolRegistry, ToolSet};
@@ -140,8 +140,8 @@ async fn rolling_back_needs_access_to_the_cores() {
         is_not_granted(command(&boss, BoardCommand::RollBackLearnings { which, reason: None }).await, "secrets");
     }
     assert_eq!(heads(&corkboard).await, before);
-    let state = board.learnings().await.unwrap().remove(0).state;
-    assert!(matches!(state, LearningState::Promoted { .. }), "{state:?}");
+    let state = board.learnings().await.unwrap().remove(0).status;
+    assert!(matches!(state, LearningStatus::Promoted { .. }), "{state:?}");
 
     // Access is needed only for the cores of the selected learnings.
     let others = WhichLearnings::These(Vec::new());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corkboard::boards::{
     BoardEdit, BoardStatus, DiscoveryType, NewArtifact, NewBranch, NewChoice, NewDecision, NewDiscovery, NewTask,
-    ReviewStatus, TaskEdit, TaskId, TaskStatus, Unfinished,
+    ReviewVerdict, TaskEdit, TaskId, TaskStatus, Unfinished,
 };
 use corkboard::store::StoreError;
 use corkboard::{Actor, ActorKind, Board, BoardChange, Corkboard, Error, Options, Retention, Role, SnapshotPolicy};
@@ -149,7 +149,7 @@ async fn a_difference_describes_each_change_and_who_made_it() {
              ann found F-1 (constraint): No such column.\n\
              ann recorded A-1: \"schema/tokens.sql\", version 1.\n"
         );
-        qa.review_task(TaskId(1), ReviewStatus::Approved, Some("looks good".into())).await.unwrap();
+        qa.review_task(TaskId(1), ReviewVerdict::Approved, Some("looks good".into())).await.unwrap();
         board.choose("C-1".parse().unwrap(), "jose", None).await.unwrap();
         board.edit(BoardEdit { goal: Some("JWT".into()), ..BoardEdit::default() }, None).await.unwrap();
         board.edit_task(TaskId(2), TaskEdit { priority: Some(3), ..TaskEdit::default() }, None).await.unwrap();

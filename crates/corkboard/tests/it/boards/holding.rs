@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corkboard::boards::{
-    BoardEvent, NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskId, TaskStatus, Unfinished,
+    BoardEvent, NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewVerdict, TaskId, TaskStatus, Unfinished,
 };
 use corkboard::{Actor, ActorKind, Board, Corkboard, Options, Role, Watched};
 
@@ -155,10 +155,10 @@ async fn a_task_that_needs_rework_returns_to_its_current_holder() {
         board.edit_task(FIRST, edit, None).await.unwrap();
         let claim = board.acting_as(worker("ann")).work_on(None, LEASE).await.unwrap().unwrap();
         assert_eq!(claim.complete(done()).await.unwrap(), TaskStatus::Review);
-        let rework = board.review_task(FIRST, ReviewStatus::NeedsRework, Some("once more".into())).await.unwrap();
+        let rework = board.review_task(FIRST, ReviewVerdict::NeedsRework, Some("once more".into())).await.unwrap();
         assert_eq!(rework, TaskStatus::InProgress);
         assert_eq!(claim.complete(done()).await.unwrap(), TaskStatus::Review);
-        board.review_task(FIRST, ReviewStatus::Approved, None).await.unwrap();
+        board.review_task(FIRST, ReviewVerdict::Approved, None).await.unwrap();
         let task = board.view().await.unwrap().task(FIRST).unwrap().clone();
         assert_eq!((task.status, task.attempt, task.epoch), (TaskStatus::Completed, 2, 1));
     })

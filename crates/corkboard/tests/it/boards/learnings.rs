@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard::boards::{
-    LearningCandidate, LearningId, LearningState, NewDecision, NewDiscovery, NewTask, Unfinished, WhichLearnings,
+    LearningCandidate, LearningId, LearningStatus, NewDecision, NewDiscovery, NewTask, Unfinished, WhichLearnings,
 };
 use corkboard::cores::{CoreEntryId, NewCoreEntry, Provenance, Trust};
 use corkboard::{
@@ -37,9 +37,9 @@ async fn taught(corkboard: &Corkboard, id: &str) -> Board {
     board
 }
 
-async fn state(board: &Board, learning: &str) -> LearningState {
+async fn state(board: &Board, learning: &str) -> LearningStatus {
     let found = board.learnings().await.unwrap().into_iter().find(|found| found.id == named(learning));
-    found.map(|found| found.state).unwrap()
+    found.map(|found| found.status).unwrap()
 }
 
 async fn contents(core: &Core) -> Vec<String> {
@@ -73,7 +73,7 @@ async fn a_learning_is_promoted_with_its_origin() {
         let origin = &entry.provenance[0];
         assert_eq!((&*origin.author, origin.promoted_by.as_deref()), ("ann", Some("rita")));
         assert_eq!((origin.board.as_ref(), origin.item.as_deref()), (Some(board.id()), Some("D-1")));
-        let LearningState::Promoted { core, entry, by, .. } = state(&board, "D-1").await else { panic!() };
+        let LearningStatus::Promoted { core, entry, decided_by: by, .. } = state(&board, "D-1").await else { panic!() };
         assert_eq!((core.as_str(), entry, &*by), ("rules", promoted.entry, "rita"));
 
         let told = board.diff(4, board.view().await.unwrap().rev()).await.unwrap().to_string();
@@ -125,7 +125,7 @@ async fn a_roll_back_removes_an_entry_unless_another_origin_remains() {
         let left = origins(&rules, decided.entry).await;
         assert_eq!((left.len(), left[0].board.as_ref()), (1, Some(other.id())));
         for learning in ["D-1", "F-1"] {
-            let LearningState::RolledBack { reason, .. } = state(&board, learning).await else { panic!("{learning}") };
+            let LearningStatus::RolledBack { reason, .. } = state(&board, learning).await else { panic!("{learning}") };
             assert_eq!(reason.as_deref(), Some("wrong"));
         }
         let told = board.diff(1, board.view().await.unwrap().rev()).await.unwrap().to_string();
@@ -153,7 +153,7 @@ async fn a_promotion_that_the_core_refuses_stays_not_open() {
     corkboard.core("rules").unwrap().add("first").await.unwrap();
     let refused = refusal(board.promote_learning(named("F-1")).core("rules").await);
     assert!(matches!(refused, Refusal::Limit { .. }), "{refused}");
-    assert_eq!(state(&board, "F-1").await, LearningState::Open);
+    assert_eq!(state(&board, "F-1").await, LearningStatus::Open);
     assert!(!board.view().await.unwrap().state().has_open_promotion());
     // Another core has room.
     board.promote_learning(named("F-1")).core("facts").await.unwrap();
@@ -280,7 +280,7 @@ async fn concurrent_promotions_add_one_entry() {
     in_time(promoting).await.unwrap();
     let is_in = contents(&rules).await.iter().any(|content| content.starts_with("b0:"));
     let said = state(board, "F-1").await;
-    assert_eq!(is_in, matches!(said, LearningState::Promoted { .. }), "{said:?}");
+    assert_eq!(is_in, matches!(said, LearningStatus::Promoted { .. }), "{said:?}");
     assert!(!board.view().await.unwrap().state().has_open_promotion());
 }
 
@@ -326,8 +326,8 @@ async fn one_command_rolls_back_everything_an_author_contributed() {
         assert_eq!(boards, [("login", vec![named("rework:T-1")]), ("tokens", vec![named("D-1")])]);
         assert_eq!(contents(&rules).await, ["login: users has no column", "deploy on Tuesdays"]);
         assert_eq!(state(&tokens, "D-1").await.as_str(), "rolled_back");
-        assert_eq!(state(&tokens, "F-1").await, LearningState::Open);
-        let LearningState::RolledBack { reason, .. } = state(&login, "rework:T-1").await else { panic!() };
+        assert_eq!(state(&tokens, "F-1").await, LearningStatus::Open);
+        let LearningStatus::RolledBack { reason, .. } = state(&login, "rework:T-1").await else { panic!() };
         assert_eq!(reason.as_deref(), Some("a stranger"));
         assert_eq!(corkboard.roll_back_author("ann").await.unwrap(), corkboard::CoresRolledBack::default());
     })

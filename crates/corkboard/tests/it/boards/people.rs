@@ -46,7 +46,7 @@ async fn nudges_reach_their_targets_in_order_across_restarts_with_one_proof() {
             say(&board, NudgeTarget::All, "first", NudgePriority::Normal).await;
             say(&board, to("ann"), "second", NudgePriority::Low).await;
             say(&board, to("ann"), "third", NudgePriority::Urgent).await;
-            let told = board.acting_as(worker("ann")).nudges_for().await.unwrap();
+            let told = board.acting_as(worker("ann")).receive_nudges().await.unwrap();
             let told: Vec<&str> = told.iter().map(|nudge| &*nudge.message).collect();
             assert_eq!(told, ["third", "first", "second"]);
             corkboard.close().await.unwrap();
@@ -56,20 +56,20 @@ async fn nudges_reach_their_targets_in_order_across_restarts_with_one_proof() {
         let board = corkboard.board(&id).unwrap();
         let (ann, bob) = (board.acting_as(worker("ann")), board.acting_as(worker("bob")));
         let rev = board.view().await.unwrap().rev();
-        assert_eq!(ann.nudges_for().await.unwrap().len(), 3, "a nudge is repeated until it is acknowledged");
+        assert_eq!(ann.receive_nudges().await.unwrap().len(), 3, "a nudge is repeated until it is acknowledged");
         assert_eq!(board.view().await.unwrap().rev(), rev, "the proof is written once");
         assert_eq!(ann.acknowledge(&[NudgeId(1), NudgeId(3)]).await.unwrap(), [NudgeId(1), NudgeId(3)]);
         assert_eq!(ann.acknowledge(&[NudgeId(1)]).await.unwrap(), []);
-        assert_eq!(ann.nudges_for().await.unwrap()[0].id, NudgeId(2));
-        assert_eq!(bob.nudges_for().await.unwrap().len(), 1);
+        assert_eq!(ann.receive_nudges().await.unwrap()[0].id, NudgeId(2));
+        assert_eq!(bob.receive_nudges().await.unwrap().len(), 1);
         assert_eq!(bob.acknowledge(&[NudgeId(2)]).await.unwrap_err().code(), "not_for_you");
         // An onlooker is not a target and leaves no trace. An observer is denied.
         let rev = board.view().await.unwrap().rev();
         for onlooker in [human(), Actor::local()] {
-            assert_eq!(board.acting_as(onlooker).nudges_for().await.unwrap(), []);
+            assert_eq!(board.acting_as(onlooker).receive_nudges().await.unwrap(), []);
         }
         let observer = board.acting_as(Actor { role: Role::Observer, ..worker("ann") });
-        let denied = observer.nudges_for().await.unwrap_err();
+        let denied = observer.receive_nudges().await.unwrap_err();
         assert_eq!(denied.to_string(), "ann is an observer and may not read or acknowledge nudges: only orchestrators, workers, reviewers, humans and \
              admins may");
         assert_eq!(denied.code(), "role_denied");

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use corkboard::boards::LearningState;
+use corkboard::boards::LearningStatus;
 use corkboard::{Corkboard, Limits, Options};
 
 use super::held::{Held, Seen, begin_and_die, others_finish, roll_back, tick};
@@ -62,8 +62,8 @@ async fn given_up(new_stage: impl AsyncFn() -> Stage) {
             drop(strict.finish().await);
             others_finish(&stage).await;
             match stage.is_settled().await[0] {
-                LearningState::Open => given_up += 1,
-                LearningState::Promoted { .. } => promoted += 1,
+                LearningStatus::Open => given_up += 1,
+                LearningStatus::Promoted { .. } => promoted += 1,
                 ref other => panic!("{other:?}"),
             }
             if is_done {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use corkboard::boards::{LearningState, WhichLearnings};
+use corkboard::boards::{LearningStatus, WhichLearnings};
 use corkboard::cores::CoreEntry;
 use corkboard::{Corkboard, Options, PromotedLearning, Result};
 use corkboard_testing::{Fault, FaultPlan, FaultyStore};
@@ -17,7 +17,7 @@ pub(crate) struct Seen {
     pub(crate) entries: Vec<CoreEntry>,
     pub(crate) cores: Vec<String>,
     /// None if the board does not exist.
-    pub(crate) learning: Option<LearningState>,
+    pub(crate) learning: Option<LearningStatus>,
 }
 
 impl Seen {
@@ -26,7 +26,7 @@ impl Seen {
         let cores = corkboard.cores(None, 9).await.unwrap();
         let cores = cores.iter().map(|core| core.id.as_str().to_owned()).collect();
         let view = corkboard.board(BOARD).unwrap().view().await;
-        let learning = view.ok().map(|view| view.state().learning_state(&learning(1)));
+        let learning = view.ok().map(|view| view.state().learning_status(&learning(1)));
         Self { entries, cores, learning }
     }
 }

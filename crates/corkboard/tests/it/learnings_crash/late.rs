@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use corkboard::boards::{LearningState, WhichLearnings};
+use corkboard::boards::{LearningStatus, WhichLearnings};
 use corkboard::cores::CoreEdit;
 
 use super::held::{Held, Seen, others_finish, promote, roll_back};
@@ -106,7 +106,7 @@ async fn late_after(act: Act, pause: Duration, new_stage: impl AsyncFn() -> Stag
             assert!(call > 4, "the operation made too few store calls");
             return;
         };
-        let is_begun = Seen::of(&stage).await.learning != Some(LearningState::Open);
+        let is_begun = Seen::of(&stage).await.learning != Some(LearningStatus::Open);
         // Deleting a board finishes its open promotions by itself.
         if act != Act::DeleteBoard {
             others_finish(&stage).await;
@@ -182,7 +182,7 @@ async fn late_roll_back(pause: Duration, new_stage: impl AsyncFn() -> Stage) {
             assert!(call > 4, "the operation made too few store calls");
             return;
         };
-        let is_begun = !matches!(Seen::of(&stage).await.learning, Some(LearningState::Promoted { .. }));
+        let is_begun = !matches!(Seen::of(&stage).await.learning, Some(LearningStatus::Promoted { .. }));
         others_finish(&stage).await;
         promote(stage.corkboard()).await.unwrap();
         stage.home.clock.advance(pause);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard::boards::{LearningId, LearningState, NewBoard, NewDiscovery, Unfinished};
+use corkboard::boards::{LearningId, LearningStatus, NewBoard, NewDiscovery, Unfinished};
 use corkboard::cores::CoreEntry;
 use corkboard::store::{MemoryStore, Store};
 use corkboard::{Actor, ActorKind, Board, Corkboard, Options, Role};
@@ -79,13 +79,13 @@ impl Stage {
 
     /// Checks that core and board agree: each learning that the board calls promoted is in its core once, and nothing
     /// else is.
-    pub(crate) async fn is_settled(&self) -> Vec<LearningState> {
+    pub(crate) async fn is_settled(&self) -> Vec<LearningStatus> {
         let view = self.corkboard().board(BOARD).unwrap().view().await.unwrap();
         let state = view.state();
         assert!(!state.has_open_promotion(), "{:?}", state.open_learnings());
         let mut said = Vec::new();
         for verdict in state.learning_verdicts() {
-            if let LearningState::Promoted { entry, .. } = &verdict.state {
+            if let LearningStatus::Promoted { entry, .. } = &verdict.status {
                 said.push((verdict.id.to_string(), *entry));
             }
         }
@@ -96,7 +96,7 @@ impl Stage {
         said.sort();
         assert_eq!(found, said, "the core does not agree with the board");
         assert!(entries.iter().all(|entry| entry.provenance.len() == 1));
-        let all = state.discoveries().map(|discovery| state.learning_state(&LearningId::Discovery(discovery.id)));
+        let all = state.discoveries().map(|discovery| state.learning_status(&LearningId::Discovery(discovery.id)));
         all.collect()
     }
 }
