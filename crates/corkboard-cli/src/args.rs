@@ -53,7 +53,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
 
-    /// Agent whose memory to use [env: CORK_AGENT] [default: default; on a server, the agent that the token opens]
+    /// Agent whose memory to use [env: CORK_AGENT] [default: default; on a server, the only agent that the
+    /// token has access to]
     #[arg(long = "agent", global = true, value_name = "ID")]
     named_agent: Option<String>,
 
@@ -72,7 +73,7 @@ pub(crate) struct Global {
     #[arg(skip)]
     pub(crate) config: Config,
 
-    /// Name recorded as the author of changes [default: $USER, or local if it is not set]
+    /// Name recorded as the author of changes [default: $USER, or local if it is not set; on a server, the token's holder]
     #[arg(long, alias = "as", global = true, value_name = "NAME", value_parser = name_argument)]
     pub(crate) principal: Option<String>,
 

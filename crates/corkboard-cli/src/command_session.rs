@@ -48,7 +48,7 @@ impl Session {
                 (open_store(global, if_missing).await?, actors, Vec::new(), None)
             }
         };
-        // If the token opens exactly one agent, use that one by default.
+        // If the token has access to exactly one agent, use that one by default.
         let agent = match opened_agents.as_slice() {
             [one] if !one.as_str().ends_with('*') => one.as_str(),
             _ => &global.agent,

@@ -1,15 +1,16 @@
 //! Conditions of a write, as arguments.
 
-use clap::Args;
+use clap::{Arg, Args};
 use corkboard::{Board, Conditions};
 
 use crate::command_session::Session;
 use crate::error::CliError;
 
+/// Conditions of a write to a board. For other writes, replace the help of `if_rev`.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct RequestConditions {
-    /// Write only if the memory, board or core is at this revision
+    /// Write only if the board is at this revision
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     if_rev: Option<u64>,
 
@@ -19,7 +20,7 @@ pub(crate) struct RequestConditions {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Conditions")]
+#[command(next_help_heading = "Conditions", mut_arg("if_rev", of_a_memory))]
 pub(crate) struct EntryConditions {
     /// Write only if the entry is at this version; 0: if it does not exist
     #[arg(long, value_name = "VERSION", allow_negative_numbers = true)]
@@ -27,6 +28,16 @@ pub(crate) struct EntryConditions {
 
     #[command(flatten)]
     request: RequestConditions,
+}
+
+/// The help of `--if-rev` for writes to an agent's memory.
+pub(crate) fn of_a_memory(if_rev: Arg) -> Arg {
+    if_rev.help("Write only if the agent's memory is at this revision")
+}
+
+/// The help of `--if-rev` for writes to a memory core.
+pub(crate) fn of_a_core(if_rev: Arg) -> Arg {
+    if_rev.help("Write only if the core is at this revision")
 }
 
 impl RequestConditions {

@@ -1,11 +1,11 @@
 //! Shared arguments of commands about memory cores: core, conditions and trust level.
 
-use clap::Args;
+use clap::{Arg, Args};
 use corkboard::cores::Trust;
 use corkboard::{Conditions, Core};
 
 use crate::command_session::Session;
-use crate::conditions::RequestConditions;
+use crate::conditions::{RequestConditions, of_a_core};
 use crate::error::CliError;
 use crate::value_parsers::trust;
 
@@ -25,13 +25,19 @@ impl CoreArgument {
 /// The trust level of a text.
 #[derive(Args)]
 pub(crate) struct TrustArguments {
-    /// Trust level [default: own for people, agent for agents]
+    /// Trust level [default: own if you act as a person, otherwise agent]. You act as a person unless your role is
+    /// orchestrator, worker or reviewer; on a server, your token decides
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 
     /// The text comes from a web page, a tool or a stranger; short for --trust outside
     #[arg(long, conflicts_with = "trust")]
     outside: bool,
+}
+
+/// The help of `--trust` for entries, notes and task results, which are trusted like an agent's text by default.
+pub(crate) fn usually_agent(trust: Arg) -> Arg {
+    trust.help("Trust level; only a person can set own [default: agent]")
 }
 
 impl TrustArguments {
@@ -42,7 +48,7 @@ impl TrustArguments {
 
 /// Conditions of a change to one entry.
 #[derive(Args)]
-#[command(next_help_heading = "Conditions")]
+#[command(next_help_heading = "Conditions", mut_arg("if_rev", of_a_core))]
 pub(crate) struct CoreEntryConditions {
     /// Write only if the entry is at this version
     #[arg(long, value_name = "VERSION")]

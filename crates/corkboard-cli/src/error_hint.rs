@@ -35,7 +35,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::Damaged { .. } => DAMAGED.into(),
         Error::TaskPattern { pattern, .. } => {
             format!(
-                "`cork core show {} {}` shows the entry; docs/cores.md describes the format",
+                "`cork core show {} {}` shows the entry; docs/cores.md in the source repository describes the format",
                 pattern.core, pattern.entry
             )
         }
@@ -57,7 +57,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
 /// What a command opened and sent, for hints that depend on it.
 #[derive(Default)]
 pub(crate) struct HintContext {
-    /// The agents that the token opens, if the user selected none.
+    /// The agents that the token has access to, if the user selected none.
     pub(crate) opened_agents: Vec<Grant>,
     /// The role of the server's token, if the command uses a server.
     pub(crate) token_role: Option<Role>,
@@ -80,11 +80,11 @@ impl HintContext {
             Error::Refused(Refusal::RoleDenied { role, what, may, .. }) if self.token_role == Some(*role) => {
                 Some(denied_to_token(*role, what, may))
             }
-            Error::Refused(Refusal::Fenced { what, holder: Some(holder), epoch, .. }) if holder.as_str() == caller => {
-                let sent = self.epoch.get()?;
+            Error::Refused(Refusal::Fenced { what, holder: Some(holder), .. }) if holder.as_str() == caller => {
+                self.epoch.get()?;
                 Some(format!(
-                    "you hold {what} at epoch {epoch}, you sent {sent}. Use the epoch of your latest claim; if another \
-                     process took over the task, stop"
+                    "you are {}: use the epoch of your latest claim of {what}; if another process took it over, stop",
+                    one_line(caller)
                 ))
             }
             Error::Refused(Refusal::TaskHeld { task, holder, until: Some(_) }) if holder.as_str() == caller => {
@@ -115,12 +115,12 @@ impl HintContext {
     }
 }
 
-/// The hint if the token opens several agents and the user selected none.
+/// The hint if the token has access to several agents and the user selected none.
 fn name_an_agent(opened: &[Grant]) -> String {
     let names: Vec<&str> = opened.iter().map(Grant::as_str).collect();
     let one = names.iter().find(|name| !name.ends_with('*')).unwrap_or(&"NAME");
     let agents = if names.len() == 1 { "agent" } else { "agents" };
-    format!("your token opens {agents} {}; add --agent {one}", listed(&names))
+    format!("your token has access to {agents} {}; add --agent {one}", listed(&names))
 }
 
 /// `a`, `a and b`, or `a, b and c`.
@@ -251,7 +251,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::BoardEnded { .. } => "continue in a copy: `cork board fork`".into(),
         Refusal::BoardActive => "end the board first, with `cork board complete` or `cork board cancel`".into(),
         Refusal::BoardKept { .. } => "`cork gc` says why the board is kept and what to do".into(),
-        Refusal::BoardPurged => "`cork gc --yes` deletes its remains".into(),
+        Refusal::BoardPurged => "`cork gc --yes` finishes the purge".into(),
         Refusal::BoardConflict { current, .. } => {
             format!("check the board with `cork board show`, then retry with --if-version {}", current.version)
         }
@@ -314,10 +314,10 @@ fn denied(role: Role, what: &str, may: &str) -> String {
     match roles.split_last() {
         Some((last, [])) => format!("this needs --role {last}"),
         Some((last, others)) => {
-            format!("this needs --role {} or {last}, not {role}; see the table in docs/boards.md", others.join(", "))
+            format!("this needs --role {} or {last}, not {role}", others.join(", "))
         }
         None if may == ADMINS => "this needs an admin's token, or without a server --role admin".into(),
-        None => "choose another role with --role; docs/boards.md and docs/cores.md list what each role may do".into(),
+        None => "choose another role with --role; docs/boards.md and docs/cores.md in the source repository list what each may do".into(),
     }
 }
 
@@ -331,7 +331,7 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
             "leave out one of these dependencies; to repeat a task, review it as needs_rework or retry it".into()
         }
         Refusal::NotThisWay { task, from: Review, .. } | Refusal::TaskMove { task, from: Review, .. } => {
-            format!("it is under review: `cork task review {task} approve`, or `rework` or `reject`")
+            format!("it is in review: `cork task review {task} approve`, or `rework` or `reject`")
         }
         Refusal::NotThisWay { task, from, to } => match (from, to) {
             (_, Completed | Review) => {
@@ -460,10 +460,10 @@ fn server_trouble(trouble: &ConnectError) -> &'static str {
             "use a name that the certificate lists, or create a certificate with this name as subjectAltName"
         }
         ConnectError::Certificate(said) if said.contains("CA:TRUE") => {
-            "create a server certificate (CA:FALSE); docs/http.md shows how"
+            "create a server certificate (CA:FALSE); docs/http.md in the source repository shows how"
         }
         ConnectError::Certificate(_) => {
-            "to trust its certificate, name it in SSL_CERT_FILE; docs/http.md shows how to create one"
+            "to trust its certificate, name it in SSL_CERT_FILE; docs/http.md in the source repository shows how to create one"
         }
         ConnectError::NotEncrypted => "use http:// instead of https://",
         ConnectError::NotHttp => "if the server uses TLS, use https:// instead of http://",

@@ -104,7 +104,7 @@ pub(crate) fn event_text(event: &BoardEvent) -> String {
         BoardEvent::Paused { reason } => format!("paused the board{}", because(reason.as_deref())),
         BoardEvent::Resumed => "resumed the board".into(),
         BoardEvent::Ended { status, outcome, reason } => {
-            format!("the board is {status}: {outcome}{}", because(reason.as_deref()))
+            format!("the board {}{}", outcome.in_words(*status), because(reason.as_deref()))
         }
         BoardEvent::Archived { retain_until } => {
             format!("archived the board, kept until {}", time(*retain_until))

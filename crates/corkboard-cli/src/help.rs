@@ -6,8 +6,10 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use clap::builder::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command, CommandFactory, Error, FromArgMatches};
+use strsim::osa_distance;
 
 use crate::args::{Cli, Global};
+use crate::value_parsers::text_argument;
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
 const GROUPS: [(&str, &[&str]); 7] = [
@@ -28,6 +30,9 @@ const TEMPLATE: &str = "\
 
 Global options: see `cork help options`{after-help}";
 
+/// Minimum length of a beginning of a name to suggest the name for.
+const SHORTEST_BEGINNING: usize = 3;
+
 const TOPICS: &str = "\
 Help on a command:  cork help COMMAND
 Global options:     cork help options
@@ -36,12 +41,13 @@ Exit codes:         cork help exit-codes";
 const VARIABLES: &str = "\
 A flag overrides its variable, and a variable overrides the settings file.
 Settings without a flag have variables too; `cork config show --json` lists them.
-CORK_TOKEN is the token to send to a server. It has no flag.";
+CORK_TOKEN has no flag. `cork serve` accepts it as the admin's token; other commands send it to the server.";
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  something is broken: damaged data or data of a newer version, a disk failure, an incomplete copy on stdout, a bug
+  1  something is broken: damaged data or data of a newer version, a disk failure, an export that
+     could not be written completely to stdout, a bug
   2  invalid command or value
   3  not found, or no task is ready
   4  conflict with the current state, such as a change by someone else; the error shows the current state
@@ -49,7 +55,8 @@ Exit codes:
   6  permission denied
   7  the store or server is unavailable, busy or locked; retrying may help
   8  outcome unknown: check before you retry
-  9  `cork board complete` ended the board, but not all of its tasks were completed
+  9  `cork board complete` ended the board as partial or failed: a task failed or was cancelled
+     (tasks of branches that were not chosen do not count)
   130  interrupted by Ctrl-C";
 
 /// Show help on a command, the global options or the exit codes
@@ -75,7 +82,8 @@ impl Help {
             words => (command(), words),
         };
         let words = ["cork"].iter().chain(words).chain(&["--help"]);
-        Cli::from_arg_matches(&command.try_get_matches_from(words)?)
+        let matches = command.clone().try_get_matches_from(words);
+        Cli::from_arg_matches(&matches.map_err(|error| in_plain_words(&command, error))?)
     }
 }
 
@@ -107,8 +115,10 @@ fn command() -> Command {
         .after_help(after)
 }
 
-/// Replaces the messages of Rust's number parsers, and names the short verdicts, which clap accepts but does not list.
-fn in_plain_words(command: &Command, error: Error) -> Error {
+/// Replaces the messages of Rust's number parsers, names the long verdicts, which clap accepts but does not list, and
+/// removes far-fetched suggestions.
+fn in_plain_words(command: &Command, mut error: Error) -> Error {
+    suggest_only_similar(&mut error);
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
     let source = std::error::Error::source(&error);
@@ -118,15 +128,24 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
         let text = "unrecognized subcommand\n\n  tip: `cork stats --all` lists the agents; --agent NAME selects one\n";
         return Error::raw(error.kind(), text).with_cmd(command);
     }
-    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') && takes_a_text(command) {
-        let mut error = error;
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec!["put the text in quotes".into()]));
-        return error;
+    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') {
+        let command = given_command(command);
+        if command.get_positionals().any(Arg::is_allow_hyphen_values_set) {
+            match mistyped_option(command) {
+                Some(option) => explain_option(&mut error, command, option),
+                None => {
+                    let tip = vec!["put the text in quotes".into()];
+                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
+                }
+            }
+            return error;
+        }
     }
     let why = match error.kind() {
-        ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => {
-            Some(format!("must be one of {} (also: approve, rework, reject)", context(ContextKind::ValidValue)))
-        }
+        ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => Some(format!(
+            "must be one of {} (also: approved, needs_rework, rejected)",
+            context(ContextKind::ValidValue)
+        )),
         ErrorKind::ValueValidation => source.and_then(|source| number_error(source, &argument, &value)),
         _ => None,
     };
@@ -138,12 +157,67 @@ fn in_plain_words(command: &Command, error: Error) -> Error {
     }
 }
 
-/// Whether the command that the user gave has a text as an argument, which the shell splits at spaces.
-fn takes_a_text(mut command: &Command) -> bool {
+/// Clap also suggests names that have only some letters in common with what the user typed.
+fn suggest_only_similar(error: &mut Error) {
+    for (typed, suggested) in [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ] {
+        let Some(ContextValue::String(typed)) = error.get(typed).cloned() else { continue };
+        let mut names = match error.remove(suggested) {
+            Some(ContextValue::String(name)) => vec![name],
+            Some(ContextValue::Strings(names)) => names,
+            _ => continue,
+        };
+        names.retain(|name| is_similar(&typed, name));
+        match names.pop() {
+            Some(only) if names.is_empty() => error.insert(suggested, ContextValue::String(only)),
+            Some(last) => error.insert(suggested, ContextValue::Strings([names, vec![last]].concat())),
+            // Clap would print an empty line for an empty list of other tips.
+            None => error.remove(ContextKind::Suggested),
+        };
+    }
+    // The tip to pass a mistyped option as a value.
+    if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(typed)) if typed.starts_with("--")) {
+        error.remove(ContextKind::Suggested);
+    }
+}
+
+/// Whether at most every third letter differs, or `typed` is the beginning of the name.
+fn is_similar(typed: &str, name: &str) -> bool {
+    let (typed, name) = (typed.trim_start_matches('-'), name.trim_start_matches('-'));
+    let letters = typed.chars().count().max(name.chars().count());
+    osa_distance(typed, name) * 3 <= letters || (typed.len() >= SHORTEST_BEGINNING && name.starts_with(typed))
+}
+
+/// Changes the error about the text after a mistyped option into one about the option, which clap took for a text.
+fn explain_option(error: &mut Error, command: &Command, option: String) {
+    let names = command.get_arguments().filter_map(Arg::get_long).map(|name| format!("--{name}"));
+    match names.min_by_key(|name| osa_distance(&option, name)).filter(|name| is_similar(&option, name)) {
+        Some(name) => error.insert(ContextKind::SuggestedArg, ContextValue::String(name)),
+        None => None,
+    };
+    error.insert(ContextKind::InvalidArg, ContextValue::String(option));
+}
+
+/// The command that the user gave.
+fn given_command(mut command: &Command) -> &Command {
     for word in std::env::args() {
         command = command.find_subcommand(&word).unwrap_or(command);
     }
-    command.get_positionals().any(Arg::is_allow_hyphen_values_set)
+    command
+}
+
+/// The first word that has the form of an option, but is none of this command.
+fn mistyped_option(command: &Command) -> Option<String> {
+    let is_known = |word: &String| {
+        let name = word.split('=').next().unwrap_or_default().trim_start_matches('-');
+        command.get_arguments().any(|argument| {
+            argument.get_long() == Some(name) || argument.get_all_aliases().is_some_and(|names| names.contains(&name))
+        })
+    };
+    std::env::args().find(|word| text_argument(word).is_err() && !is_known(word))
 }
 
 /// What is wrong with a number, if that is the problem.
@@ -236,8 +310,8 @@ mod tests {
             (&["memory", "set", "a", "1", "--importance", "x"], "expected a number from 0 to 1"),
             (
                 &["review", "T-1", "fine"],
-                "invalid value 'fine' for '<VERDICT>': must be one of approved, needs_rework, rejected (also: approve, rework, \
-                 reject)",
+                "invalid value 'fine' for '<VERDICT>': must be one of approve, rework, reject (also: approved, \
+                 needs_rework, rejected)",
             ),
         ] {
             let command = command();

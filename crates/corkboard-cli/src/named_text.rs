@@ -31,8 +31,10 @@ macro_rules! named_text {
 }
 
 named_text! {
-    /// Comment on the verdict; required unless you approve; - reads stdin
+    /// Comment; - reads stdin
     Comment("COMMENT", "comment");
+    /// Comment; required for rework and reject; - reads stdin
+    ReviewComment("COMMENT", "comment");
     /// Why; recorded on the board; - reads stdin
     Reason("REASON", "reason");
     /// Why it failed; - reads stdin

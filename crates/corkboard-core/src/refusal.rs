@@ -176,7 +176,7 @@ pub enum Refusal {
         allowed: Vec<TaskStatus>,
     },
     /// The task can move to the requested state, but not by this command. For example, only a failed task can be
-    /// retried, and a worker cannot fail a task that is under review.
+    /// retried, and a worker cannot fail a task that is in review.
     #[error("{}", other_command_text(*task, *from, *to))]
     NotThisWay {
         task: TaskId,
@@ -479,15 +479,15 @@ fn move_text(task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &[TaskStat
     let state = match (from, to) {
         (Pending, InProgress) => return format!("{task} is {state}: nobody has claimed it yet"),
         (Pending, Pending) => return format!("{task} is already {state}: nobody holds it"),
-        (Pending, Completed | Failed) => return format!("{task} is not under review: it is {state}"),
+        (Pending, Completed | Failed) => return format!("{task} is not in review: it is {state}"),
         (Pending, Blocked) => return format!("{task} is {state}: claim it before you block it"),
         // A worker who sets the current state again only renews the lease.
-        (InProgress, InProgress | Completed | Failed) => return format!("{task} is not under review: it is {state}"),
+        (InProgress, InProgress | Completed | Failed) => return format!("{task} is not in review: it is {state}"),
         (from, to) if from == to => return format!("{task} is already {state}"),
         _ => state,
     };
     let subject = match to {
-        Completed | Failed if !allowed.is_empty() => format!("{task} is not under review: it is {state} and can"),
+        Completed | Failed if !allowed.is_empty() => format!("{task} is not in review: it is {state} and can"),
         _ => format!("{task} is {state} and cannot become {to}; it can"),
     };
     match allowed.split_last() {
@@ -501,8 +501,8 @@ fn other_command_text(task: TaskId, from: TaskStatus, to: TaskStatus) -> String 
     use TaskStatus::*;
     let state = from.in_words();
     match (from, to) {
-        (Review, _) => format!("{task} is under review: only a review can make it {to}"),
-        (_, Completed | Failed) => format!("{task} is not under review: it is {state}"),
+        (Review, _) => format!("{task} is in review: only a review can make it {to}"),
+        (_, Completed | Failed) => format!("{task} is not in review: it is {state}"),
         (Failed | Cancelled, _) => format!("{task} is {state}: only a retry can make it {to}"),
         (_, Pending) => format!("{task} is {state}: only a failed task can be retried"),
         _ => format!("{task} is {state}: only its holder can make it {to}"),
@@ -535,12 +535,12 @@ fn fenced_text(
     let is_role = what == "orchestrator";
     let what = if is_role { "the orchestrator's role" } else { what };
     match holder {
-        Some(holder) if epoch == 0 => format!("fenced: {what} is assigned to {holder}, and work has not begun"),
+        Some(holder) if epoch == 0 => format!("{what} is assigned to {holder}, and work has not begun"),
         Some(holder) => match sent.filter(|sent| *sent != epoch) {
             Some(sent) => format!("fenced: {holder} holds {what} at epoch {epoch}; you sent {sent}"),
             None => format!("fenced: {holder} holds {what} at epoch {epoch}, not you"),
         },
-        None if epoch == 0 => format!("fenced: nobody has claimed {what} yet"),
+        None if epoch == 0 => format!("nobody has claimed {what} yet"),
         None => match status {
             Some(status @ (Review | Completed | Failed | Cancelled)) => {
                 format!("fenced: {what} is already {}", status.in_words())

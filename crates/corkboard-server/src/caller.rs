@@ -94,7 +94,7 @@ impl Caller {
             return Err(refused("only a person's token can act for a person"));
         }
         if !is_admin && !self.grants.opens_agent(&other.principal) {
-            return Err(refused("its token does not grant that agent"));
+            return Err(refused("its token has no access to that agent"));
         }
         let actor = other.via(&own.principal);
         Ok(Self { corkboard: self.corkboard.acting_as(actor), ..self })
@@ -169,10 +169,10 @@ impl Caller {
         let who = &self.actor().principal;
         let detail = match named.as_slice() {
             _ if !BoardAction::Create.is_allowed_to(self.actor().role) => {
-                format!("the token of {who} does not grant new boards")
+                format!("the token of {who} has no access to new boards")
             }
-            [] => format!("the token of {who} grants no boards"),
-            named => format!("give the ID of the new board: the token of {who} grants {}", named.join(", ")),
+            [] => format!("the token of {who} has no access to boards"),
+            named => format!("give the ID of the new board: the token of {who} has access to {}", named.join(", ")),
         };
         Err(HttpError::denied("not_granted", detail))
     }
@@ -184,7 +184,7 @@ impl Caller {
         }
         let who = &self.actor().principal;
         let detail = format!(
-            "this operation needs access to every agent, board and core, which the token of {who} does not grant"
+            "this operation needs access to every agent, board and core, which the token of {who} does not have"
         );
         Err(HttpError::denied("not_granted", detail))
     }

@@ -60,7 +60,7 @@ pub(crate) const PROBLEMS: [(&str, &str); 13] = [
     ("400", "The request is invalid"),
     ("401", "The token is missing or invalid"),
     ("403", "Permission denied"),
-    ("404", "Not found, or deleted"),
+    ("404", "Not found"),
     ("409", "Conflict with the current state"),
     (
         "412",

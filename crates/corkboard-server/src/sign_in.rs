@@ -113,8 +113,8 @@ async fn open_sign_in_link(
     let why = match query.code {
         Some(_) => {
             count_wrong_token(&server, peer)?;
-            "this link has been used, has expired, or is from before the server was restarted; `cork token link` \
-             creates a new one, and so does restarting the server"
+            "this link has been used, has expired, or is from before the server was restarted; an admin can create \
+             a new one with `cork token link`"
         }
         None => "the sign-in link has no code",
     };

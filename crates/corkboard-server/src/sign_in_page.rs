@@ -80,8 +80,8 @@ input {{ width: 100%; box-sizing: border-box; margin-bottom: .75rem; }}
 <body>
 <main>
 <h1>You are not signed in</h1>
-{why}<p>Open the link that <code>cork serve</code> printed when it started; it works once, within an hour. To get
-another, ask an admin to run <code>cork token link</code>, or restart the server. Or sign in with a token from
+{why}<p>Sign in with a link: the one that <code>cork serve</code> printed when it started, if it did, or one that an admin
+creates with <code>cork token link</code>. A link works once, within an hour. Or sign in with a token, such as one from
 <code>cork token create</code>:</p>
 <form method="post" action="/sign-in">
 <label for="token">Token</label>

@@ -99,8 +99,8 @@ pub enum Error {
     /// A diff must go from an earlier revision to a later one.
     #[error("revision {from} is later than revision {to}")]
     Backwards { from: u64, to: u64 },
-    /// The token does not grant this space. Nothing was read or written.
-    #[error("the token of {principal} does not grant the {kind} {name:?}")]
+    /// The token has no access to this space. Nothing was read or written.
+    #[error("the token of {principal} has no access to the {kind} {name:?}")]
     NotGranted { principal: String, kind: &'static str, name: String },
     /// The handle's token was revoked or has expired. Nothing was written.
     #[error("the token is revoked or expired")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorKind {
     /// The request is invalid.
     Invalid,
-    /// Not found, or deleted.
+    /// Not found, or no longer there.
     Gone,
     /// Conflict with the current state.
     Conflict,
@@ -53,7 +53,7 @@ impl ErrorKind {
     fn presentation(self) -> ErrorPresentation {
         let (name, title, exit_code, http_status) = match self {
             Self::Invalid => ("invalid", "The request is invalid", 2, 400),
-            Self::Gone => ("gone", "Not found, or deleted", 3, 404),
+            Self::Gone => ("gone", "Not found", 3, 404),
             Self::Conflict => ("conflict", "Conflict with the current state", 4, 409),
             Self::Limit => ("limit", "A limit is exceeded", 5, 422),
             Self::Denied => ("denied", "Permission denied", 6, 403),

@@ -23,7 +23,7 @@ pub(crate) struct Approve {
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork reject D-1 'too dear' --principal grace")]
+  cork reject D-1 'too expensive' --principal grace")]
 pub(crate) struct Reject {
     #[command(flatten)]
     judged: Judged,

@@ -113,7 +113,7 @@ impl Choose {
         let board = self.conditions.open(session)?;
         let cancelled = board.choose(choice, &option, self.rationale).await?;
         session.output.answer(&json_object! { id: choice, chosen: &option, cancelled: &cancelled }, || {
-            let chosen = format!("{choice} is decided: {}", one_line(&option));
+            let chosen = format!("{choice}: {} is chosen", one_line(&option));
             match cancelled.as_slice() {
                 [] => chosen,
                 [one] => format!("{chosen}; {one} is cancelled"),

@@ -48,7 +48,8 @@ pub(crate) struct Context {
     #[arg(long, value_name = "STRATEGY", default_value = "trim", value_parser = strategy())]
     strategy: Strategy,
 
-    /// Show what each section uses and leaves out, instead of the prompt
+    /// Show what each section uses and leaves out, instead of the prompt. ALLOWED is the most that a section may use; a
+    /// section may use what others leave, so the sum is more than the budget
     #[arg(long)]
     sections: bool,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Forget {
     /// The text, exactly as it was written: at least 3 characters
     text: String,
 
-    /// Confirm that history is erased too; required unless --dry-run
+    /// Required, unless --dry-run: history is erased too. The command still asks before it erases, unless --yes
     #[arg(long)]
     hard: bool,
 

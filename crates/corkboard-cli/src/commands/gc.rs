@@ -87,7 +87,7 @@ fn plan(garbage: &Garbage) -> String {
             .boards
             .iter()
             .map(|board| [one_line(board.id.as_str()), one_line(&board.name), fate(board.fate).to_owned(), why(board)]);
-        let header = [("BOARD", Percent(30)), ("NAME", Percent(20)), ("FATE", Fit), ("WHY", Rest)];
+        let header = [("BOARD", Percent(30)), ("NAME", Percent(20)), ("STATE", Fit), ("WHY", Rest)];
         parts.push(table(header, rows));
     }
     parts.extend(advice(garbage));
@@ -97,8 +97,8 @@ fn plan(garbage: &Garbage) -> String {
 
 fn fate(fate: GarbageFate) -> &'static str {
     match fate {
-        GarbageFate::Purge => "purge",
-        GarbageFate::Keep => "keep",
+        GarbageFate::Purge => "purgeable",
+        GarbageFate::Keep => "kept",
         GarbageFate::Ended => "ended",
         GarbageFate::Idle => "idle",
     }
@@ -109,7 +109,7 @@ fn why(board: &GarbageBoard) -> String {
         (GarbageFate::Idle, _) => {
             format!("active, but nothing has happened since {}", board.updated_at.map_or_else(String::new, day))
         }
-        (_, BoardStatus::Purged) => "purged before; its remains can be deleted".into(),
+        (_, BoardStatus::Purged) => "a purge of it was interrupted".into(),
         (GarbageFate::Purge, _) => "archived, and nothing keeps it".into(),
         _ => board.kept_by.iter().map(reason).collect::<Vec<_>>().join("; "),
     }

@@ -215,7 +215,10 @@ impl Dispose {
         let entries = scope.dispose().await?;
         session.output.answer(&Counted { id: scope.id(), entries }, || {
             let name = one_line(scope.name().as_str());
-            format!("disposed scope {name} with {}", count(entries, "entry", "entries"))
+            format!(
+                "disposed scope {name} and its {}; what was merged stays in the parent",
+                count(entries, "entry", "entries")
+            )
         })
     }
 }

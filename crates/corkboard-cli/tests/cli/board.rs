@@ -236,8 +236,8 @@ fn a_board_ends_once_and_says_how() {
     {
         assert_eq!(desk.fails(command, 4, "can no longer be changed")["code"], "board_ended", "{command:?}");
     }
-    assert!(desk.ok(&["board", "show"]).contains("completed: partial (enough)"));
-    assert!(desk.ok(&["board", "list"]).contains("completed: partial"));
+    assert!(desk.ok(&["board", "show"]).contains("completed; outcome: partial (enough)"));
+    assert!(desk.ok(&["board", "list"]).contains("completed; outcome: partial"));
     let other = Desk::new("Other");
     other.ok(&["task", "add", "One"]);
     let cancelled = format!("{} is cancelled; outcome: failed (0 tasks completed, 1 cancelled)", other.board);
@@ -252,12 +252,15 @@ fn completing_an_unfinished_board_sets_the_exit_code() {
     desk.ok(&["task", "cancel", "T-1"]);
     let ended = desk.sandbox.cork(&["--board", &desk.board, "board", "complete"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "{ended:?}");
-    assert_eq!(ended.stdout.trim(), format!("{} is completed: failed (0 tasks completed, 2 cancelled)", desk.board));
+    assert_eq!(
+        ended.stdout.trim(),
+        format!("{} has ended; outcome: failed (0 tasks completed, 2 cancelled)", desk.board)
+    );
     let done = Desk::new("Done");
     done.ok(&["task", "add", "One"]);
     done.ok(&["task", "claim"]);
     done.ok(&["task", "complete", "T-1", "done"]);
-    assert_eq!(done.ok(&["board", "complete"]), format!("{} is completed: success", done.board));
+    assert_eq!(done.ok(&["board", "complete"]), format!("{} has ended; outcome: success", done.board));
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn the_past_is_shown_compared_and_forked() {
     assert_eq!(desk.json(&["task", "show", "T-1", "--at", "3"])["assigned_to"], "ada");
     assert_eq!(desk.fails(&["board", "show", "--at", "9"], 2, "revision")["code"], "future_revision");
     let diff = desk.ok(&["board", "diff", "2", "3"]);
-    assert!(diff.contains("T-1 \"One\" went from pending to in_progress by ada"), "{diff}");
+    assert!(diff.contains("ada moved T-1 \"One\" from pending to in_progress"), "{diff}");
     let diff = desk.json(&["board", "diff", "0"]);
     assert_eq!((&diff["from"], &diff["to"]), (&json!(0), &json!(4)));
     assert_eq!(diff["changes"][0]["type"], "board_created");
@@ -402,7 +405,8 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     };
     let wrong =
         fails("rules:E-3", 2, "rules:E-3 is not a task pattern: line 2: step 2 can only wait for earlier steps");
-    let hint = "`cork core show rules E-3` shows the entry; docs/cores.md describes the format";
+    let hint =
+        "`cork core show rules E-3` shows the entry; docs/cores.md in the source repository describes the format";
     assert_eq!((&wrong["code"], &wrong["hint"]), (&json!("task_pattern"), &json!(hint)));
     let shown = sandbox.ok(&["core", "show", "rules", "E-3"]);
     assert!(shown.ends_with("not a valid task pattern: line 2: step 2 can only wait for earlier steps, not for 7"));

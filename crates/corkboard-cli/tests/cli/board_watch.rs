@@ -53,11 +53,11 @@ fn other_processes_are_seen_until_the_board_ends() {
     let line = watcher.line();
     assert!(line.starts_with("     4  20") && line.ends_with("ada  completed T-1: all\\u{1b}[31m of it"), "{line}");
     desk.ok(&["board", "complete"]);
-    assert!(watcher.line().ends_with("the board is completed: success"));
+    assert!(watcher.line().ends_with("the board has ended; outcome: success"));
     assert_eq!(watcher.rest(), [] as [&str; 0], "the watcher should end with the board");
 
     // A watcher that starts after the end prints the outcome.
-    assert_eq!(Watcher::start(&desk, &[]).rest(), ["the board is completed: success"]);
+    assert_eq!(Watcher::start(&desk, &[]).rest(), ["the board has ended; outcome: success"]);
     let again = Watcher::start(&desk, &["--from-rev", "3"]).rest();
     assert_eq!(again.len(), 2, "{again:?}");
 }
@@ -160,7 +160,7 @@ fn every_kind_of_event_is_described() {
         "found F-1 (risk) no column",
         "recorded A-1 src/schema.sql",
         "T-1 is cancelled: not needed",
-        "the board is cancelled: failed: enough",
+        "the board is cancelled; outcome: failed: enough",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -225,7 +225,7 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
         assert_restored(&seen);
     }
     let seen = on_a_terminal(&desk, (80, 24), &json!([]));
-    assert_eq!(seen["written"], "the board is cancelled: partial\r\n");
+    assert_eq!(seen["written"], "the board is cancelled; outcome: partial\r\n");
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn a_healthy_server() {
         "  encrypted: no".into(),
         "✓ the server is ready".into(),
         "✓ the server's clock is ".into(),
-        "✓ you are admin with role admin; the token opens everything".into(),
+        "✓ you are admin with role admin; the token has access to everything".into(),
         "✓ a read takes ".into(),
         "✓ a durable write takes ".into(),
         "✓ no damage found".into(),
@@ -256,8 +256,8 @@ fn a_server_with_a_limited_token() {
     let ran = through(&sandbox, &server.url, secret, &["doctor"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for part in [
-        "✓ you are ada with role worker; the token opens agents: ada; boards: team-*; cores: none",
-        "  writes not timed: the token does not open agent",
+        "✓ you are ada with role worker; the token has access to agents: ada; boards: team-*; cores: none",
+        "  writes not timed: the token has no access to agent",
         "  not checked for damage: this needs an admin's token",
         "✓ a read takes ",
     ] {

@@ -67,7 +67,7 @@ fn a_board_is_archived_kept_and_purged() {
     assert_eq!(desk.fails(&["task", "add", "more"], 4, "the board is archived")["code"], "board_ended");
     let told = desk.sandbox.ok(&["gc"]);
     for said in [
-        "keep",
+        "kept",
         "kept until 20",
         "--retain-days DAYS",
         "`cork --board BOARD learn extract`",
@@ -85,7 +85,7 @@ fn a_board_is_archived_kept_and_purged() {
     assert_eq!(told, format!("{id} is discarded: `cork gc --yes` purges it"));
     let text = desk.ok(&["board", "show"]);
     assert!(!text.contains("kept until"), "{text}");
-    for said in ["archived: success", "archived   20", "discarded", ": only a try"] {
+    for said in ["archived; outcome: success", "archived   20", "discarded", ": only a try"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     let watched = desk.ok(&["board", "watch", "--from-rev", "2"]);
@@ -212,7 +212,7 @@ fn a_list_marks_idle_boards_and_hides_archived_ones() {
     assert!(text.contains(&format!("active, idle since {}", &since.to_string()[..10])), "{text}");
     assert!(text.ends_with("\n\nnot shown: 1 archived board; add --all to show it"), "{text}");
     let text = sandbox.ok(&["board", "list", "--all"]);
-    assert!(text.contains("archived: success") && !text.contains("not shown"), "{text}");
+    assert!(text.contains("archived; outcome: success") && !text.contains("not shown"), "{text}");
 }
 
 #[test]

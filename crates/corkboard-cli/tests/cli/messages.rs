@@ -36,8 +36,7 @@ fn mistakes_on_a_board() {
         (
             "--principal ada task heartbeat T-1 --epoch 7",
             "error: fenced: ada holds T-1 at epoch 1; you sent 7\n\
-             hint: you hold T-1 at epoch 1, you sent 7. Use the epoch of your latest claim; if another process took over \
-             the task, stop\n",
+             hint: you are ada: use the epoch of your latest claim of T-1; if another process took it over, stop\n",
         ),
         (
             "--principal bob task heartbeat T-1",
@@ -52,7 +51,7 @@ fn mistakes_on_a_board() {
         ),
         (
             "review T-1 approve",
-            "error: T-1 is not under review: it is in progress\n\
+            "error: T-1 is not in review: it is in progress\n\
              hint: its holder completes it with `cork task complete T-1 SUMMARY`\n",
         ),
     ] {
@@ -93,8 +92,7 @@ fn mistakes_with_tasks() {
         (
             "--principal bob task claim T-2 --epoch 7",
             "error: fenced: bob holds T-2 at epoch 1; you sent 7\n\
-             hint: you hold T-2 at epoch 1, you sent 7. Use the epoch of your latest claim; if another process took over \
-             the task, stop\n",
+             hint: you are bob: use the epoch of your latest claim of T-2; if another process took it over, stop\n",
         ),
         (
             "task add Deploy --if-rev 99",
@@ -167,6 +165,31 @@ fn a_text_needs_quotes() {
 }
 
 #[test]
+fn only_similar_names_are_suggested() {
+    let sandbox = Sandbox::local();
+    for (arguments, expected) in [
+        ("task clam", "unrecognized subcommand 'clam'\n\n  tip: a similar subcommand exists: 'claim'\n\nUsage: "),
+        ("board creat x", "unrecognized subcommand 'creat'\n\n  tip: a similar subcommand exists: 'create'\n\nUsage: "),
+        ("memory set a 1 --kind evnet", "a similar value exists: 'event'"),
+        ("memory set a 1 --importanc 1", "a similar argument exists: '--importance'"),
+        ("task add --titel x", "unexpected argument '--titel' found\n\nUsage: "),
+        (
+            "task add --pririty 3 x",
+            "unexpected argument '--pririty' found\n\n  tip: a similar argument exists: '--priority'",
+        ),
+        ("help nosuch", "unrecognized subcommand 'nosuch'\n\n"),
+        ("nosuch", "unrecognized subcommand 'nosuch'\n\n"),
+        ("memory set a 1 --kind fancy", "invalid value 'fancy'"),
+        ("memory set a 1 --tgs x", "unexpected argument '--tgs' found\n\nUsage: "),
+    ] {
+        let ran = sandbox.cork(&arguments.split(' ').collect::<Vec<_>>());
+        let has_tip = ran.stderr.contains("tip: ");
+        assert_eq!((ran.code, has_tip), (2, expected.contains("similar")), "{arguments}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{arguments}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn mistakes_with_a_server() {
     let sandbox = desk();
     let server = Serving::start(&sandbox, &[]);
@@ -192,8 +215,8 @@ fn mistakes_with_a_server() {
             worker,
             &server.url,
             &["memory", "list"],
-            "error: the token of ada does not grant the agent \"default\"\n\
-             hint: your token opens agents ada and bob; add --agent ada\n",
+            "error: the token of ada has no access to the agent \"default\"\n\
+             hint: your token has access to agents ada and bob; add --agent ada\n",
         ),
         (
             worker,

@@ -207,7 +207,7 @@ fn pending_decisions_are_shown_whole_and_marked_if_from_outside() {
         assert!(words.contains(&format!("instead of: later because: {because}")), "{shown}");
         let approve = format!("cork --board {} approve D-1", desk.board);
         assert!(
-            shown.contains("D-1 waits for approval, and T-1 for it (by lin)") && shown.contains(&approve),
+            shown.contains("D-1 by lin waits for approval; T-1 waits for D-1") && shown.contains(&approve),
             "{shown}"
         );
         for marked in ["[outside] Send all keys", "[outside] Whom to trust?", "[outside] a page"] {
@@ -254,7 +254,7 @@ fn refusals_say_what_to_do() {
         (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin"),
         (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
         (&["board", "create", "again", "--id", &desk.board][..], 4, "already exists", "leave out --id"),
-        (&["task", "review", "T-1", "approve"][..], 4, "T-1 is not under review", "`cork task complete T-1 SUMMARY`"),
+        (&["task", "review", "T-1", "approve"][..], 4, "T-1 is not in review", "`cork task complete T-1 SUMMARY`"),
         (&["task", "retry", "T-1"][..], 4, "only a failed task can be retried", "`cork task release T-1`"),
         (
             &["task", "claim", "T-1", "--principal", "ada"][..],

@@ -68,10 +68,10 @@ fn the_guide_to_backups_runs() {
 fn the_guide_to_boards_runs_in_an_empty_folder() {
     let ran = run_script(&Sandbox::new(), &shell_examples(&document("docs/guides/board-workers.md")));
     for said in [
-        "completed: success",
+        "has ended; outcome: success",
         "branch not taken",
         "done by",
-        "went from",
+        " moved T-",
         "D-1 is in lessons: E-1",
         "add-login-second-try-",
     ] {
@@ -98,12 +98,12 @@ fn the_shell_examples_of_boards_run() {
     let ran = run_script(&sandbox, &shell_examples(&document("docs/boards.md")));
     for said in [
         "T-2 is completed",
-        "C-1 is decided: cookie; T-5 is cancelled",
+        "C-1: cookie is chosen; T-5 is cancelled",
         "T-7 is failed",
         "D-2 is in house-rules: E-1",
         "rework:T-2 is refused",
         "D-2 is removed from house-rules: E-1 is deleted",
-        "completed: partial",
+        "has ended; outcome: partial",
     ] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
     }

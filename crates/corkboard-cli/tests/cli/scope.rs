@@ -76,7 +76,10 @@ fn dispose_includes_descendants() {
     let id = sandbox.ok(&["scope", "create", "task"]);
     let child = sandbox.ok(&["scope", "create", "attempt", "--parent", "task"]);
     sandbox.ok(&["memory", "set", "a", "1", "--scope", &id]);
-    assert_eq!(sandbox.ok(&["scope", "dispose", &id]), "disposed scope task with 1 entry");
+    assert_eq!(
+        sandbox.ok(&["scope", "dispose", &id]),
+        "disposed scope task and its 1 entry; what was merged stays in the parent"
+    );
     for gone in [&id, &child] {
         sandbox.fails(&["scope", "dispose", gone], 3, "not found");
         sandbox.fails(&["memory", "set", "a", "1", "--scope", gone], 3, "not found");

@@ -86,11 +86,12 @@ fn a_late_worker_gets_a_clear_refusal() {
     desk.fails(&["--principal", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");
     let nothing = desk.fails(&["--principal", "bob", "task", "claim"], 3, "no task is ready");
     assert_eq!(nothing["code"], "nothing_ready");
+    assert!(nothing["hint"].as_str().unwrap().contains("--view blocked"), "{nothing}");
     desk.fails(&["--principal", "bob", "task", "claim", "--wait-s", "0.1"], 3, "within 0.1 s");
-    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is not under review: it is in progress");
+    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is not in review: it is in progress");
     assert_eq!((&moved["code"], &moved["to"]), (&json!("not_this_way"), &json!("completed")));
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
-    let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is not under review: it is pending");
+    let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is not in review: it is pending");
     assert_eq!((&moved["code"], &moved["allowed"]), (&json!("task_move"), &json!(["assigned", "cancelled"])));
     let cycle = desk.fails(&["task", "depend", "T-1", "--depends-on", "T-2"], 4, "can change only before work begins");
     assert_eq!(cycle["code"], "already_begun");
@@ -363,11 +364,14 @@ fn cancelling_a_task_lists_all_affected_tasks_and_the_reason() {
 #[test]
 fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
     let desk = Desk::new("Plan");
+    let nothing = desk.fails(&["--principal", "ada", "task", "claim"], 3, "no task is ready");
+    assert_eq!(nothing["hint"], "the board has no tasks; add one with `cork task add TITLE`");
     desk.ok(&["task", "add", "One", "--needs-review"]);
     let claimed = desk.json(&["--principal", "ada", "task", "claim"]);
     assert_eq!(claimed["epoch"], 1);
     desk.ok(&["--principal", "ada", "task", "complete", "T-1", "done"]);
-    desk.fails(&["--principal", "ada", "task", "claim"], 3, "no task is ready");
+    let nothing = desk.fails(&["--principal", "ada", "task", "claim"], 3, "no task is ready");
+    assert_eq!(nothing["hint"], "wait for one with --wait-s SECONDS; `cork task list` shows all tasks");
     desk.ok(&["task", "review", "T-1", "rework", "no test"]);
     let reworked = desk.json(&["--principal", "ada", "task", "claim", "--wait-s", "60"]);
     assert_eq!((&reworked["task"], &reworked["epoch"], &reworked["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));

@@ -75,7 +75,7 @@ fn a_role_implies_a_kind_and_the_callers_role_is_not_inherited() {
     for (role, kind) in [("worker", "agent"), ("orchestrator", "agent"), ("human", "human"), ("admin", "human")] {
         let made = sandbox.cork(&["token", "create", "--principal", "x", "--role", role]);
         let warned =
-            made.stderr.contains("gives access to nothing; create another one with --agents, --boards or --cores");
+            made.stderr.contains("has access to nothing; create another one with --agents, --boards or --cores");
         assert_eq!((made.code, warned), (0, role != "admin"), "{made:?}");
         let listed = sandbox.items(&["token", "list"]);
         let last = listed.as_array().unwrap().last().unwrap();
@@ -109,7 +109,7 @@ fn through_a_server_tokens_work_alike_and_revoked_ones_are_refused() {
     assert!(refused.code == 6 && !refused.stderr.contains("add --agent"), "{refused:?}");
     let both = cork(ADMIN, &["token", "create", "--principal", "ada", "--agents", "ada,bob"]);
     let refused = cork(both.stdout.trim_end(), &["memory", "get", "k"]);
-    let said = "hint: your token opens agents ada and bob; add --agent ada";
+    let said = "hint: your token has access to agents ada and bob; add --agent ada";
     assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let refused = cork(secret, &["token", "list"]);
     assert!(

@@ -43,6 +43,17 @@ pub enum BoardOutcome {
     Failed,
 }
 
+impl BoardOutcome {
+    /// How a board with this status ended, in words that follow "the board".
+    pub fn in_words(self, status: BoardStatus) -> String {
+        match status {
+            // "Completed: failed" would contradict itself.
+            BoardStatus::Completed => format!("has ended; outcome: {self}"),
+            status => format!("is {status}; outcome: {self}"),
+        }
+    }
+}
+
 /// The board and revision that a board was copied from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

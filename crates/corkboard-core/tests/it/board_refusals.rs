@@ -111,7 +111,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     "T-1" cannot be the key of a task: it has the form of a task ID
     dependency cycle: a -> T-1 -> a
     dependency cycle: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
-    T-1 is not under review: it is pending
+    T-1 is not in review: it is pending
     T-1 is completed; that can no longer change
     T-1 is in progress: only a failed task can be retried
     T-1 waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it will be retried at 1970-01-01T00:00:00Z; no answer; its holder reported that it is blocked
@@ -123,7 +123,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     fenced: nobody holds the orchestrator's role: it was released, or its lease expired
     fenced: nobody holds T-1: it was released, or its lease expired
     fenced: T-1 is already completed
-    fenced: nobody has claimed T-1 yet
+    nobody has claimed T-1 yet
     T-1 is at version 2, not 1
     the board is at version 1, not 2
     D-1 was made by ann: only ann, orchestrators, humans and admins may supersede it

@@ -23,7 +23,7 @@ struct TokenBody {
     kind: ActorKind,
     /// Role, which limits the operations that the token allows.
     role: Role,
-    /// Agents, boards and cores that the token gives access to. Access to everything else is denied.
+    /// Agents, boards and cores that the token has access to. Access to everything else is denied.
     #[serde(default)]
     grants: Grants,
     /// Expiry time [default: valid until revoked].

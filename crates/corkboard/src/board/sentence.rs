@@ -15,7 +15,9 @@ impl fmt::Display for BoardChange {
         match self {
             Self::BoardCreated { name, by } => write!(f, "{by} created the board {}.", quoted(name)),
             Self::BoardEdited { fields } => write!(f, "The board's {} changed.", listed(fields)),
-            Self::BoardEnded { status, outcome: Some(outcome) } => write!(f, "The board is {status}: {outcome}."),
+            Self::BoardEnded { status, outcome: Some(outcome) } => {
+                write!(f, "The board {}.", outcome.in_words(*status))
+            }
             Self::BoardEnded { status, outcome: None } => write!(f, "The board is {status}."),
             Self::BoardPaused { by, reason } => {
                 write!(f, "{by} paused the board{}.", remark(reason.as_deref()))
@@ -37,9 +39,11 @@ impl fmt::Display for BoardChange {
             Self::DependencyAdded { task, depends_on } => write!(f, "{task} now waits for {depends_on}."),
             Self::DependencyRemoved { task, depends_on } => write!(f, "{task} no longer waits for {depends_on}."),
             Self::TaskMoved { task, title, from, to, by, reason } => {
-                let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
-                let reason = remark(reason.as_deref());
-                write!(f, "{task} {} went from {from} to {to}{by}{reason}.", quoted(title))
+                let reason = reason.as_deref().map_or_else(String::new, |reason| format!(": {}", quoted(reason)));
+                match by {
+                    Some(by) => write!(f, "{by} moved {task} {} from {from} to {to}{reason}.", quoted(title)),
+                    None => write!(f, "{task} {} moved from {from} to {to}{reason}.", quoted(title)),
+                }
             }
             Self::TaskRestarted { task, status, attempt } => {
                 write!(f, "{task} is {status} again (latest attempt: {attempt}).")

@@ -178,7 +178,7 @@ pub enum SectionName {
     Task,
     /// Nudges to the reader, urgent ones first.
     Nudges,
-    /// Notes on the active task: the entry `scratchpad`.
+    /// The working notes on the current task: the entry `scratchpad`.
     Scratchpad,
     /// The conversation's scratchpad.
     Conversation,

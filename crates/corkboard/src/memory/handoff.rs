@@ -6,7 +6,7 @@ use crate::Result;
 
 /// Key of the handoff note, which opens the next session's prompt.
 pub const SESSION_HANDOFF_KEY: &str = "session-handoff";
-/// Key of the active task's scratchpad.
+/// Key of the working notes on the current task.
 pub const SCRATCHPAD_KEY: &str = "scratchpad";
 
 impl AgentMemory {
@@ -20,12 +20,12 @@ impl AgentMemory {
         self.working().write_text(SESSION_HANDOFF_KEY, text)
     }
 
-    /// The active task's scratchpad, if it is not empty.
+    /// The working notes on the current task, if they are not empty.
     pub async fn scratchpad(&self) -> Result<Option<String>> {
         self.text(SCRATCHPAD_KEY).await
     }
 
-    /// Replaces the active task's scratchpad.
+    /// Replaces the working notes on the current task.
     pub fn write_scratchpad(&self, text: &str) -> WriteText {
         self.working().write_text(SCRATCHPAD_KEY, text)
     }

@@ -35,7 +35,7 @@ tool!(
     WriteSessionHandoffTool
 );
 tool!(
-    /// `scratch_note`: reads and changes the notes on the current task.
+    /// `scratch_note`: reads and changes the working notes on the current task.
     ScratchNoteTool
 );
 
@@ -322,13 +322,13 @@ impl TypedTool for ScratchNoteTool {
         let (written, text) = match mode {
             ScratchMode::Replace => {
                 let written = write(&memory, SCRATCHPAD_KEY, needed()?, WriteMode::Replace, outside).await?;
-                (written, "Replaced your task notes.")
+                (written, "Replaced your working notes.")
             }
             ScratchMode::Append => {
                 let written = write(&memory, SCRATCHPAD_KEY, needed()?, WriteMode::Append, outside).await?;
-                (written, "Appended to your task notes.")
+                (written, "Appended to your working notes.")
             }
-            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, "").await?, "Cleared your task notes."),
+            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, "").await?, "Cleared your working notes."),
             ScratchMode::Read => {
                 let entry = memory.get_entry(SCRATCHPAD_KEY).await?;
                 let trust = entry.as_ref().map(|entry| entry.trust()).unwrap_or_default();
@@ -338,7 +338,7 @@ impl TypedTool for ScratchNoteTool {
                     Trust::Agent | Trust::Own => json!({"content": text}),
                 };
                 let text = text.map(|text| label::marked(&text, trust));
-                return Ok(ToolOutput::new(text.unwrap_or_else(|| "Your task notes are empty.".into()), data));
+                return Ok(ToolOutput::new(text.unwrap_or_else(|| "Your working notes are empty.".into()), data));
             }
         };
         Ok(ToolOutput::new(text, json!({"version": written.version})))

@@ -122,7 +122,7 @@ impl TypedTool for ChooseBranchTool {
         let cancelled = board.choose(choice, &option, rationale).await?;
         let names: Vec<String> = cancelled.iter().map(ToString::to_string).collect();
         let losers = if names.is_empty() { String::new() } else { format!(" Cancelled: {}.", names.join(", ")) };
-        let text = format!("{choice} is decided: {}.{losers} {}", escaped_line(&option), ready(&board.view().await?));
+        let text = format!("{choice}: {} is chosen.{losers} {}", escaped_line(&option), ready(&board.view().await?));
         Ok(ToolOutput::new(text, json!({"choice": choice, "option": option, "cancelled": cancelled})))
     }
 }

@@ -127,7 +127,7 @@ Open choices:
         let done = json!({"summary": "Two tables", "next_steps": ["Build the service"]});
         assert_eq!(caller.call("ann", "complete_task", done).await, "T-1 is completed. No other task is ready.");
         let said = caller.call("boss", "choose_branch", json!({"choice": "C-1", "option": "library"})).await;
-        assert_eq!(said, "C-1 is decided: library. Cancelled: T-3. Ready: T-2.");
+        assert_eq!(said, "C-1: library is chosen. Cancelled: T-3. Ready: T-2.");
         assert_eq!(caller.call("bob", "update_task", json!({"status": "in_progress"})).await, "T-5 is in_progress.");
         let said = caller.call("bob", "complete_task", json!({"summary": "Docs"})).await;
         assert_eq!(said, "T-5 is completed. Ready: T-2.");

@@ -312,7 +312,7 @@ async fn a_handoff_always_replaces_the_one_before() {
 async fn a_scratch_note_is_replaced_appended_to_read_and_cleared() {
     check(async |caller: Caller| {
         let note = async |input: Value| caller.call("scratch_note", input).await;
-        assert_eq!(note(json!({"mode": "read"})).await.text, "Your task notes are empty.");
+        assert_eq!(note(json!({"mode": "read"})).await.text, "Your working notes are empty.");
         note(json!({"mode": "append", "content": "tried A"})).await;
         note(json!({"mode": "append", "content": "tried B"})).await;
         assert_eq!(note(json!({"mode": "read"})).await.text, "tried A\ntried B");

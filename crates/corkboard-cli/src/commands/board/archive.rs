@@ -79,8 +79,8 @@ fn open(board: &str, learnings: u64) -> String {
         "\n{wait} for a decision; the board is not purged before that:\n  \
          cork --board {board} learn extract      show them\n  \
          cork --board {board} learn promote ID   keep one in a memory core\n  \
-         cork --board {board} learn refuse ID    reject one\n  \
-         cork board discard {board}              reject all of them"
+         cork --board {board} learn refuse ID    refuse one\n  \
+         cork board discard {board}              waive all of them"
     )
 }
 

@@ -1,7 +1,7 @@
 use clap::Args;
 use clap::builder::TypedValueParser;
 use corkboard::Board;
-use corkboard::boards::{BoardOutcome, BoardStatus, TaskStatus, Unfinished};
+use corkboard::boards::{BoardOutcome, TaskStatus, Unfinished};
 
 use crate::board_args::BoardArgument;
 use crate::command_session::Session;
@@ -13,7 +13,8 @@ use crate::value_parsers::one_of;
 /// Complete a board whose tasks are finished
 ///
 /// The outcome is success, partial or failed, depending on the tasks. The board no longer changes after that. Exits with 9
-/// if the outcome is partial or failed, that is, if not all tasks were completed.
+/// if the outcome is partial or failed, that is, if a task failed or was cancelled. Tasks of branches that were not chosen
+/// do not count.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -52,8 +53,7 @@ pub(super) async fn tell_end(session: &Session, board: &Board, outcome: BoardOut
     let (board, status) = (board.id().as_str(), view.info()?.status);
     let tasks = json_object! { completed, failed, cancelled };
     session.output.answer(&json_object! { id: board, status, outcome, tasks }, || {
-        let so = if status == BoardStatus::Cancelled { "; outcome:" } else { ":" };
-        let mut text = format!("{board} is {status}{so} {outcome}");
+        let mut text = format!("{board} {}", outcome.in_words(status));
         if outcome != BoardOutcome::Success {
             let mut parts = vec![format!("{} completed", count(completed, "task", "tasks"))];
             let others = [(failed, "failed"), (cancelled, "cancelled")].into_iter().filter(|(count, _)| *count > 0);

@@ -38,7 +38,8 @@ pub(crate) struct Create {
     #[arg(long = "core", value_name = "NAME")]
     cores: Vec<String>,
 
-    /// Create the first tasks from a task pattern: `best` (the best match in its cores) or CORE:ENTRY
+    /// Create the first tasks from a task pattern, which is a core's entry that lists tasks: `best` (the best match in the
+    /// board's cores) or CORE:ENTRY
     #[arg(long, value_name = "PATTERN")]
     pattern: Option<TaskPattern>,
 

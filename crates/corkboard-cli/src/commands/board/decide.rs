@@ -23,14 +23,14 @@ pub(crate) struct Decide {
     question: String,
 
     /// Chosen answer
-    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    #[arg(value_name = "ANSWER", value_parser = text_argument, allow_hyphen_values = true)]
     choice: String,
 
     /// Rejected alternative; repeatable
     #[arg(long = "alternative", alias = "over", value_name = "TEXT")]
     alternatives: Vec<String>,
 
-    /// Why this choice was made
+    /// Why this answer was chosen
     #[arg(long, alias = "because", value_name = "TEXT")]
     rationale: Option<String>,
 

@@ -21,7 +21,7 @@ pub(crate) struct Forget {
     /// Record ID, such as D-1, T-3, F-2, A-4, C-1, N-1, AP-1 or learning:D-1; `board` for the board's own texts
     record: RecordId,
 
-    /// Confirm that history is erased too (required)
+    /// Required: history is erased too. The command still asks before it erases, unless --yes
     #[arg(long)]
     hard: bool,
 

@@ -88,7 +88,7 @@ fn listing(boards: &[BoardSummary]) -> String {
                 format!("{}, paused", text("status"))
             }
             ("", None) => text("status").to_owned(),
-            (outcome, _) => format!("{}: {outcome}", text("status")),
+            (outcome, _) => format!("{}; outcome: {outcome}", text("status")),
         };
         let created = text("created_at").parse::<Timestamp>().map_or_else(|_| String::new(), |at| age(at, now));
         [

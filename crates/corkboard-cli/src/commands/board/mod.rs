@@ -30,7 +30,8 @@ pub(super) use show::choices;
 
 /// Create, show, watch and end boards; record decisions and results
 ///
-/// A board is the shared memory of a set of tasks. docs/boards.md describes states and rules.
+/// A board holds the tasks of one piece of work, with what its workers decided, found and produced. docs/boards.md in the
+/// source repository describes states and rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -54,7 +54,7 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     if info.goal != info.name || info.goal == FORGOTTEN {
         rows.push(("goal", one_line(&info.goal)));
     }
-    let outcome = info.outcome.map_or_else(String::new, |outcome| format!(": {outcome}"));
+    let outcome = info.outcome.map_or_else(String::new, |outcome| format!("; outcome: {outcome}"));
     let reason = info.reason.as_deref().map_or_else(String::new, |reason| format!(" ({})", one_line(reason)));
     rows.push(("status", format!("{}{outcome}{reason}", info.status)));
     if let Some(pause) = &info.paused {
@@ -137,7 +137,7 @@ fn choice_row(choice: &Choice) -> [String; 4] {
 fn decisions(state: &BoardState) -> Option<String> {
     let rows = state.decisions().map(|decision| decision_row(decision));
     let header =
-        [("DECISION", Fit), ("QUESTION", Rest), ("CHOICE", Percent(25)), ("BECAUSE", Percent(30)), ("BY", Percent(12))];
+        [("DECISION", Fit), ("QUESTION", Rest), ("ANSWER", Percent(25)), ("BECAUSE", Percent(30)), ("BY", Percent(12))];
     table_unless_empty(header, rows)
 }
 
@@ -171,9 +171,12 @@ fn to_approve(view: &BoardView) -> Option<String> {
         let Decision { id, question, choice, alternatives, rationale, affects_tasks, created_by, trust, .. } =
             &**decision;
         let board = one_line(view.id().as_str());
-        lines.push(format!("{id} waits for approval, and {} for it (by {})", ids(affects_tasks), one_line(created_by)));
+        let (by, tasks) = (one_line(created_by), ids(affects_tasks));
+        let wait = if affects_tasks.len() == 1 { "waits" } else { "wait" };
+        lines.push(format!("{id} by {by} waits for approval; {tasks} {wait} for {id}"));
         let before = format!("  {}", trust.mark());
-        lines.extend(paragraph(&before, &clip(&format!("{question} {choice}"), SHOWN_TEXT)));
+        let colon = if question.trim_end().ends_with(['?', ':']) { "" } else { ":" };
+        lines.extend(paragraph(&before, &clip(&format!("{question}{colon} {choice}"), SHOWN_TEXT)));
         if !alternatives.is_empty() {
             lines.extend(paragraph(&before, &clip(&format!("instead of: {}", alternatives.join("; ")), SHOWN_TEXT)));
         }

@@ -5,7 +5,7 @@ use corkboard::{Limits, MemoryKind};
 use jiff::Timestamp;
 
 use crate::command_session::Session;
-use crate::conditions::RequestConditions;
+use crate::conditions::{RequestConditions, of_a_core};
 use crate::core_args::CoreArgument;
 use crate::error::CliError;
 use crate::named_text::EntryContent;
@@ -16,12 +16,15 @@ use crate::value_parsers::{memory_kind, moment_argument, trust};
 /// Prints its ID. If an entry has the same text, ignoring white space, that entry is updated instead: it gets the higher
 /// importance, the added tags and the new origin. --board and --item name the board item that it comes from.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("if_rev", of_a_core),
+    after_help = "\
 Examples:
   cork core add house-rules 'Deployments go out on Tuesdays' --tag release --importance 0.8
   cork core add house-rules 'Sessions live in cookies' --board add-login-1a2b --item D-3
   cork core add house-rules 'The API allows 10 requests/s' --trust outside --author api-docs
-  cork core add agent:alice 'Ada prefers short answers' --kind preference")]
+  cork core add agent:alice 'Ada prefers short answers' --kind preference"
+)]
 pub(crate) struct Add {
     #[command(flatten)]
     core: CoreArgument,
@@ -41,7 +44,8 @@ pub(crate) struct Add {
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
 
-    /// Trust level [default: own for people, agent for agents]
+    /// Trust level [default: own if you act as a person, otherwise agent]. You act as a person unless your role is
+    /// orchestrator, worker or reviewer; on a server, your token decides
     #[arg(long, value_name = "TRUST", value_parser = trust())]
     trust: Option<Trust>,
 

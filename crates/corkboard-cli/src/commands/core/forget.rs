@@ -9,7 +9,7 @@ use crate::output::{count, json_object, one_line};
 
 /// Hide an entry of a core, or erase it with --hard
 ///
-/// A hidden entry is neither listed nor found until it is restored or added again. Its text stays in the core and its log.
+/// Unlike the other `forget` commands, this one erases nothing without --hard. A hidden entry is neither listed nor found until it is restored or added again. Its text stays in the core and its log.
 /// With --hard, the entry is erased from the core, the log, the snapshot and the store's files, and cannot be restored. That
 /// cannot reach copies: exports, backups, and a database's own log and replicas.
 #[derive(Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Forget {
     #[arg(long, value_name = "TEXT", conflicts_with = "hard")]
     reason: Option<String>,
 
-    /// Erase it permanently, including history
+    /// Erase it permanently, including history; asks before it erases, unless --yes
     #[arg(long)]
     hard: bool,
 

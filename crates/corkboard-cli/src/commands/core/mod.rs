@@ -19,7 +19,7 @@ pub(super) use list::every_core;
 /// Add, search, edit, forget and restore long-term knowledge
 ///
 /// A memory core is created by its first entry. Every entry records its authors and its trust level. Equal texts become one
-/// entry. docs/cores.md describes the rules.
+/// entry. docs/cores.md in the source repository describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Opens the store, times a few durable writes for a scratch agent (deleted afterwards), looks for damage, and loads every
 /// agent, board and memory core. Warns about spaces that are more than a minute ahead of the clock: a process with a wrong
 /// clock wrote them. With --url, first checks the server: whether it answers and is ready, its version, its clock, and what
-/// your token opens. The checks cover only what the token opens. Exits with 1 if something is wrong.
+/// your token has access to. The checks cover only that. Exits with 1 if something is wrong.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! Health checks of a server, and what the token opens.
+//! Health checks of a server, and what the token has access to.
 
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ pub(super) async fn examine(
     session.close(result).await
 }
 
-/// Checks the data that the token opens.
+/// Checks the data that the token has access to.
 async fn through(corkboard: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), CliError> {
     let read = patiently(report, "still reading", time_reads(corkboard)).await;
     report.add("read", read)?;
@@ -57,7 +57,7 @@ async fn through(corkboard: &Corkboard, identity: &Identity, report: &mut Report
         let written = patiently(report, "still writing", time_writes(corkboard)).await;
         report.add("write", written)?;
     } else {
-        report.remark(&format!("writes not timed: the token does not open agent {SCRATCH:?}"))?;
+        report.remark(&format!("writes not timed: the token has no access to agent {SCRATCH:?}"))?;
     }
     match is_admin {
         true => look_for_damage(corkboard, report).await?,
@@ -97,10 +97,10 @@ fn named(identity: &Identity) -> String {
         grants => grants.iter().map(|grant| one_line(&grant.to_string())).collect::<Vec<_>>().join(", "),
     };
     let opens = match role {
-        Role::Admin => "the token opens everything".to_owned(),
+        Role::Admin => "the token has access to everything".to_owned(),
         _ => {
             let (agents, boards, cores) = (list(&grants.agents), list(&grants.boards), list(&grants.cores));
-            format!("the token opens agents: {agents}; boards: {boards}; cores: {cores}")
+            format!("the token has access to agents: {agents}; boards: {boards}; cores: {cores}")
         }
     };
     format!("you are {} with role {role}; {opens}", one_line(principal))

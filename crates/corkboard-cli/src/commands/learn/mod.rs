@@ -15,7 +15,8 @@ use crate::command_session::Session;
 /// Copy a board's learnings to memory cores, or remove them again
 ///
 /// Learnings are decisions with a rationale, insights, discoveries that name a core, and patterns among completed tasks. A
-/// learning enters a core only when someone promotes it. docs/boards.md describes the rules.
+/// learning enters a core only when someone promotes it. docs/boards.md in the source repository
+/// describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -33,7 +33,7 @@ pub(crate) struct Forget {
     #[arg(long, conflicts_with_all = ["key", "note"])]
     everything: bool,
 
-    /// Confirm that history is erased too (required)
+    /// Required: history is erased too. The command still asks before it erases, unless --yes
     #[arg(long)]
     hard: bool,
 

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::command_session::Session;
-use crate::conditions::RequestConditions;
-use crate::core_args::TrustArguments;
+use crate::conditions::{RequestConditions, of_a_memory};
+use crate::core_args::{TrustArguments, usually_agent};
 use crate::error::CliError;
 use crate::output::note_table;
 use crate::page::PageArguments;
@@ -30,12 +30,16 @@ pub(crate) enum Note {
 
 /// Add a note and print its number
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("trust", usually_agent),
+    mut_arg("if_rev", of_a_memory),
+    after_help = "\
 Examples:
   cork memory note add \"prefers short answers\"
   cork memory note add \"the API is rate limited\" --scope task-1
   fortune | cork memory note add - --outside
-  cork memory note add \"shipped\" --idempotency-key release-7    # safe to repeat")]
+  cork memory note add \"shipped\" --idempotency-key release-7    # safe to repeat"
+)]
 pub(crate) struct Add {
     /// Text; - reads stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::command_session::Session;
 use crate::conditions::EntryConditions;
-use crate::core_args::TrustArguments;
+use crate::core_args::{TrustArguments, usually_agent};
 use crate::error::CliError;
 use crate::output::compact;
 use crate::scope_argument::ScopeArgument;
@@ -52,7 +52,7 @@ pub(crate) struct Set {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Metadata")]
+#[command(next_help_heading = "Metadata", mut_arg("trust", usually_agent))]
 struct Metadata {
     /// Importance from 0 (trivial) to 1 (vital) [default: 0.5]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]

@@ -28,7 +28,7 @@ pub(crate) struct Forget {
     #[command(flatten)]
     name: Name,
 
-    /// Confirm that history is erased too (required)
+    /// Required: history is erased too. The command still asks before it erases, unless --yes
     #[arg(long)]
     hard: bool,
 

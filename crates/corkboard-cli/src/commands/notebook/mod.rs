@@ -26,7 +26,8 @@ use crate::value_parsers::name_argument;
 
 /// Keep progress, key learnings and verbatim snippets of a task
 ///
-/// Updates are texts that a model can write; docs/notebook.md describes the language.
+/// Updates are texts that a model can write; docs/notebook.md in the source repository describes the
+/// language.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -19,7 +19,7 @@ use crate::output::one_line;
 /// out.
 ///
 /// CORK_MODEL_URL is the URL of the model's server, if not the provider's. CORK_MODEL_KEY_ENV names the variable with the
-/// API key, if not OPENAI_API_KEY or ANTHROPIC_API_KEY. docs/models.md has more.
+/// API key, if not OPENAI_API_KEY or ANTHROPIC_API_KEY. docs/models.md in the source repository has more.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

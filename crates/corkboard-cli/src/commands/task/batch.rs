@@ -95,21 +95,27 @@ impl Batch {
             return Err("expected a task or a choice, which are JSON objects".into());
         };
         if object.contains_key("options") || object.contains_key("question") {
-            self.choices.push(typed(object, "choice", &CHOICE_FIELDS)?);
+            expect_known(&object, "choice", &CHOICE_FIELDS)?;
+            self.choices.push(typed(object, "choice")?);
         } else {
+            expect_known(&object, "task", &TASK_FIELDS)?;
             if !object.contains_key("title") {
                 return Err("a task needs a title".into());
             }
-            self.tasks.push(typed(object, "task", &TASK_FIELDS)?);
+            self.tasks.push(typed(object, "task")?);
         }
         Ok(())
     }
 }
 
-fn typed<T: DeserializeOwned>(object: Map<String, Value>, what: &str, fields: &[&str]) -> Result<T, String> {
-    if let Some(name) = object.keys().find(|name| !fields.contains(&name.as_str())) {
-        return Err(format!("unknown field {name:?} of a {what}; expected one of {}", fields.join(", ")));
+fn expect_known(object: &Map<String, Value>, what: &str, fields: &[&str]) -> Result<(), String> {
+    match object.keys().find(|name| !fields.contains(&name.as_str())) {
+        Some(name) => Err(format!("unknown field {name:?} of a {what}; expected one of {}", fields.join(", "))),
+        None => Ok(()),
     }
+}
+
+fn typed<T: DeserializeOwned>(object: Map<String, Value>, what: &str) -> Result<T, String> {
     let read = serde_json::from_value(Value::Object(object));
     read.map(|Strict(item)| item).map_err(|error| format!("invalid {what}: {}", json_error::wording(&error)))
 }
@@ -146,7 +152,8 @@ mod tests {
                 "{\"title\": \"A\", \"depend_on\": []}",
                 "unknown field \"depend_on\" of a task; expected one of key, title",
             ),
-            ("{\"titel\": \"A\"}", "needs a title"),
+            ("{\"titel\": \"A\"}", "unknown field \"titel\" of a task; expected one of key, title"),
+            ("{\"key\": \"a\"}", "a task needs a title"),
             ("{\"title\": \"A\"}\n{\"title\": ", "line 2 is not JSON"),
             ("{\"title\": \"A\"}\n{\"title\": 3}", "line 2: invalid task"),
             ("{\"tasks\": 3}", "must be an array"),

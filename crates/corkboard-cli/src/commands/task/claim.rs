@@ -56,7 +56,7 @@ impl Claim {
         };
         match claim.await {
             Ok(Some(claimed)) => session.output.answer(&claimed, || claimed.task.to_string()),
-            Ok(None) => Err(nothing_ready(self.wait_s, sent_back(&board, None).await)),
+            Ok(None) => Err(nothing_ready(self.wait_s, &board).await),
             Err(error @ Error::Refused(Refusal::TaskHeld { task, .. })) => match sent_back(&board, Some(task)).await {
                 Some(hint) => Err(CliError::Explained { error: error.into(), message: None, hint: Some(hint) }),
                 None => Err(error.into()),
@@ -81,12 +81,18 @@ async fn sent_back(board: &Board, task: Option<TaskId>) -> Option<String> {
     ))
 }
 
-fn nothing_ready(wait: f64, sent_back: Option<String>) -> CliError {
+async fn nothing_ready(wait: f64, board: &Board) -> CliError {
     let (message, then) = match wait > 0.0 {
         true => (format!("no task became ready within {wait} s"), "wait longer"),
         false => ("no task is ready".into(), "wait for one with --wait-s SECONDS"),
     };
-    let usual = || format!("{then}; `cork task list --view blocked` shows why the others cannot start");
-    let hint = Some(sent_back.unwrap_or_else(usual));
-    CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint }
+    let hint = match (sent_back(board, None).await, board.view().await) {
+        (Some(sent_back), _) => sent_back,
+        (None, Ok(view)) if view.state().task_count() == 0 => {
+            "the board has no tasks; add one with `cork task add TITLE`".into()
+        }
+        (None, Ok(view)) if view.blocked().len() == 0 => format!("{then}; `cork task list` shows all tasks"),
+        (None, _) => format!("{then}; `cork task list --view blocked` shows why the others cannot start"),
+    };
+    CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: Some(hint) }
 }

@@ -4,20 +4,23 @@ use corkboard::boards::{TaskId, TaskResult};
 use super::tell_status;
 use crate::board_args::ClaimConditions;
 use crate::command_session::Session;
-use crate::core_args::TrustArguments;
+use crate::core_args::{TrustArguments, usually_agent};
 use crate::error::CliError;
 use crate::named_text::Summary;
 
 /// Complete your task with a summary of the result
 ///
-/// A task that needs a review is then under review; its dependents can start when it is approved.
+/// A task that needs a review is then in review; its dependents can start when it is approved.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("trust", usually_agent),
+    after_help = "\
 Examples:
   cork task complete T-1 'tables users and sessions, with a migration' --principal ada
   cork task complete T-1 'token service' --next-step 'add middleware' --next-step 'write tests'
   curl -s https://example.org | cork task complete T-1 - --outside --principal ada
-  git log -1 --format=%B | cork task complete T-1 - --epoch 1 --principal ada")]
+  git log -1 --format=%B | cork task complete T-1 - --epoch 1 --principal ada"
+)]
 pub(crate) struct Complete {
     /// Task ID, such as T-1
     task: TaskId,

@@ -31,8 +31,8 @@ pub(super) use review::Review;
 
 /// Add, claim, complete and review the tasks of a board
 ///
-/// Select the board with --board or CORK_BOARD, and name the worker with --principal. docs/boards.md describes states and
-/// rules.
+/// Select the board with --board or CORK_BOARD, and name the worker with --principal. docs/boards.md in the source
+/// repository describes states and rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

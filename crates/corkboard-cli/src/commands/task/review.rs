@@ -9,7 +9,7 @@ use super::tell_status;
 use crate::command_session::Session;
 use crate::conditions::RequestConditions;
 use crate::error::CliError;
-use crate::named_text::Comment;
+use crate::named_text::ReviewComment;
 
 /// Review a task: approve, request rework or reject
 #[derive(Args)]
@@ -22,12 +22,12 @@ pub(crate) struct Review {
     /// Task ID, such as T-1
     task: TaskId,
 
-    /// Result of the review (also: approve, rework, reject)
+    /// Result of the review (also: approved, needs_rework, rejected, as in JSON)
     #[arg(value_parser = verdict())]
     verdict: ReviewVerdict,
 
     #[command(flatten)]
-    comment: Comment,
+    comment: ReviewComment,
 
     #[command(flatten)]
     conditions: RequestConditions,
@@ -36,9 +36,9 @@ pub(crate) struct Review {
 fn verdict() -> impl TypedValueParser<Value = ReviewVerdict> {
     let rework = "Send it back to its holder, or make it pending if nobody holds it";
     let values = [
-        PossibleValue::new("approved").alias("approve").help("Complete the task"),
-        PossibleValue::new("needs_rework").alias("rework").help(rework),
-        PossibleValue::new("rejected").alias("reject").help("Fail the task"),
+        PossibleValue::new("approve").alias("approved").help("Complete the task"),
+        PossibleValue::new("rework").alias("needs_rework").help(rework),
+        PossibleValue::new("reject").alias("rejected").help("Fail the task"),
     ];
     PossibleValuesParser::new(values).map(|given| match given.as_str() {
         "approved" | "approve" => ReviewVerdict::Approved,

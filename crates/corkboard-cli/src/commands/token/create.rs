@@ -5,7 +5,7 @@ use corkboard::{ActorKind, Role, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
 
-use super::opens;
+use super::access;
 use crate::args::{Global, usual_kind};
 use crate::command_session::Session;
 use crate::error::{CliError, say};
@@ -75,21 +75,21 @@ impl Create {
         let kind = self.kind.unwrap_or_else(|| usual_kind(role));
         let grants = |names: Vec<String>| names.iter().map(|name| Grant::new(name)).collect();
         let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
-        let opens_nothing = role != Role::Admin && grants.is_empty();
-        let opened = if role == Role::Admin { "everything".into() } else { opens(&grants) };
+        let has_no_access = role != Role::Admin && grants.is_empty();
+        let accessible = if role == Role::Admin { "everything".into() } else { access(&grants) };
         let (label, expires_at) = (self.label, self.expires_at);
         let name = one_line(&principal);
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
         let created = session.corkboard.tokens().create(request).await?;
         let until = expires_at.map_or_else(|| "until it is revoked".into(), |at| format!("until {}", time(at)));
         session.output.aside(&format!(
-            "{}: for {name}, {role}, opens {opened}, {until}. Save the secret: it is not shown again.",
+            "{}: for {name}, {role}, with access to {accessible}, {until}. Save the secret: it is not shown again.",
             created.id
         ));
-        if opens_nothing && !session.output.is_json() {
+        if has_no_access && !session.output.is_json() {
             let id = created.id;
             say(&format!(
-                "warning: the new token ({id}) gives access to nothing; create another one with --agents, --boards or --cores"
+                "warning: the new token ({id}) has access to nothing; create another one with --agents, --boards or --cores"
             ));
         }
         let secret = created.secret.expose_secret();

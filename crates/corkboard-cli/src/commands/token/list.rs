@@ -1,7 +1,7 @@
 use clap::Args;
 use corkboard::{Role, TokenDocument};
 
-use super::opens;
+use super::access;
 use crate::command_session::Session;
 use crate::error::CliError;
 use crate::output::{Fit, Percent, Rest, age, now, one_line, table, time};
@@ -38,7 +38,7 @@ fn listing(tokens: &[TokenDocument]) -> String {
             token.id.to_string(),
             one_line(&token.principal),
             format!("{} ({})", token.role, token.kind.as_str()),
-            if token.role == Role::Admin { "everything".into() } else { one_line(&opens(&token.grants)) },
+            if token.role == Role::Admin { "everything".into() } else { one_line(&access(&token.grants)) },
             token.expires_at.map_or_else(|| "never".into(), time),
             one_line(&token.label),
             format!("{} by {}", age(token.created_at, now), one_line(&token.created_by)),
@@ -48,7 +48,7 @@ fn listing(tokens: &[TokenDocument]) -> String {
         ("TOKEN", Fit),
         ("FOR", Percent(15)),
         ("ROLE", Fit),
-        ("OPENS", Rest),
+        ("ACCESS", Rest),
         ("EXPIRES", Fit),
         ("LABEL", Percent(15)),
         ("CREATED", Percent(30)),

@@ -15,7 +15,8 @@ use crate::error::CliError;
 /// Create, list and revoke access tokens for a server
 ///
 /// A token sets its holder's name and role, and the agents, boards and memory cores that it can access. Everything else is
-/// closed. The store keeps only a hash of the token. docs/http.md describes the rules.
+/// closed. The store keeps only a hash of the token. docs/http.md in the source repository
+/// describes the rules.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +42,8 @@ impl TokenCommand {
     }
 }
 
-fn opens(grants: &Grants) -> String {
+/// What a token has access to, in words.
+fn access(grants: &Grants) -> String {
     if *grants == Grants::everything() {
         return "everything".into();
     }

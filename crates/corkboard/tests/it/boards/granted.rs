@@ -119,7 +119,7 @@ async fn promoting_needs_access_to_the_core_whether_named_or_suggested() {
     let context = ToolContext { actor: Some(boss.actor().clone()), ..ToolContext::agent("boss").on_board("login") };
     let called = tools.call("promote_learning", json!({"learning": "F-1", "action": "promote"}), &context).await;
     let refused = called.unwrap_err().to_string();
-    assert!(refused.contains("does not grant the core \"secrets\""), "{refused}");
+    assert!(refused.contains("has no access to the core \"secrets\""), "{refused}");
     assert_eq!(heads(&corkboard).await, before);
 
     assert_eq!(promote(&boss).core("rules").await.unwrap().core.as_str(), "rules");

@@ -141,7 +141,7 @@ async fn a_difference_describes_each_change_and_who_made_it() {
         let work = board.diff(2, middle).await.unwrap();
         assert_eq!(
             work.to_string(),
-            "T-1 \"the design\" went from pending to review by ann.\n\
+            "ann moved T-1 \"the design\" from pending to review.\n\
              T-1 is assigned to ann.\n\
              ann decided D-1: Which algorithm? \"RS256\".\n\
              D-1 was superseded by D-2.\n\
@@ -159,10 +159,10 @@ async fn a_difference_describes_each_change_and_who_made_it() {
         assert_eq!(
             board.diff(middle, end).await.unwrap().to_string(),
             "The board's goal changed.\n\
-             T-1 \"the design\" went from review to completed by qa: done.\n\
+             qa moved T-1 \"the design\" from review to completed: \"done\".\n\
              T-1 was approved by qa: looks good.\n\
              T-2's priority changed.\n\
-             T-3 \"the own\" went from pending to cancelled by olga: branch not taken.\n\
+             olga moved T-3 \"the own\" from pending to cancelled: \"branch not taken\".\n\
              olga added T-4 \"the tests\".\n\
              olga chose \"jose\" in C-1.\n"
         );
@@ -192,7 +192,7 @@ async fn a_difference_describes_leases_and_the_end_of_a_board() {
     assert_eq!(
         board.diff(held, held + 1).await.unwrap().to_string(),
         "chief is no longer the orchestrator.\n\
-         T-1 \"task 0\" went from in_progress to pending by corkboard.\n\
+         corkboard moved T-1 \"task 0\" from in_progress to pending.\n\
          T-1 is no longer assigned to ann.\n"
     );
     // Claimed and released again: the difference shows only that an attempt was started.
@@ -200,10 +200,10 @@ async fn a_difference_describes_leases_and_the_end_of_a_board() {
     assert_eq!(again, "T-1 is pending again (latest attempt: 1).\n");
     board.complete(Some("enough".into()), Unfinished::Cancel).await.unwrap();
     let ended = board.diff(held + 1, held + 2).await.unwrap();
-    assert_eq!(ended.changes[0].to_string(), "The board is completed: failed.");
+    assert_eq!(ended.changes[0].to_string(), "The board has ended; outcome: failed.");
     let reasons = ended.changes[1..].iter().map(ToString::to_string).collect::<Vec<_>>();
     assert!(
-        reasons.iter().all(|line| line.contains("to cancelled by") && line.ends_with("board ended.")),
+        reasons.iter().all(|line| line.contains("to cancelled: ") && line.ends_with("\"board ended\".")),
         "{reasons:?}"
     );
     assert!(matches!(ended.changes[0], BoardChange::BoardEnded { status: BoardStatus::Completed, .. }));

@@ -206,13 +206,13 @@ async fn changes_of_a_boards_life_are_described() {
     board.archive(Some(DAY * 2)).await.unwrap();
     board.discard(Some("no use".into())).await.unwrap();
     let told = async |from, to| board.diff(from, to).await.unwrap().to_string();
-    assert_eq!(told(1, 2).await, "The board is completed: success.\n");
+    assert_eq!(told(1, 2).await, "The board has ended; outcome: success.\n");
     assert_eq!(told(2, 3).await, "The board is archived, and kept until 2026-02-05T12:00:00Z.\n");
     assert_eq!(told(3, 4).await, "The board is archived, and kept until 2026-02-06T12:00:00Z.\n");
     let discarded = "The board is archived, and kept until 2026-02-04T12:00:00Z.\n\
                      local discarded the board and waived its learnings: no use.\n";
     assert_eq!(told(2, 5).await, discarded);
-    assert!(told(1, 3).await.starts_with("The board is archived: success.\n"));
+    assert!(told(1, 3).await.starts_with("The board is archived; outcome: success.\n"));
 }
 
 /// A board that has ended and has something to teach.

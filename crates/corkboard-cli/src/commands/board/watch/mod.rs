@@ -68,7 +68,7 @@ impl Watch {
         let view = board.view().await?;
         let info = view.info()?;
         session.output.line(&match info.outcome {
-            Some(outcome) => format!("the board is {}: {outcome}", info.status),
+            Some(outcome) => format!("the board {}", outcome.in_words(info.status)),
             None => progress(view.state()),
         })
     }
