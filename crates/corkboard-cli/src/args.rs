@@ -9,6 +9,7 @@ use tracing_subscriber::EnvFilter;
 use crate::commands::Command;
 use crate::config::{Config, FlagValue, RawSetting};
 use crate::error::CliError;
+use crate::project::Project;
 use crate::value_parsers::{name_argument, role};
 
 /// File of the default store, in the user's data folder.
@@ -53,8 +54,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
 
-    /// Agent whose memory to use [env: CORK_AGENT] [default: default; on a server, the only agent that the
-    /// token has access to]
+    /// Agent whose memory to use [env: CORK_AGENT] [default: the project's in a Git repository, else default; on a
+    /// server, the only agent that the token has access to]
     #[arg(long = "agent", global = true, value_name = "ID")]
     named_agent: Option<String>,
 
@@ -62,7 +63,7 @@ pub(crate) struct Global {
     #[arg(long = "board", global = true, value_name = "ID")]
     named_board: Option<String>,
 
-    /// The agent from the flag, the environment, the settings file or the default.
+    /// The agent from the flag, the environment, the settings file, the project or the default.
     #[arg(skip)]
     pub(crate) agent: String,
 
@@ -136,7 +137,8 @@ impl Global {
         ];
         let all = self.settings.iter().map(named).chain(own.into_iter().flatten()).chain(flags);
         self.config = Config::load(self.file.as_deref(), all.collect())?;
-        self.agent.clone_from(&self.config.settings.agent);
+        let project = Project::of_process().filter(|_| self.config.is_default("agent"));
+        self.agent = project.map_or_else(|| self.config.settings.agent.clone(), |project| project.agent());
         self.board.clone_from(&self.config.settings.board);
         Ok(())
     }

@@ -23,6 +23,7 @@ mod open_files;
 mod output;
 mod page;
 mod progress;
+mod project;
 mod scope_argument;
 mod search_args;
 mod text_input;
