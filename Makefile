@@ -32,6 +32,7 @@ test: nextest remote schemathesis clients doc-test
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) check --package corkboard-core --quiet
+	$(CARGO) check --package corkboard --quiet
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
 

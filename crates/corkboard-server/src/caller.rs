@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use corkboard::boards::BoardAction;
 use corkboard::cores::Trust;
+use corkboard::tools::ToolContext;
 use corkboard::tokens::{Grant, Grants, Token, TokenId};
 use corkboard::{
     Actor, ActorKind, AgentId, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceId, SpaceKind,
@@ -110,6 +111,22 @@ impl Caller {
         }
         let named = Actor::new(agent, ActorKind::Agent, own.role);
         self.acting_for(named)
+    }
+
+    /// The store and the context of tool calls. The agent defaults to the caller; admins and services act as the agent
+    /// that the context names.
+    pub(crate) fn for_tools(self, mut context: ToolContext) -> Result<(Corkboard, ToolContext), HttpError> {
+        if context.agent.is_empty() {
+            context.agent = self.actor().principal.clone();
+        }
+        let caller = self.for_agent(&context.agent)?;
+        // Checks access even if the tool does not use the agent or the board.
+        caller.agent(&context.agent)?;
+        if let Some(board) = context.board.as_deref().filter(|board| !board.is_empty()) {
+            caller.board(board)?;
+        }
+        context.actor = Some(caller.actor().clone());
+        Ok((caller.corkboard, context))
     }
 
     /// Acts for the named worker: the caller itself, or an agent for which it may act.

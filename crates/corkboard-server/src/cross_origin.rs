@@ -15,10 +15,11 @@ use crate::Settings;
 const METHODS: &str = "GET, HEAD, PUT, POST, PATCH, DELETE";
 /// Request headers that a page may send, besides those that browsers always allow.
 const HEADERS: &str = "authorization, content-type, if-match, if-none-match, idempotency-key, last-event-id, \
-                       cork-actor, cork-claim, cork-orchestrator, x-request-id";
+                       cork-actor, cork-claim, cork-orchestrator, x-request-id, mcp-session-id, \
+                       mcp-protocol-version, mcp-method, mcp-name";
 /// Response headers that a page may read, besides those that browsers always allow.
 const EXPOSED: &str = "etag, cork-rev, x-request-id, idempotency-replayed, ratelimit-limit, ratelimit-remaining, \
-                       ratelimit-reset, retry-after, location";
+                       ratelimit-reset, retry-after, location, mcp-session-id";
 /// How long a browser may cache the answer to a preflight request, in seconds.
 const MAX_AGE: &str = "3600";
 

@@ -23,7 +23,7 @@ use crate::response_budget::hold;
 use crate::settings::Authentication;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
-use crate::{Server, Settings, cross_origin, parameters};
+use crate::{Server, Settings, cross_origin, mcp, parameters};
 
 /// The header that names the actor for whom the caller acts, as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
@@ -47,7 +47,9 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
         return cross_origin::preflight();
     }
     let path = request.uri().path();
-    let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
+    let is_public = PUBLIC.contains(&path)
+        || mcp::METADATA.contains(&path)
+        || path == METRICS && server.settings().are_metrics_public;
     if is_public {
         // The query is not checked either: links and health checks come from other programs, which may add parameters.
         let request_body = RequestBody::new(server, STRANGERS.into(), true);
@@ -58,7 +60,8 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     let own = match authenticate(server, peer, request.method(), request.uri(), request.headers()).await {
         Ok(own) => own,
         Err(error) => {
-            let refused = page_or_problem(request.method(), request.headers(), error);
+            let mut refused = page_or_problem(request.method(), request.headers(), error);
+            mcp::challenge(server, request.uri(), request.headers(), &mut refused);
             return hold(server.budget(), &STRANGERS.into(), true, refused).await;
         }
     };
@@ -158,6 +161,12 @@ pub(crate) fn is_of_own_page(uri: &Uri, headers: &HeaderMap, settings: &Settings
     // Browsers omit the scheme's default port.
     let host = host.strip_suffix(usual_port).unwrap_or(host);
     scheme == own_scheme && page.eq_ignore_ascii_case(host)
+}
+
+/// Scheme, host and port of this server, as the client names them.
+pub(crate) fn origin_of(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> String {
+    let scheme = if is_https(headers, settings) { "https" } else { "http" };
+    format!("{scheme}://{}", host_of(uri, headers).unwrap_or_default())
 }
 
 /// Whether the client uses https: to this server, or to a proxy in front of it. Pages of other origins cannot send the

@@ -14,6 +14,7 @@ mod extract;
 mod guard;
 mod idle_timeout;
 mod listen;
+pub mod mcp;
 mod metrics;
 mod middleware;
 mod observe;
@@ -214,7 +215,8 @@ impl Server {
 
 /// All routes, with authentication and limits.
 pub fn router(server: Server) -> Router {
-    routes::all(server)
+    let mcp = mcp::routes(&server);
+    routes::all(server, mcp)
 }
 
 /// The OpenAPI 3.1 description of all routes.

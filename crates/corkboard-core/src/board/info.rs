@@ -1,5 +1,6 @@
 //! A board's name, goal, settings and status.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;

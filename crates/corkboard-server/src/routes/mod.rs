@@ -21,6 +21,8 @@ mod spaces;
 mod tokens;
 mod tools;
 
+pub(crate) use tools::sets as tool_sets;
+
 use axum::Router;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -57,9 +59,11 @@ pub(crate) fn described() -> Routes {
         .merge(sign_in::routes())
 }
 
-pub(crate) fn all(server: Server) -> Router {
+/// `mcp` are the routes of the MCP endpoint, which has a description of its own.
+pub(crate) fn all(server: Server, mcp: Router<Server>) -> Router {
     described()
         .router()
+        .merge(mcp)
         .route(DESCRIPTION, get(|| async { ([(CONTENT_TYPE, "application/json")], openapi::description()) }))
         .merge(reference::routes())
         // There is no dashboard yet, so the root shows the API reference.

@@ -70,7 +70,7 @@ async fn list_tools(caller: Caller, Query(query): Query<ListQuery>) -> Result<ax
     Ok(axum::Json(ItemsBody::all(tools.tool_definitions(query.format))))
 }
 
-fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
+pub(crate) fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
     match named {
         None | Some("") => Ok(ToolSet::DEFAULT.into()),
         Some("all") => Ok(ToolSet::ALL.into()),
@@ -147,17 +147,7 @@ async fn call_tool(
     Ok(axum::Json(call(&caller, &name, input, context).await?))
 }
 
-async fn call(caller: &Caller, name: &str, input: Value, mut context: ToolContext) -> Result<ToolOutput, HttpError> {
-    if context.agent.is_empty() {
-        context.agent = caller.actor().principal.clone();
-    }
-    let caller = caller.clone().for_agent(&context.agent)?;
-    // Checks access even if the tool does not use the agent or the board.
-    caller.agent(&context.agent)?;
-    if let Some(board) = context.board.as_deref().filter(|board| !board.is_empty()) {
-        caller.board(board)?;
-    }
-    context.actor = Some(caller.actor().clone());
-    let tools = ToolRegistry::with_sets(caller.corkboard(), &ToolSet::ALL);
-    Ok(tools.call(name, input, &context).await?)
+async fn call(caller: &Caller, name: &str, input: Value, context: ToolContext) -> Result<ToolOutput, HttpError> {
+    let (corkboard, context) = caller.clone().for_tools(context)?;
+    Ok(ToolRegistry::with_sets(&corkboard, &ToolSet::ALL).call(name, input, &context).await?)
 }

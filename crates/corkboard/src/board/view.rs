@@ -98,6 +98,12 @@ impl BoardView {
         self.tasks_of(self.state.startable())
     }
 
+    /// The tasks that this principal holds.
+    pub fn held_by(&self, principal: &str) -> impl Iterator<Item = &Task> {
+        let held = self.state.held().filter_map(|id| self.state.task(id));
+        held.filter(move |task| task.claim.as_ref().is_some_and(|claim| claim.holder.as_str() == principal))
+    }
+
     #[expect(clippy::expect_used, reason = "a view lists only tasks of its own state")]
     fn tasks_of(&self, ids: impl ExactSizeIterator<Item = TaskId>) -> impl ExactSizeIterator<Item = &Task> {
         ids.map(|id| self.state.task(id).expect("a view lists only tasks of its own state"))

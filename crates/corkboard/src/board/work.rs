@@ -1,17 +1,42 @@
 //! Operations of workers.
 
+use std::time::Duration;
+
 use corkboard_core::board::{
     BoardCommand, BoardReply, DecisionId, DiscoveryId, Lease, NewDecision, NewDiscovery, TaskId, TaskResult, TaskStatus,
 };
 use jiff::Timestamp;
 
-use super::{Board, expect_reply, unexpected};
-use crate::Result;
+use super::{Board, BoardView, expect_reply, unexpected};
+use crate::{Error, Result};
 
 impl Board {
     /// Renews the claim of a task. Returns the new deadline.
     pub async fn heartbeat(&self, task: TaskId, epoch: Option<u64>) -> Result<Timestamp> {
         expect_reply!(self.ask(BoardCommand::Heartbeat { task, epoch }).await?, BoardReply::Held { deadline, .. } => deadline)
+    }
+
+    /// Renews the claims of all tasks that the actor holds. Returns the shortest lease of them.
+    pub async fn renew_claims(&self) -> Result<Option<Duration>> {
+        let view = self.view().await?;
+        self.renew_claims_in(&view).await
+    }
+
+    pub(crate) async fn renew_claims_in(&self, view: &BoardView) -> Result<Option<Duration>> {
+        let mut shortest = None;
+        for task in view.held_by(&self.actor().principal) {
+            let Some(claim) = &task.claim else { continue };
+            shortest = Some(shortest.map_or(claim.lease, |lease: Duration| lease.min(claim.lease)));
+            if claim.renewed(view.at()).is_none() {
+                continue;
+            }
+            match self.heartbeat(task.id, None).await {
+                // If the actor lost the claim meanwhile, its next command for the task reports that.
+                Ok(_) | Err(Error::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(shortest)
     }
 
     /// Releases a task. The orchestrator and people can also use this to take a task from its holder.

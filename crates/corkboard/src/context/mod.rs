@@ -39,6 +39,7 @@ use corkboard_core::board::{Nudge, TaskId};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::cores::Knowledge;
+pub use self::label::WARNING as OUTSIDE_WARNING;
 pub(crate) use self::shares::{LEAST_BUDGET, MOST_BUDGET};
 pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
@@ -300,7 +301,7 @@ pub(crate) fn shows(text: &str, nudge: &Nudge) -> bool {
 }
 
 /// Remembered text on one line, escaped so that it is safe to show to a model anywhere.
-pub(crate) fn escaped_line(text: &str) -> String {
+pub fn escaped_line(text: &str) -> String {
     let mut line = String::new();
     escape::push_line(&mut line, text);
     line

@@ -7,7 +7,6 @@
 mod anthropic;
 #[cfg(feature = "model")]
 mod config;
-#[cfg(feature = "model")]
 mod error;
 #[cfg(feature = "model")]
 mod http;

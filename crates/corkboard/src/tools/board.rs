@@ -1,11 +1,11 @@
 //! Shared by all board tools: the board, the task and the actor of a call.
 
-use corkboard_core::board::{Task, TaskId, TaskStatus};
+use corkboard_core::board::{TaskId, TaskStatus};
 use corkboard_core::{Actor, ActorKind, Role};
 
 use super::{ToolContext, ToolError};
 use crate::context::escaped_line;
-use crate::{Board, BoardView, Corkboard, Error};
+use crate::{Board, BoardView, Corkboard};
 
 /// Maximum characters of a text that is only mentioned.
 const MENTIONED: usize = 120;
@@ -44,7 +44,7 @@ impl ToolContext {
             return task.parse().map_err(|error| failed(format!("invalid task in the context of the call: {error}")));
         }
         let actor = self.board_actor(Role::Worker);
-        let held: Vec<TaskId> = held_by(view, &actor.principal).map(|task| task.id).collect();
+        let held: Vec<TaskId> = view.held_by(&actor.principal).map(|task| task.id).collect();
         match held.as_slice() {
             [] => Err(failed("you hold no task: call claim_task first, or pass a task ID such as T-1")),
             [only] => Ok(*only),
@@ -61,24 +61,10 @@ fn failed(message: impl Into<String>) -> ToolError {
     ToolError::Failed { message: message.into() }
 }
 
-/// The tasks that `principal` holds.
-pub(super) fn held_by<'v>(view: &'v BoardView, principal: &str) -> impl Iterator<Item = &'v Task> {
-    let state = view.state();
-    let tasks = state.held().filter_map(|id| state.task(id));
-    tasks.filter(move |task| task.claim.as_ref().is_some_and(|claim| claim.holder.as_str() == principal))
-}
-
-/// Renews the claims of all tasks that the caller holds.
+/// Reads the board, and renews the claims of all tasks that the caller holds.
 pub(super) async fn heard(board: &Board) -> Result<BoardView, ToolError> {
     let view = board.view().await?;
-    let is_due = |task: &&Task| task.claim.as_ref().is_some_and(|claim| claim.renewed(view.at()).is_some());
-    for task in held_by(&view, &board.actor().principal).filter(is_due) {
-        match board.heartbeat(task.id, None).await {
-            // If the caller lost the claim meanwhile, its next command for the task reports that.
-            Ok(_) | Err(Error::Refused(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
+    board.renew_claims_in(&view).await?;
     Ok(view)
 }
 

@@ -313,6 +313,11 @@ impl ToolRegistry {
         self.order.iter().filter_map(|name| self.tools.get(name)).map(|tool| tool.definition()).collect()
     }
 
+    /// The definition of the tool with this name.
+    pub fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.tools.get(name).map(|tool| tool.definition())
+    }
+
     /// The definition of each tool in a provider's format.
     pub fn tool_definitions(&self, format: ToolFormat) -> Vec<Value> {
         self.definitions().iter().map(|definition| definition.in_format(format)).collect()
