@@ -23,19 +23,44 @@ pub struct ToolDefinition {
     pub schema: Value,
     /// A valid input.
     pub example: Value,
-    /// Whether the tool changes anything.
+    /// What the tool changes.
     pub effect: ToolEffect,
+    /// JSON schema of the answer's `data`, if `data` is the whole answer. If `None`, `data` may lack what the text says.
+    pub output_schema: Option<Value>,
     /// Anthropic's type name, if its models were trained on this tool.
     pub anthropic_type: Option<&'static str>,
 }
 
-/// Whether a tool changes anything.
+/// What a tool changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
     /// The tool only reads.
     Reads,
-    /// The tool writes.
-    Writes,
+    /// The tool adds, and never removes or replaces. A repeat can add again.
+    Adds,
+    /// The tool adds, and never removes or replaces. A repeat has no further effect.
+    AddsOnce,
+    /// The tool removes or replaces. A repeat has no further effect.
+    Replaces,
+    /// The tool can remove or replace, and a repeat can have a further effect.
+    Changes,
+}
+
+impl ToolEffect {
+    /// Whether the tool changes nothing.
+    pub fn is_read_only(self) -> bool {
+        self == Self::Reads
+    }
+
+    /// Whether the tool can remove or replace something.
+    pub fn is_destructive(self) -> bool {
+        matches!(self, Self::Replaces | Self::Changes)
+    }
+
+    /// Whether a repeated call has no further effect.
+    pub fn is_idempotent(self) -> bool {
+        matches!(self, Self::Reads | Self::AddsOnce | Self::Replaces)
+    }
 }
 
 /// A provider's form of definitions.
@@ -83,6 +108,15 @@ impl FromStr for ToolFormat {
 }
 
 impl ToolDefinition {
+    /// The name for people, such as `Write Memory`.
+    pub fn title(&self) -> String {
+        let capitalized = |word: &str| {
+            let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+            first.to_uppercase() + rest
+        };
+        self.name.split('_').map(capitalized).collect::<Vec<_>>().join(" ")
+    }
+
     /// The definition in a provider's format.
     pub fn in_format(&self, format: ToolFormat) -> Value {
         let Self { name, schema, .. } = self;
@@ -104,8 +138,15 @@ impl ToolDefinition {
                 None => json!({"name": name, "description": description, "input_schema": schema}),
             },
             ToolFormat::Mcp => {
-                let annotations = json!({"readOnlyHint": self.effect == ToolEffect::Reads});
-                json!({"name": name, "description": description, "inputSchema": schema, "annotations": annotations})
+                let annotations = json!({"readOnlyHint": self.effect.is_read_only(),
+                    "destructiveHint": self.effect.is_destructive(), "idempotentHint": self.effect.is_idempotent(),
+                    "openWorldHint": false});
+                let mut tool = json!({"name": name, "title": self.title(), "description": description,
+                    "inputSchema": schema, "annotations": annotations});
+                if let Some(output_schema) = &self.output_schema {
+                    tool["outputSchema"] = output_schema.clone();
+                }
+                tool
             }
         }
     }
@@ -201,6 +242,7 @@ impl<T: TypedTool> Tool for T {
             schema: schema_of::<T::Input>(),
             example: T::example(),
             effect: T::EFFECT,
+            output_schema: None,
             anthropic_type: T::ANTHROPIC_TYPE,
         }
     }

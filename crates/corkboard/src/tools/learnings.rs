@@ -58,7 +58,7 @@ impl TypedTool for ExtractLearningsTool {
     const NAME: &'static str = "extract_learnings";
     const DESCRIPTION: &'static str =
         "List what a board learned that later boards should know. Call it when the work is done.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::AddsOnce;
 
     fn example() -> Value {
         json!({"board": "auth-1a2b3c4d"})
@@ -79,7 +79,7 @@ impl TypedTool for PromoteLearningTool {
     const NAME: &'static str = "promote_learning";
     const DESCRIPTION: &'static str =
         "Keep a learning in a memory core, or refuse it permanently. Promote only what is also true elsewhere.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"learning": "D-1", "action": "promote", "core": "house-rules"})

@@ -223,7 +223,7 @@ impl TypedTool for DeleteMemoryTool {
     type Input = DeleteMemoryInput;
     const NAME: &'static str = "delete_memory";
     const DESCRIPTION: &'static str = "Delete an entry from permanent memory.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
 
     fn example() -> Value {
         json!({"key": "user/preferences"})
@@ -245,7 +245,7 @@ impl TypedTool for WriteMemoryTool {
     const NAME: &'static str = "write_memory";
     const DESCRIPTION: &'static str = "PERMANENT, for all later conversations: store a text under a key. \
         append adds a line. (For this conversation only, use memory_write.)";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"key": "user/preferences", "content": "Prefers short answers", "mode": "append"})
@@ -287,7 +287,7 @@ impl TypedTool for WriteSessionHandoffTool {
     const NAME: &'static str = "write_session_handoff";
     const DESCRIPTION: &'static str = "Before you finish, leave a note that your next session reads first. \
         Replaces the previous note.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
 
     fn example() -> Value {
         json!({"content": "Migration half done; next: run step 3, then tell Ada"})
@@ -309,7 +309,7 @@ impl TypedTool for ScratchNoteTool {
     const NAME: &'static str = "scratch_note";
     const DESCRIPTION: &'static str = "Permanent working notes on your current task, shown to you in every session. \
         Clear them when the task is done.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"mode": "append", "content": "Tried A: too slow"})

@@ -99,7 +99,7 @@ impl TypedTool for UpdateNotebookTool {
         CURRENT_PROGRESS replaces the old progress (In Progress is required; Completed and Remaining are optional). \
         ADD at most 3 one-line learnings. Add a snippet only if next steps need it: its lines go below the label, \
         indented deeper. To archive, write under ARCHIVE: - KL-2 because <reason>.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"updates": "CURRENT_PROGRESS:\n  In Progress:\n    - Fix the parser\nKEY_LEARNINGS:\n  ADD:\n    \

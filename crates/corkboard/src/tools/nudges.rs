@@ -40,7 +40,7 @@ impl TypedTool for CheckNudgesTool {
     type Input = CheckNudgesInput;
     const NAME: &'static str = "check_nudges";
     const DESCRIPTION: &'static str = "Read nudges (messages from people) and acknowledge them. Check between steps.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::AddsOnce;
 
     fn example() -> Value {
         json!({"ack": ["N-1"]})

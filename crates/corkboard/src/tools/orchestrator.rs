@@ -62,7 +62,7 @@ impl TypedTool for AssignTaskTool {
     type Input = AssignTaskInput;
     const NAME: &'static str = "assign_task";
     const DESCRIPTION: &'static str = "Assign a task to an agent.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
 
     fn example() -> Value {
         json!({"task": "T-1", "agent": "dev-1"})
@@ -87,7 +87,7 @@ impl TypedTool for ReviewTaskTool {
     type Input = ReviewTaskInput;
     const NAME: &'static str = "review_task";
     const DESCRIPTION: &'static str = "Review a task: approved, needs_rework or rejected (it fails).";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"task": "T-2", "verdict": "needs_rework", "comment": "Tests are missing"})
@@ -110,7 +110,7 @@ impl TypedTool for ChooseBranchTool {
     type Input = ChooseBranchInput;
     const NAME: &'static str = "choose_branch";
     const DESCRIPTION: &'static str = "Choose a branch; the other branches are cancelled.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"choice": "C-1", "option": "jose", "rationale": "maintained"})

@@ -80,7 +80,7 @@ impl TypedTool for CreateBoardTool {
     type Input = CreateBoardInput;
     const NAME: &'static str = "create_board";
     const DESCRIPTION: &'static str = "Create a board: shared memory for tasks that several agents work on.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({"name": "Auth", "goal": "Add JWT to the API", "constraints": ["No breaking changes"]})
@@ -121,7 +121,7 @@ impl TypedTool for AddTasksTool {
     const NAME: &'static str = "add_tasks";
     const DESCRIPTION: &'static str = "Add tasks, and choices between branches of tasks, all or none. \
         A branch can start once choose_branch picks it.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({"tasks": [{"key": "design", "title": "Design the schema"},

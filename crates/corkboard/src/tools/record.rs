@@ -86,7 +86,7 @@ impl TypedTool for RecordDecisionTool {
     type Input = RecordDecisionInput;
     const NAME: &'static str = "record_decision";
     const DESCRIPTION: &'static str = "Tell all workers about a choice you made, and why.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({"question": "Which JWT library?", "choice": "jose", "alternatives": ["jsonwebtoken"],
@@ -126,7 +126,7 @@ impl TypedTool for RecordDiscoveryTool {
     type Input = RecordDiscoveryInput;
     const NAME: &'static str = "record_discovery";
     const DESCRIPTION: &'static str = "Tell all workers about something you found out.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({"content": "users has no refresh_token column", "type": "constraint", "affects_tasks": ["T-2"]})
@@ -152,7 +152,7 @@ impl TypedTool for RecordArtifactTool {
     const NAME: &'static str = "record_artifact";
     const DESCRIPTION: &'static str =
         "Tell all workers about a file you made or changed. The same path again is its next version.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({"path": "src/token.rs", "type": "code", "description": "Token service"})

@@ -88,7 +88,7 @@ impl TypedTool for MemoryWriteTool {
     const NAME: &'static str = "memory_write";
     const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set or delete a fact, add a note, \
         or clear its scratchpad. (To keep it permanently, use write_memory.)";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
         json!({"action": "set", "key": "user_name", "value": "Ada"})

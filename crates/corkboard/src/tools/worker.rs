@@ -117,7 +117,7 @@ impl TypedTool for ClaimTaskTool {
     type Input = ClaimTaskInput;
     const NAME: &'static str = "claim_task";
     const DESCRIPTION: &'static str = "Claim a task to work on it. It is yours until 15 minutes after your last call.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({})
@@ -171,7 +171,7 @@ impl TypedTool for UpdateTaskTool {
     const NAME: &'static str = "update_task";
     const DESCRIPTION: &'static str = "Set your task's status: in_progress (you work on it), blocked (you \
         cannot continue now), pending (you release it), failed (it does not work).";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
 
     fn example() -> Value {
         json!({"status": "blocked", "reason": "the database is down"})
@@ -207,7 +207,7 @@ impl TypedTool for CompleteTaskTool {
     type Input = CompleteTaskInput;
     const NAME: &'static str = "complete_task";
     const DESCRIPTION: &'static str = "Report that your task is done.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
 
     fn example() -> Value {
         json!({"summary": "Token service with RS256", "next_steps": ["Add middleware"]})

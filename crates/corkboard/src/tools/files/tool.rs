@@ -16,7 +16,7 @@ impl TypedTool for MemoryTool {
     const NAME: &'static str = "memory";
     const DESCRIPTION: &'static str = "Your PERMANENT memory as text files below /memories: \
         view, create, str_replace, insert, delete, rename. View /memories before you start a task.";
-    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Changes;
     const ANTHROPIC_TYPE: Option<&'static str> = Some("memory_20250818");
 
     fn example() -> Value {
