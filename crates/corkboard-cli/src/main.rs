@@ -11,6 +11,7 @@ mod config;
 mod confirm;
 mod core_args;
 mod core_view;
+mod did_you_mean;
 mod error;
 mod error_hint;
 mod event_text;

@@ -24,8 +24,8 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
-pub(crate) use http::{METADATA, challenge, routes};
 pub use http::router_with;
+pub(crate) use http::{METADATA, challenge, routes};
 pub use stdio::serve_stdio;
 pub use workspace::{OpenWorkspace, StdioWorkspace, Workspace, WorkspaceError};
 

@@ -110,7 +110,8 @@ impl WorkspaceSource {
                 let McpQuery { agent, board, conversation, tools } = query;
                 let sets = chosen(tools.as_deref(), board.as_deref())?;
                 let conversation = conversation.or(session).or_else(|| Some(WITHOUT_SESSION.into()));
-                let context = ToolContext { agent: agent.unwrap_or_default(), board, conversation, ..Default::default() };
+                let context =
+                    ToolContext { agent: agent.unwrap_or_default(), board, conversation, ..Default::default() };
                 let (corkboard, context) = caller.for_tools(context)?;
                 Ok(Workspace { corkboard, context, sets })
             }
@@ -141,7 +142,8 @@ fn chosen(tools: Option<&str>, board: Option<&str>) -> Result<Vec<ToolSet>, Http
 fn request(extensions: &Extensions) -> Result<(Caller, McpQuery, Option<String>), HttpError> {
     let parts = extensions.get::<Parts>();
     let unguarded = || HttpError::unauthenticated("the request was not authenticated");
-    let (caller, parts) = parts.and_then(|parts| Some((parts.extensions.get::<Caller>()?, parts))).ok_or_else(unguarded)?;
+    let (caller, parts) =
+        parts.and_then(|parts| Some((parts.extensions.get::<Caller>()?, parts))).ok_or_else(unguarded)?;
     let Query(query) = Query::<McpQuery>::try_from_uri(&parts.uri)?;
     let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
     Ok((caller.clone(), query, session))
