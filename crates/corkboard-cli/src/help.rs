@@ -5,7 +5,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::builder::Styles;
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Args, Command, CommandFactory, Error, FromArgMatches};
+use clap::{Arg, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::args::{Cli, Global};
 use crate::did_you_mean::{explain_extra_argument, suggest_only_similar, takes_any_text};
@@ -168,7 +168,15 @@ fn number_error(source: &(dyn std::error::Error + 'static), argument: &str, valu
 }
 
 fn with_template(command: Command) -> Command {
-    command.help_template(TEMPLATE).mut_subcommands(with_template)
+    command.help_template(TEMPLATE).mut_args(with_negative_numbers).mut_subcommands(with_template)
+}
+
+/// Lets an argument take a negative number, so that the error is about the number. Clap takes it for an unknown option.
+fn with_negative_numbers(argument: Arg) -> Arg {
+    match argument.get_action().takes_values() && !argument.is_allow_hyphen_values_set() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    }
 }
 
 fn groups(command: &Command) -> String {
@@ -231,6 +239,9 @@ mod tests {
             (&["board", "show", "--at", "0"], "invalid value '0' for '--at <REV>': must be at least 1"),
             (&["task", "list", "--limit", "99999999999999999999"], "the number is too large"),
             (&["memory", "set", "a", "1", "--if-version=-1"], "must not be negative"),
+            (&["task", "list", "--limit", "-1"], "invalid value '-1' for '--limit <NUMBER>': must not be negative"),
+            (&["memory", "set", "a", "1", "--expiry-days", "-3"], "must not be negative"),
+            (&["board", "diff", "-2"], "must not be negative"),
             (&["memory", "set", "a", "1", "--importance", "x"], "expected a number from 0 to 1"),
             (
                 &["review", "T-1", "fine"],

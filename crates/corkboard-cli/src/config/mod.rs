@@ -118,7 +118,9 @@ impl Config {
         };
         if !setting.field.set(&mut self.settings, given) {
             let message = format!("{origin}: invalid value for {key}: {}", setting.field.quoted(given));
-            return Err(CliError::invalid("config", message).hint(format!("{key} expects {}", setting.field.allowed())));
+            return Err(
+                CliError::invalid("config", message).hint(format!("{key} expects {}", setting.field.expected(given)))
+            );
         }
         self.origins.push((setting.key, origin));
         Ok(())

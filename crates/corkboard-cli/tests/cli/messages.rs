@@ -73,7 +73,7 @@ fn mistakes_with_tasks() {
         ("review T-1 approve", ""),
         (
             "--principal ada task complete T-1 again",
-            "error: fenced: T-1 is already completed\n\
+            "error: T-1 is already completed\n\
              hint: nothing was written; `cork task show T-1` shows its state\n",
         ),
         (

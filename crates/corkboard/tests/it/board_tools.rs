@@ -259,7 +259,7 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
             (
                 "add_tasks",
                 json!({"tasks": [], "choices": [{"question": "q", "options": [{"name": "x", "tasks": ["T-2"]}]}]}),
-                "at least two branches",
+                "at least two options",
             ),
             ("assign_task", json!({"task": "T-2"}), "missing field `agent`"),
             ("assign_task", json!({"task": "T-2", "agent": " "}), "must not be blank"),

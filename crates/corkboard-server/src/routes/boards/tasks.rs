@@ -248,16 +248,24 @@ async fn add_tasks(write: BoardWrite, Body(body): Body<AddTasksBody>) -> RevResu
 }
 
 /// Read a task.
+///
+/// `ETag` is its version and a hash, because `blocks`, `hindrances` and the deadline of its claim can change without a new
+/// version. `If-Match` ignores the hash.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks/{task}",
-    params(TaskPath, AtQuery),
-    responses((status = 200, body = WithRev<TaskDocument>), Problems)
+    params(TaskPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version and a hash", body = WithRev<TaskDocument>),
+        (status = 304, description = "Nothing has changed"),
+        Problems
+    )
 )]
-async fn get_task(read: BoardRead<TaskPath>) -> Result<Response, HttpError> {
+async fn get_task(read: BoardRead<TaskPath>, seen: Seen) -> Result<Response, HttpError> {
     let view = read.view().await?;
     let task = view.task(read.path.task)?;
-    Ok(RevResponse::new(view.task_document(task), view.rev()).version(task.version).into_response())
+    let document = view.task_document(task);
+    Ok(RevResponse::new(document, view.rev()).version_with_hash(task.version).unless(&seen).into_response())
 }
 
 /// Update a task.
