@@ -52,7 +52,7 @@ Exit codes:
   7  the store or server is unavailable, busy or locked; retrying may help
   8  outcome unknown: check before you retry
   9  `cork board complete` ended the board as partial or failed: a task failed or was cancelled
-     (tasks of branches that were not chosen do not count)
+     (tasks of options that were not chosen do not count)
   130  interrupted by Ctrl-C";
 
 /// Show help on a command, the global options or the exit codes

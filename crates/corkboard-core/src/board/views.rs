@@ -123,7 +123,7 @@ pub enum Hindrance {
         /// The unfinished dependencies.
         depends_on: Vec<TaskId>,
     },
-    /// It begins a branch of a choice that was not made.
+    /// It begins an option of a choice that was not made.
     Choice { choice: ChoiceId },
     /// A decision that concerns it needs approval and has none.
     Approval { decision: DecisionId },

@@ -131,3 +131,32 @@ async fn an_almost_correct_path_or_method_gets_a_suggestion() {
     assert!(detail.ends_with("does not accept PATCH: use DELETE, GET, PUT"), "{detail}");
     server.stop().await;
 }
+
+/// docs/http.md lists the events of each operation on a board.
+#[test]
+fn every_event_of_a_board_is_documented() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let http = std::fs::read_to_string(root.join("../../docs/http.md")).unwrap();
+    let (_, section) = http.split_once("\n### Events of a board\n").unwrap();
+    let (section, _) = section.split_once("\n### ").unwrap();
+    let said: std::collections::BTreeSet<&str> = section.split('`').skip(1).step_by(2).collect();
+    let described: Value = serde_json::from_slice(&std::fs::read(root.join("openapi.json")).unwrap()).unwrap();
+    let variants = described["components"]["schemas"]["BoardEvent"]["oneOf"].as_array().unwrap();
+    let events: Vec<&str> = variants
+        .iter()
+        .map(|variant| {
+            let name = variant["$ref"].as_str().unwrap().trim_start_matches('#');
+            described.pointer(name).unwrap()["properties"]["type"]["enum"][0].as_str().unwrap()
+        })
+        .collect();
+    let paths = described["paths"].as_object().unwrap().iter();
+    let of_boards = paths.filter(|(path, _)| path.starts_with("/v1/boards"));
+    let operations = of_boards.flat_map(|(_, item)| item.as_object().unwrap().values());
+    let operations: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+    for event in &events {
+        assert!(said.contains(event), "{event} is missing");
+    }
+    for name in said.iter().filter(|name| name.contains('_')) {
+        assert!(events.contains(name) || operations.contains(name), "{name} is neither an event nor an operation");
+    }
+}
