@@ -6,8 +6,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use corkboard::boards::BoardAction;
 use corkboard::cores::Trust;
-use corkboard::tools::ToolContext;
 use corkboard::tokens::{Grant, Grants, Token, TokenId};
+use corkboard::tools::ToolContext;
 use corkboard::{
     Actor, ActorKind, AgentId, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceId, SpaceKind,
     SpaceLog, Tokens,

@@ -125,7 +125,14 @@ mod tests {
             assert_eq!(uri.matches('/').count(), template.matches('/').count(), "{uri}");
             assert_eq!(uri.parse().ok(), Some(address), "{uri}");
         }
-        for wrong in ["", "cork://", "cork://boards", "cork://boards/b/tasks/seven/context", "http://boards/b", "cork://agents/%ff/handoff"] {
+        for wrong in [
+            "",
+            "cork://",
+            "cork://boards",
+            "cork://boards/b/tasks/seven/context",
+            "http://boards/b",
+            "cork://agents/%ff/handoff",
+        ] {
             assert!(wrong.parse::<Address>().is_err_and(|error| error.message.contains(wrong)), "{wrong}");
         }
     }

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use corkboard::{Corkboard, Followed, LogWatch, SpaceKind};
-use futures_util::{FutureExt, StreamExt};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use parking_lot::Mutex;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -89,12 +89,7 @@ impl Drop for Watching {
 }
 
 impl Subscriptions {
-    pub(super) async fn add(
-        &self,
-        workspace: Workspace,
-        uri: String,
-        peer: Peer<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    pub(super) async fn add(&self, workspace: Workspace, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
         if self.watching.lock().by_uri.len() >= WATCHED {
             let message = format!("too many subscriptions: the maximum is {WATCHED}; unsubscribe from one first");
             return Err(ErrorData::invalid_params(message, None));

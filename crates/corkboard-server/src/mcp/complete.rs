@@ -53,7 +53,8 @@ async fn spaces(corkboard: &Corkboard, kind: SpaceKind, beginning: &str) -> Resu
     loop {
         let page = corkboard.logs(kind, after.as_deref(), PAGE).await.map_err(broken)?;
         let names = page.iter().map(|listed| listed.space.name());
-        found.extend(names.filter(|name| name.starts_with(beginning) && corkboard.opens(kind, name)).map(str::to_owned));
+        found
+            .extend(names.filter(|name| name.starts_with(beginning) && corkboard.opens(kind, name)).map(str::to_owned));
         after = page.last().map(|last| last.space.name().to_owned());
         if page.len() < PAGE || found.len() > CompletionInfo::MAX_VALUES {
             return Ok(found);

@@ -75,7 +75,9 @@ where
             let (parts, stream) = request.into_parts();
             let bytes = body.read(Request::new(stream)).await?;
             let Ok(response) = service.oneshot(Request::from_parts(parts, Body::from(bytes))).await;
-            if asked.is_none() && let Some(created) = session(response.headers()) {
+            if asked.is_none()
+                && let Some(created) = session(response.headers())
+            {
                 owners.add(created, &caller).await;
             }
             Ok::<_, HttpError>(response.map(Body::new))

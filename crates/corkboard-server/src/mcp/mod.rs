@@ -16,16 +16,17 @@ use corkboard::tools::{ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet}
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, Prompt,
+    ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
-pub(crate) use http::{METADATA, challenge, routes};
 pub use http::router_with;
+pub(crate) use http::{METADATA, challenge, routes};
+pub use rmcp::model::Tool;
 pub use stdio::serve_stdio;
 pub use workspace::{OpenWorkspace, StdioWorkspace, Workspace, WorkspaceError};
 
@@ -62,6 +63,29 @@ impl McpServer {
     async fn workspace(&self, context: &RequestContext<RoleServer>) -> Result<Workspace, ErrorData> {
         let opened = self.source.open(&context.extensions).await;
         opened.map_err(|WorkspaceError(message)| ErrorData::internal_error(message, None))
+    }
+}
+
+/// What a client sees of this server.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ServerListing {
+    pub tools: Vec<Tool>,
+    pub resources: Vec<Resource>,
+    pub resource_templates: Vec<ResourceTemplate>,
+    pub prompts: Vec<Prompt>,
+}
+
+impl ServerListing {
+    /// Opens the workspace and lists its tools, the first page of its resources, and its prompts.
+    pub async fn of(workspace: &StdioWorkspace) -> Result<Self, WorkspaceError> {
+        let opened = workspace.open().await?;
+        let page = resources::list(opened, None).await.map_err(|error| WorkspaceError(error.message.into()))?;
+        Ok(Self {
+            tools: listed(workspace.definitions()),
+            resources: page.resources,
+            resource_templates: resources::templates(),
+            prompts: prompts::list(),
+        })
     }
 }
 

@@ -27,7 +27,10 @@ const PROMPTS: [PromptRow; 4] = [
     (
         "work_on_task",
         "Claim a task of a board and work on it",
-        &[("board", "ID of the board; this connection's board if left out"), ("task", "ID of the task; any ready task if left out")],
+        &[
+            ("board", "ID of the board; this connection's board if left out"),
+            ("task", "ID of the task; any ready task if left out"),
+        ],
     ),
 ];
 
@@ -101,7 +104,11 @@ async fn resume_session(workspace: &Workspace) -> Result<String, ErrorData> {
     request.board.clone_from(&workspace.context.board);
     let window = memory.context_window().preview(request).await.map_err(broken)?;
     Ok(match window.text.is_empty() {
-        true => "This project's memory is empty. Ask me what we work on, and store what stays true with write_memory.".into(),
-        false => format!("{}\nThis is this project's memory. Say in a few lines where the last session stopped and what comes next, then continue.", window.text),
+        true => "This project's memory is empty. Ask me what we work on, and store what stays true with write_memory."
+            .into(),
+        false => format!(
+            "{}\nThis is this project's memory. Say in a few lines where the last session stopped and what comes next, then continue.",
+            window.text
+        ),
     })
 }

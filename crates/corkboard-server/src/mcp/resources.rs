@@ -58,9 +58,10 @@ pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Resul
             let is_full = cores.len() == PAGE;
             let last = cores.last().map(|core| core.id.to_string()).filter(|_| is_full);
             let granted = cores.into_iter().filter(|core| corkboard.core(core.id.as_str()).is_ok());
-            resources.extend(granted.map(|core| {
-                described(&Address::Core { core: core.id.to_string() }, format!("core {}", core.id))
-            }));
+            resources.extend(
+                granted
+                    .map(|core| described(&Address::Core { core: core.id.to_string() }, format!("core {}", core.id))),
+            );
             last.map(|last| format!("cores/{last}"))
         }
         _ => return Err(unknown()),
@@ -150,7 +151,8 @@ async fn core_text(workspace: &Workspace, name: &str) -> Result<String, ErrorDat
     if page.items.is_empty() {
         return Ok("This core has no entries.".into());
     }
-    let line = |entry: &Arc<CoreEntry>| format!("{}{}: {}", entry.trust().mark(), entry.id, escaped_line(&entry.content));
+    let line =
+        |entry: &Arc<CoreEntry>| format!("{}{}: {}", entry.trust().mark(), entry.id, escaped_line(&entry.content));
     let mut lines: Vec<String> = page.items.iter().map(line).collect();
     if page.next.is_some() {
         lines.push(format!("… only the first {CORE_ENTRIES} entries are shown; `cork core search` finds the others"));

@@ -77,6 +77,10 @@ impl StdioWorkspace {
         self.inner.opened.get_or_try_init(|| (self.inner.open)()).await
     }
 
+    pub(super) fn definitions(&self) -> &ToolRegistry {
+        &self.inner.definitions
+    }
+
     /// The workspace, if it was opened.
     pub fn opened(&self) -> Option<&Workspace> {
         self.inner.opened.get()
@@ -110,7 +114,8 @@ impl WorkspaceSource {
                 let McpQuery { agent, board, conversation, tools } = query;
                 let sets = chosen(tools.as_deref(), board.as_deref())?;
                 let conversation = conversation.or(session).or_else(|| Some(WITHOUT_SESSION.into()));
-                let context = ToolContext { agent: agent.unwrap_or_default(), board, conversation, ..Default::default() };
+                let context =
+                    ToolContext { agent: agent.unwrap_or_default(), board, conversation, ..Default::default() };
                 let (corkboard, context) = caller.for_tools(context)?;
                 Ok(Workspace { corkboard, context, sets })
             }
@@ -120,7 +125,7 @@ impl WorkspaceSource {
     /// The tools of the connection, without opening its workspace.
     pub(super) fn definitions(&self, extensions: &Extensions) -> Result<ToolRegistry, WorkspaceError> {
         match self {
-            Self::Stdio(workspace) => Ok(workspace.inner.definitions.clone()),
+            Self::Stdio(workspace) => Ok(workspace.definitions().clone()),
             Self::Http(server) => {
                 let (_, query, _) = request(extensions)?;
                 let sets = chosen(query.tools.as_deref(), query.board.as_deref())?;
@@ -141,7 +146,8 @@ fn chosen(tools: Option<&str>, board: Option<&str>) -> Result<Vec<ToolSet>, Http
 fn request(extensions: &Extensions) -> Result<(Caller, McpQuery, Option<String>), HttpError> {
     let parts = extensions.get::<Parts>();
     let unguarded = || HttpError::unauthenticated("the request was not authenticated");
-    let (caller, parts) = parts.and_then(|parts| Some((parts.extensions.get::<Caller>()?, parts))).ok_or_else(unguarded)?;
+    let (caller, parts) =
+        parts.and_then(|parts| Some((parts.extensions.get::<Caller>()?, parts))).ok_or_else(unguarded)?;
     let Query(query) = Query::<McpQuery>::try_from_uri(&parts.uri)?;
     let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
     Ok((caller.clone(), query, session))

@@ -203,6 +203,14 @@ impl ToolSet {
         }
     }
 
+    /// Sets by their names, separated by commas; `all` names every set.
+    pub fn parse_list(names: &str) -> Result<Vec<Self>, String> {
+        match names.trim() {
+            "all" => Ok(Self::ALL.into()),
+            names => names.split(',').map(|name| name.trim().parse()).collect(),
+        }
+    }
+
     fn tools(self, corkboard: &Corkboard) -> Vec<Arc<dyn Tool>> {
         macro_rules! tools {
             ($($tool:ident),*) => { vec![$(Arc::new($tool::new(corkboard))),*] };
