@@ -277,10 +277,11 @@ async fn dispatch(cli: Cli) -> Result<(), CliError> {
     session.close(result).await
 }
 
-const USUAL_LOG: &str = "warn";
+/// The MCP library warns of every error that it answers.
+const USUAL_LOG: &str = "warn,rmcp=error";
 /// Hides the Redis warning about what a crash can lose: `cork doctor`, `cork stats` and `cork serve` show it, and in every
 /// command's output people would stop reading it.
-const USUAL_LOG_OF_COMMANDS: &str = "warn,corkboard::store::redis=error";
+const USUAL_LOG_OF_COMMANDS: &str = "warn,rmcp=error,corkboard::store::redis=error";
 
 fn log_to_stderr(global: &Global) {
     // This fails only if a subscriber is installed already, and none is.
