@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser};
-use corkboard::{Actor, ActorKind, Creation, Options, Role, ServerAddress};
+use corkboard::{Actor, ActorKind, Conversations, Creation, Options, Role, ServerAddress};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Command;
@@ -141,6 +141,15 @@ impl Global {
         self.agent = project.map_or_else(|| self.config.settings.agent.clone(), |project| project.agent());
         self.board.clone_from(&self.config.settings.board);
         Ok(())
+    }
+
+    /// Settings of commands that assistants run: conversations outlive the process, and every folder is a project.
+    pub(crate) fn serve_an_assistant(&mut self) {
+        self.config.settings.options.conversations = Conversations::Shared;
+        let project = Project::or_current_folder().filter(|_| self.config.is_default("agent"));
+        if let Some(project) = project {
+            self.agent = project.agent();
+        }
     }
 
     /// Refuses a flag with an empty value. In a script, an unset variable gives one. Ignoring it would silently use a

@@ -69,6 +69,11 @@ impl CliError {
         }
     }
 
+    /// The message and the hint, as on stderr.
+    pub(crate) fn text(&self) -> String {
+        ErrorReport::of(self).map(|report| report.text(self)).unwrap_or_default()
+    }
+
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Library(error) | Self::Reported(error) => error.kind(),
@@ -94,42 +99,23 @@ pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
         Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(failure) => failure,
     };
-    let kind = failure.kind();
-    let mut exit_code = kind.exit_code();
-    let report = match &failure {
-        CliError::Unhealthy => return ExitCode::from(exit_code),
-        CliError::Incomplete => return ExitCode::from(INCOMPLETE),
+    let exit_code = match failure {
+        CliError::Incomplete => INCOMPLETE,
+        CliError::Interrupted { .. } => INTERRUPTED,
+        _ => failure.kind().exit_code(),
+    };
+    match &failure {
         CliError::Reported(error) if !json => {
             if let Some(hint) = hint(error) {
                 say(&format!("hint: {}", plain(&hint)));
             }
-            return ExitCode::from(exit_code);
         }
-        CliError::Library(error) | CliError::Reported(error) => {
-            ErrorReport { problem: Problem::from(error), hint: hint(error) }
+        _ => {
+            if let Some(report) = ErrorReport::of(&failure) {
+                say(&if json { report.json() } else { report.text(&failure) });
+            }
         }
-        CliError::Explained { error, message, hint } => {
-            let mut problem = Problem::from(&**error);
-            problem.detail = message.clone().unwrap_or(problem.detail);
-            ErrorReport { problem, hint: hint.clone() }
-        }
-        CliError::Own { code, message, hint, .. } => {
-            ErrorReport { problem: Problem::new(code, kind, message), hint: hint.clone() }
-        }
-        CliError::Output(error) => {
-            let message = format!("cannot write the answer to stdout: {error}");
-            ErrorReport { problem: Problem::new("output", kind, message), hint: None }
-        }
-        CliError::Copy(error) => ErrorReport {
-            problem: Problem::new("output", kind, format!("the copy on stdout is not complete: {error}")),
-            hint: Some("delete the copy: its reader stopped early, or its disk is full".into()),
-        },
-        CliError::Interrupted { then } => {
-            exit_code = INTERRUPTED;
-            ErrorReport { problem: Problem::new("interrupted", kind, format!("interrupted; {then}")), hint: None }
-        }
-    };
-    say(&if json { report.json() } else { report.text(&failure) });
+    }
     ExitCode::from(exit_code)
 }
 
@@ -159,6 +145,36 @@ struct ErrorReport {
 }
 
 impl ErrorReport {
+    /// The report of an error, unless the command has printed it.
+    fn of(failure: &CliError) -> Option<Self> {
+        let kind = failure.kind();
+        Some(match failure {
+            CliError::Unhealthy | CliError::Incomplete => return None,
+            CliError::Library(error) | CliError::Reported(error) => {
+                Self { problem: Problem::from(error), hint: hint(error) }
+            }
+            CliError::Explained { error, message, hint } => {
+                let mut problem = Problem::from(&**error);
+                problem.detail = message.clone().unwrap_or(problem.detail);
+                Self { problem, hint: hint.clone() }
+            }
+            CliError::Own { code, message, hint, .. } => {
+                Self { problem: Problem::new(code, kind, message), hint: hint.clone() }
+            }
+            CliError::Output(error) => {
+                let message = format!("cannot write the answer to stdout: {error}");
+                Self { problem: Problem::new("output", kind, message), hint: None }
+            }
+            CliError::Copy(error) => Self {
+                problem: Problem::new("output", kind, format!("the copy on stdout is not complete: {error}")),
+                hint: Some("delete the copy: its reader stopped early, or its disk is full".into()),
+            },
+            CliError::Interrupted { then } => {
+                Self { problem: Problem::new("interrupted", kind, format!("interrupted; {then}")), hint: None }
+            }
+        })
+    }
+
     fn text(&self, failure: &CliError) -> String {
         let mut text = format!("error: {}", plain(&self.problem.detail));
         if let Some(entry) = self.current_entry() {

@@ -12,7 +12,7 @@ use crate::did_you_mean::{explain_extra_argument, suggest_only_similar, takes_an
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Run", &["serve", "token"]),
+    ("Run", &["serve", "mcp", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
     ("Boards", &["board", "task"]),
     ("People", &["review", "approve", "reject", "choose", "nudge"]),

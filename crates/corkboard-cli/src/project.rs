@@ -62,9 +62,12 @@ impl Project {
     }
 }
 
-/// The git repository around a folder. A linked worktree belongs to the project of its main repository.
+/// The git repository around a folder. A linked worktree belongs to the project of its main repository. Like git, this
+/// does not look in the folders that `GIT_CEILING_DIRECTORIES` names, nor above them.
 fn git_root(folder: &Path) -> Option<Project> {
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    let ceilings = env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
+    let is_below = |folder: &&Path| env::split_paths(&ceilings).all(|ceiling| ceiling != **folder);
+    let root = folder.ancestors().take_while(is_below).find(|folder| folder.join(".git").exists())?;
     // In a linked worktree, `.git` is a file: `gitdir: MAIN/.git/worktrees/NAME`.
     let link = std::fs::read_to_string(root.join(".git")).unwrap_or_default();
     let main = link.strip_prefix("gitdir: ").and_then(|target| target.split_once("/.git/worktrees/"));

@@ -17,6 +17,7 @@ mod gc;
 mod handoff;
 mod import;
 mod learn;
+mod mcp;
 mod memory;
 mod migrate;
 mod notebook;
@@ -32,6 +33,7 @@ mod tools;
 
 use std::io::IsTerminal;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use clap::Subcommand;
 
@@ -58,6 +60,7 @@ use run_subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Serve(serve::Serve),
+    Mcp(mcp::Mcp),
     #[command(subcommand)]
     Memory(memory::Memory),
     #[command(subcommand)]
@@ -128,7 +131,7 @@ impl Command {
             Self::Core(command) => matches!(command, Core::Search(_)),
             Self::Task(command) => matches!(command, task::TaskCommand::Context(_)),
             Self::Tools(command) => matches!(command, tools::Tools::Call(_)),
-            Self::Serve(_) | Self::Search(_) | Self::Context(_) | Self::Bench(_) => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Search(_) | Self::Context(_) | Self::Bench(_) => true,
             _ => false,
         }
     }
@@ -212,6 +215,7 @@ impl Command {
             Self::Snapshot(snapshot) => Box::pin(snapshot.run(session)),
             // `run_without_session` and `help::parse` handle these.
             Self::Serve(_)
+            | Self::Mcp(_)
             | Self::Export(_)
             | Self::Import(_)
             | Self::Migrate(_)
@@ -233,6 +237,9 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
         create.take_holder(&mut cli.global);
     }
     cli.global.configure(flags)?;
+    if let Command::Mcp(_) = cli.command {
+        cli.global.serve_an_assistant();
+    }
     if cli.command.uses_embedder() && cli.global.server().is_none() {
         cli.global.load_embedder()?;
     }
@@ -256,6 +263,11 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
 
 async fn dispatch(cli: Cli) -> Result<(), CliError> {
     let Cli { command, global } = cli;
+    let command = match command {
+        // Opens its session later.
+        Command::Mcp(mcp) => return mcp.run(Arc::new(global)).await,
+        command => command,
+    };
     let command = match command.run_without_session(&global) {
         Ok(running) => return running.await,
         Err(command) => command,
@@ -265,10 +277,11 @@ async fn dispatch(cli: Cli) -> Result<(), CliError> {
     session.close(result).await
 }
 
-const USUAL_LOG: &str = "warn";
+/// The MCP library warns of every error that it answers.
+const USUAL_LOG: &str = "warn,rmcp=error";
 /// Hides the Redis warning about what a crash can lose: `cork doctor`, `cork stats` and `cork serve` show it, and in every
 /// command's output people would stop reading it.
-const USUAL_LOG_OF_COMMANDS: &str = "warn,corkboard::store::redis=error";
+const USUAL_LOG_OF_COMMANDS: &str = "warn,rmcp=error,corkboard::store::redis=error";
 
 fn log_to_stderr(global: &Global) {
     // This fails only if a subscriber is installed already, and none is.

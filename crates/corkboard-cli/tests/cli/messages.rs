@@ -195,7 +195,12 @@ fn mistakes_with_a_server() {
     let server = SandboxServer::start(&sandbox, &[]);
     let cork = |token: &str, url: &str, arguments: &[&str]| {
         let mut command = Command::new(CORK);
-        command.env_clear().env("HOME", sandbox.path()).env("CORK_TOKEN", token).env("CORK_URL", url);
+        command
+            .current_dir(sandbox.path())
+            .env_clear()
+            .env("HOME", sandbox.path())
+            .env("CORK_TOKEN", token)
+            .env("CORK_URL", url);
         command.args(arguments);
         run(command, b"")
     };

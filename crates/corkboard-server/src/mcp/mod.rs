@@ -12,13 +12,13 @@ mod workspace;
 use std::future::Future;
 use std::time::Duration;
 
-use corkboard::tools::{ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
+use corkboard::tools::{RememberedClaims, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, Prompt, ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -26,6 +26,7 @@ use serde_json::Value;
 
 pub use http::router_with;
 pub(crate) use http::{METADATA, challenge, routes};
+pub use rmcp::model::Tool;
 pub use stdio::serve_stdio;
 pub use workspace::{OpenWorkspace, StdioWorkspace, Workspace, WorkspaceError};
 
@@ -52,16 +53,46 @@ pub fn default_sets(board: Option<&str>) -> Vec<ToolSet> {
 pub struct McpServer {
     source: WorkspaceSource,
     subscriptions: Subscriptions,
+    claims: RememberedClaims,
 }
 
 impl McpServer {
     fn new(source: WorkspaceSource) -> Self {
-        Self { source, subscriptions: Subscriptions::default() }
+        Self { source, subscriptions: Subscriptions::default(), claims: RememberedClaims::default() }
+    }
+
+    async fn open(&self, extensions: &Extensions) -> Result<Workspace, WorkspaceError> {
+        let mut workspace = self.source.open(extensions).await?;
+        workspace.context.claims = Some(self.claims.clone());
+        Ok(workspace)
     }
 
     async fn workspace(&self, context: &RequestContext<RoleServer>) -> Result<Workspace, ErrorData> {
-        let opened = self.source.open(&context.extensions).await;
+        let opened = self.open(&context.extensions).await;
         opened.map_err(|WorkspaceError(message)| ErrorData::internal_error(message, None))
+    }
+}
+
+/// What a client sees of this server.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ServerListing {
+    pub tools: Vec<Tool>,
+    pub resources: Vec<Resource>,
+    pub resource_templates: Vec<ResourceTemplate>,
+    pub prompts: Vec<Prompt>,
+}
+
+impl ServerListing {
+    /// Opens the workspace and lists its tools, the first page of its resources, and its prompts.
+    pub async fn of(workspace: &StdioWorkspace) -> Result<Self, WorkspaceError> {
+        let opened = workspace.open().await?;
+        let page = resources::list(opened, None).await.map_err(|error| WorkspaceError(error.message.into()))?;
+        Ok(Self {
+            tools: listed(workspace.definitions()),
+            resources: page.resources,
+            resource_templates: resources::templates(),
+            prompts: prompts::list(),
+        })
     }
 }
 
@@ -102,7 +133,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let input = request.arguments.map_or(Value::Null, Value::Object);
         let called = reporting_progress(&context, async {
-            let workspace = match self.source.open(&context.extensions).await {
+            let workspace = match self.open(&context.extensions).await {
                 Ok(workspace) => workspace,
                 Err(WorkspaceError(message)) => return Ok(failed(message)),
             };

@@ -77,6 +77,10 @@ impl StdioWorkspace {
         self.inner.opened.get_or_try_init(|| (self.inner.open)()).await
     }
 
+    pub(super) fn definitions(&self) -> &ToolRegistry {
+        &self.inner.definitions
+    }
+
     /// The workspace, if it was opened.
     pub fn opened(&self) -> Option<&Workspace> {
         self.inner.opened.get()
@@ -121,7 +125,7 @@ impl WorkspaceSource {
     /// The tools of the connection, without opening its workspace.
     pub(super) fn definitions(&self, extensions: &Extensions) -> Result<ToolRegistry, WorkspaceError> {
         match self {
-            Self::Stdio(workspace) => Ok(workspace.inner.definitions.clone()),
+            Self::Stdio(workspace) => Ok(workspace.definitions().clone()),
             Self::Http(server) => {
                 let (_, query, _) = request(extensions)?;
                 let sets = chosen(query.tools.as_deref(), query.board.as_deref())?;

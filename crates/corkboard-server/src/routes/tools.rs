@@ -73,11 +73,7 @@ async fn list_tools(caller: Caller, Query(query): Query<ListQuery>) -> Result<ax
 pub(crate) fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
     match named {
         None | Some("") => Ok(ToolSet::DEFAULT.into()),
-        Some("all") => Ok(ToolSet::ALL.into()),
-        Some(names) => {
-            let sets = names.split(',').map(|name| name.trim().parse::<ToolSet>());
-            sets.collect::<Result<_, _>>().map_err(|message| HttpError::invalid("tool_set", message))
-        }
+        Some(names) => ToolSet::parse_list(names).map_err(|message| HttpError::invalid("tool_set", message)),
     }
 }
 

@@ -300,6 +300,11 @@ pub(crate) fn shows(text: &str, nudge: &Nudge) -> bool {
     line.is_some_and(|line| text.contains(&["\n", line.text.as_str()].concat()))
 }
 
+/// Number of tokens of a text, by OpenAI's `o200k_base`. For other vendors' models it is an estimate.
+pub fn count_tokens(text: &str) -> u64 {
+    tokens::count(text)
+}
+
 /// Remembered text on one line, escaped so that it is safe to show to a model anywhere.
 pub fn escaped_line(text: &str) -> String {
     let mut line = String::new();
