@@ -69,6 +69,14 @@ impl CliError {
         }
     }
 
+    /// The message of an error that the command line detected.
+    pub(crate) fn own_message(&self) -> Option<String> {
+        match self {
+            Self::Own { message, .. } => Some(message.clone()),
+            _ => None,
+        }
+    }
+
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Library(error) | Self::Reported(error) => error.kind(),

@@ -13,7 +13,7 @@ use crate::value_parsers::text_argument;
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Run", &["serve", "token"]),
+    ("Run", &["setup", "hook", "serve", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
     ("Boards", &["board", "task"]),
     ("People", &["review", "approve", "reject", "choose", "nudge"]),
