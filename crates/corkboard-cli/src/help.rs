@@ -12,11 +12,10 @@ use crate::args::{Cli, Global};
 use crate::value_parsers::text_argument;
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Run", &["setup", "hook", "serve", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
-    ("Boards", &["board", "task"]),
-    ("People", &["review", "approve", "reject", "choose", "nudge"]),
+    ("Boards", &["board", "task", "review", "approve", "reject", "choose", "nudge"]),
     ("Knowledge", &["core", "learn"]),
     ("Data", &["snapshot", "export", "import", "migrate"]),
     ("Operations", &["stats", "doctor", "gc", "compact", "forget", "config", "bench", "completions", "help"]),
@@ -33,10 +32,7 @@ Global options: see `cork help options`{after-help}";
 /// Minimum length of a beginning of a name to suggest the name for.
 const SHORTEST_BEGINNING: usize = 3;
 
-const TOPICS: &str = "\
-Help on a command:  cork help COMMAND
-Global options:     cork help options
-Exit codes:         cork help exit-codes";
+const TOPICS: &str = "More: cork help COMMAND, cork help options, cork help exit-codes";
 
 const VARIABLES: &str = "\
 A flag overrides its variable, and a variable overrides the settings file.

@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::value_parsers::seconds;
 
-/// Show a project's memory at the beginning of an assistant's session
+/// Show a project's memory when an assistant's session begins
 ///
 /// Clients run this command at the beginning and end of a session, with a JSON object on stdin. At the beginning it prints
 /// the project's memory in the client's form; after a compaction also the conversation's scratchpad. At the end it copies

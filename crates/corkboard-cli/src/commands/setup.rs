@@ -11,7 +11,7 @@ use crate::output::{Fit, Output, Rest, table};
 use crate::project::Project;
 use crate::setup::{CLIENTS, Client, FileChange, Launch, Place, Places, Scope, SettingsFile};
 
-/// Connect an assistant, such as Claude Code, to its project's memory
+/// Connect an assistant such as Claude Code to its project's memory
 ///
 /// Adds the server `cork mcp` to the client's settings file, and hooks that run `cork hook` if the client has hooks. All
 /// other settings and comments stay as they are, and a backup is kept next to the file. Without CLIENT, lists the clients.
@@ -127,7 +127,7 @@ impl Setup {
             given("agent", "--agent", Some(&settings.agent)),
             given("board", "--board", settings.board.as_ref()),
         ];
-        let url = url.map(|server| server.url);
+        let url = url.map(|server| server.url.trim_end_matches('/').to_owned());
         let (tools, arguments) = (self.tools.clone(), arguments.concat());
         Ok(Launch { command, arguments, tools, url, token, with_hooks: !self.no_hooks })
     }

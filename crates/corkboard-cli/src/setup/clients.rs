@@ -145,7 +145,6 @@ pub(crate) const CLIENTS: [Client; 14] = [
             events: ["SessionStart", "Stop"],
         }),
         then: "reload its window to connect",
-        ..BASE
     },
     Client {
         name: "codex",

@@ -126,7 +126,7 @@ impl Launch {
     }
 
     fn http_entry(&self, form: &EntryForm, http: &Http, url: &str) -> Item {
-        let url = format!("{}/mcp", url.trim_end_matches('/').trim_end_matches("/mcp"));
+        let url = format!("{}/mcp", url.trim_end_matches("/mcp"));
         let bearer = self.token.as_ref().map(|token| object([("Authorization", format!("Bearer {token}").into())]));
         let headers = |name| bearer.clone().map(|headers| (name, headers));
         match form.shape {

@@ -1,7 +1,9 @@
 //! JSON, with or without comments.
 
+use corkboard::json_error::wording;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstRootNode};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{Edited, Format, SERVER, has_own_server, not_an_object, value_of};
@@ -12,10 +14,14 @@ const HOOKS: &str = "hooks";
 const VERSION: &str = "version";
 
 fn parse(text: &str, format: Format) -> Edited<CstRootNode> {
-    let with_comments = format == Format::JsonWithComments;
+    // The editor accepts comments in any case.
+    if format == Format::Json && !text.trim().is_empty() {
+        serde_json::from_str::<IgnoredAny>(text)
+            .map_err(|error| format!("line {}, column {}: {}", error.line(), error.column(), wording(&error)))?;
+    }
     let options = ParseOptions {
-        allow_comments: with_comments,
-        allow_trailing_commas: with_comments,
+        allow_comments: true,
+        allow_trailing_commas: true,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,

@@ -32,11 +32,24 @@ pub(super) fn add(text: &str, section: &str, entry: &Item) -> Edited<String> {
     let mut document = parse(text)?;
     let servers = document.entry(section).or_insert_with(implicit_table);
     let servers = servers.as_table_like_mut().ok_or_else(|| not_an_object(section))?;
-    servers.insert(SERVER, TomlItem::Table(table(entry)));
+    let mut entry = table(entry);
+    // The lines above a table belong to it.
+    if let Some(current) = servers.get(SERVER).and_then(TomlItem::as_table) {
+        *entry.decor_mut() = current.decor().clone();
+        entry.set_position(current.position());
+    }
+    servers.insert(SERVER, TomlItem::Table(entry));
     Ok(with_line_ends_of(text, &document.to_string()))
 }
 
 pub(super) fn remove(text: &str, section: &str, kept: &Value) -> Edited<String> {
+    let others = |text: &str| read(text).ok().map(|content| without_server(content, section));
+    if let Some(left) = without_table(text, section)
+        && others(&left) == others(text)
+        && server(&read(&left)?, section).is_none()
+    {
+        return Ok(left);
+    }
     let mut document = parse(text)?;
     let Some(servers) = document.get_mut(section).and_then(TomlItem::as_table_like_mut) else {
         return Ok(text.to_owned());
@@ -48,6 +61,31 @@ pub(super) fn remove(text: &str, section: &str, kept: &Value) -> Edited<String> 
         document.remove(section);
     }
     Ok(with_line_ends_of(text, &document.to_string()))
+}
+
+fn without_server(mut content: Value, section: &str) -> Value {
+    if let Some(servers) = content.get_mut(section).and_then(Value::as_object_mut) {
+        servers.remove(SERVER);
+        if servers.is_empty() {
+            content.as_object_mut().map(|top| top.remove(section));
+        }
+    }
+    content
+}
+
+/// The text without the lines of the server's table. What is above and below it stays, except for one blank line.
+fn without_table(text: &str, section: &str) -> Option<String> {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let own = ["]", "."].map(|end| format!("[{section}.{SERVER}{end}"));
+    let is_own = |line: &&str| own.iter().any(|begin| line.starts_with(begin));
+    let first = lines.iter().position(is_own)?;
+    let (before, rest) = lines.split_at(first);
+    let length = rest.iter().position(|line| line.starts_with('[') && !is_own(line)).unwrap_or(rest.len());
+    let is_content = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let length = rest.get(..length)?.iter().rposition(is_content)? + 1;
+    let blank = usize::from(before.last().is_some_and(|line| line.trim().is_empty()));
+    lines.drain(first - blank..first + length);
+    Some(lines.concat())
 }
 
 fn appended(text: &str, section: &str, entry: &Item) -> String {
