@@ -30,6 +30,7 @@ mod file;
 mod help;
 mod learn;
 mod lifetime;
+mod mcp;
 mod memory;
 mod messages;
 #[cfg(feature = "model")]
