@@ -37,7 +37,7 @@ pub(crate) struct TrustArguments {
 
 /// The help of `--trust` for entries, notes and task results, which are trusted like an agent's text by default.
 pub(crate) fn usually_agent(trust: Arg) -> Arg {
-    trust.help("Trust level; only a person can set own [default: agent]")
+    trust.help("Trust level; `own` needs the role human or admin (the default without a server) [default: agent]")
 }
 
 impl TrustArguments {

@@ -45,6 +45,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
                 pattern.core, pattern.entry
             )
         }
+        Error::NoEmbedder => "set embedder.model and embedder.url; searches use the built-in model until then".into(),
         Error::Backwards { .. } => "name the earlier revision first".into(),
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
@@ -87,7 +88,7 @@ impl HintContext {
                     one_line(caller)
                 ))
             }
-            Error::Refused(Refusal::TaskHeld { task, holder, until: Some(_) }) if holder.as_str() == caller => {
+            Error::Refused(Refusal::TaskHeld { task, holder, deadline: Some(_) }) if holder.as_str() == caller => {
                 Some(format!("you hold {task} already; continue"))
             }
             Error::Refused(Refusal::RevConflict { expected, current }) => {
@@ -100,6 +101,13 @@ impl HintContext {
             }
             Error::Refused(Refusal::Irreversible { decision }) if actor.kind == ActorKind::Human => {
                 Some(format!("add --force to supersede {decision}"))
+            }
+            // On a server, the token decides who counts as a person.
+            Error::Refused(
+                refusal @ (Refusal::TrustDenied { .. } | Refusal::Irreversible { .. } | Refusal::OwnTask { .. }),
+            ) if self.token_role.is_none() => {
+                let hint = refusal_hint(refusal)?;
+                Some(format!("{hint} (without --role, you act as an admin, who counts as a person)"))
             }
             Error::Refused(Refusal::EntryForgotten { entry }) => {
                 let core = self.core.get()?;
@@ -206,7 +214,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
         Refusal::TaskPattern { .. } => "remove the tag task-pattern to store it as an ordinary entry".into(),
         Refusal::ReservedName { .. } => "choose another name; `cork core list` shows the existing cores".into(),
         Refusal::TrustDenied { most, .. } => {
-            format!("use --trust {most}, or leave it out; only a person can vouch for more (without --role, you act as a person)")
+            format!("use --trust {most}, or leave it out; only a person can vouch for more")
         }
         refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
     })
@@ -265,7 +273,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::AlreadyChosen { .. } => {
             "a choice is final; to choose differently, fork the board before it: `cork board fork --at REV`".into()
         }
-        Refusal::NoBranch { .. } => "`cork choose list` shows the branches of each choice".into(),
+        Refusal::NoBranch { .. } => "`cork choose list` shows the options of each choice".into(),
         Refusal::BadChoice { .. } => "see the example in `cork choose add --help`".into(),
         Refusal::RoleDenied { role, what, may, .. } => denied(*role, what, may),
         Refusal::OrchestratorHeld { .. } => "wait until the orchestrator releases the role, or its lease expires".into(),
@@ -278,12 +286,12 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::NotAuthor { .. } => "record a new decision without --supersedes".into(),
         Refusal::Irreversible { .. } => {
-            "a person can supersede it with --force (without --role, you act as a person)".into()
+            "a person can supersede it with --force".into()
         }
         Refusal::NotReviewer { task, .. } => {
             format!("assign the review to someone else with `cork task assign {task} NAME --review`")
         }
-        Refusal::OwnTask { .. } => "ask a reviewer or a person to approve it (without --role, you act as a person)".into(),
+        Refusal::OwnTask { .. } => "ask a reviewer or a person to approve it".into(),
         Refusal::UrgentNudges { .. } => "read them with `cork nudge check`, then retry".into(),
         Refusal::Superseded { by, .. } => format!("use {by}, which replaced it"),
         Refusal::NothingWaits => "name the tasks with --affects-task T-1,T-2, or leave out --needs-approval".into(),
@@ -371,14 +379,14 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
                 "`cork task show {task}` shows the details; `cork task claim` without a task takes one that is ready"
             )
         }
-        Refusal::TaskHeld { task, until: Some(until), .. } => {
+        Refusal::TaskHeld { task, deadline: Some(deadline), .. } => {
             format!(
                 "wait: without a heartbeat the lease expires at {}. An orchestrator or a person can free it now with \
                  `cork task release {task}`",
-                time(*until)
+                time(*deadline)
             )
         }
-        Refusal::TaskHeld { task, until: None, .. } => {
+        Refusal::TaskHeld { task, deadline: None, .. } => {
             format!(
                 "reassign it with `cork task assign {task} NAME`, or free it for anyone with `cork task release {task}`"
             )
@@ -444,6 +452,7 @@ fn server_hint(problem: &Problem) -> Option<String> {
         "unknown_route" if !problem.detail.contains("unknown path /v1/") => {
             "leave the path out of the server's URL in --url or CORK_URL".into()
         }
+        "no_embedder" => "set embedder.model and embedder.url on the server".into(),
         "damaged" => DAMAGED.into(),
         "newer_format" => NEWER.into(),
         "host" => "start the server with --host and this name".into(),

@@ -4,16 +4,15 @@ use std::fmt::Write;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::builder::Styles;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Args, Command, CommandFactory, Error, FromArgMatches};
-use strsim::osa_distance;
 
 use crate::args::{Cli, Global};
-use crate::value_parsers::text_argument;
+use crate::did_you_mean::{explain_extra_argument, suggest_only_similar, takes_any_text};
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Run", &["serve", "mcp", "token"]),
+    ("Run", &["setup", "mcp", "hook", "serve", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
     ("Boards", &["board", "task"]),
     ("People", &["review", "approve", "reject", "choose", "nudge"]),
@@ -30,13 +29,7 @@ const TEMPLATE: &str = "\
 
 Global options: see `cork help options`{after-help}";
 
-/// Minimum length of a beginning of a name to suggest the name for.
-const SHORTEST_BEGINNING: usize = 3;
-
-const TOPICS: &str = "\
-Help on a command:  cork help COMMAND
-Global options:     cork help options
-Exit codes:         cork help exit-codes";
+const TOPICS: &str = "More: cork help COMMAND, cork help options, cork help exit-codes";
 
 const VARIABLES: &str = "\
 A flag overrides its variable, and a variable overrides the settings file.
@@ -56,7 +49,7 @@ Exit codes:
   7  the store or server is unavailable, busy or locked; retrying may help
   8  outcome unknown: check before you retry
   9  `cork board complete` ended the board as partial or failed: a task failed or was cancelled
-     (tasks of branches that were not chosen do not count)
+     (tasks of options that were not chosen do not count)
   130  interrupted by Ctrl-C";
 
 /// Show help on a command, the global options or the exit codes
@@ -116,7 +109,7 @@ fn command() -> Command {
 }
 
 /// Replaces the messages of Rust's number parsers, names the long verdicts, which clap accepts but does not list, and
-/// removes far-fetched suggestions.
+/// keeps only suggestions of similar names.
 fn in_plain_words(command: &Command, mut error: Error) -> Error {
     suggest_only_similar(&mut error);
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
@@ -128,18 +121,9 @@ fn in_plain_words(command: &Command, mut error: Error) -> Error {
         let text = "unrecognized subcommand\n\n  tip: `cork stats --all` lists the agents; --agent NAME selects one\n";
         return Error::raw(error.kind(), text).with_cmd(command);
     }
-    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') {
-        let command = given_command(command);
-        if command.get_positionals().any(Arg::is_allow_hyphen_values_set) {
-            match mistyped_option(command) {
-                Some(option) => explain_option(&mut error, command, option),
-                None => {
-                    let tip = vec!["put the text in quotes".into()];
-                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
-                }
-            }
-            return error;
-        }
+    if error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-') && takes_any_text(command) {
+        explain_extra_argument(&mut error, command);
+        return error;
     }
     let why = match error.kind() {
         ErrorKind::InvalidValue if argument == "<VERDICT>" && !value.is_empty() => Some(format!(
@@ -155,69 +139,6 @@ fn in_plain_words(command: &Command, mut error: Error) -> Error {
         }
         None => error,
     }
-}
-
-/// Clap also suggests names that have only some letters in common with what the user typed.
-fn suggest_only_similar(error: &mut Error) {
-    for (typed, suggested) in [
-        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
-        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
-        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
-    ] {
-        let Some(ContextValue::String(typed)) = error.get(typed).cloned() else { continue };
-        let mut names = match error.remove(suggested) {
-            Some(ContextValue::String(name)) => vec![name],
-            Some(ContextValue::Strings(names)) => names,
-            _ => continue,
-        };
-        names.retain(|name| is_similar(&typed, name));
-        match names.pop() {
-            Some(only) if names.is_empty() => error.insert(suggested, ContextValue::String(only)),
-            Some(last) => error.insert(suggested, ContextValue::Strings([names, vec![last]].concat())),
-            // Clap would print an empty line for an empty list of other tips.
-            None => error.remove(ContextKind::Suggested),
-        };
-    }
-    // The tip to pass a mistyped option as a value.
-    if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(typed)) if typed.starts_with("--")) {
-        error.remove(ContextKind::Suggested);
-    }
-}
-
-/// Whether at most every third letter differs, or `typed` is the beginning of the name.
-fn is_similar(typed: &str, name: &str) -> bool {
-    let (typed, name) = (typed.trim_start_matches('-'), name.trim_start_matches('-'));
-    let letters = typed.chars().count().max(name.chars().count());
-    osa_distance(typed, name) * 3 <= letters || (typed.len() >= SHORTEST_BEGINNING && name.starts_with(typed))
-}
-
-/// Changes the error about the text after a mistyped option into one about the option, which clap took for a text.
-fn explain_option(error: &mut Error, command: &Command, option: String) {
-    let names = command.get_arguments().filter_map(Arg::get_long).map(|name| format!("--{name}"));
-    match names.min_by_key(|name| osa_distance(&option, name)).filter(|name| is_similar(&option, name)) {
-        Some(name) => error.insert(ContextKind::SuggestedArg, ContextValue::String(name)),
-        None => None,
-    };
-    error.insert(ContextKind::InvalidArg, ContextValue::String(option));
-}
-
-/// The command that the user gave.
-fn given_command(mut command: &Command) -> &Command {
-    for word in std::env::args() {
-        command = command.find_subcommand(&word).unwrap_or(command);
-    }
-    command
-}
-
-/// The first word that has the form of an option, but is none of this command.
-fn mistyped_option(command: &Command) -> Option<String> {
-    let is_known = |word: &String| {
-        let name = word.split('=').next().unwrap_or_default().trim_start_matches('-');
-        command.get_arguments().any(|argument| {
-            argument.get_long() == Some(name) || argument.get_all_aliases().is_some_and(|names| names.contains(&name))
-        })
-    };
-    std::env::args().find(|word| text_argument(word).is_err() && !is_known(word))
 }
 
 /// What is wrong with a number, if that is the problem.
@@ -244,7 +165,15 @@ fn number_error(source: &(dyn std::error::Error + 'static), argument: &str, valu
 }
 
 fn with_template(command: Command) -> Command {
-    command.help_template(TEMPLATE).mut_subcommands(with_template)
+    command.help_template(TEMPLATE).mut_args(with_negative_numbers).mut_subcommands(with_template)
+}
+
+/// Lets an argument take a negative number, so that the error is about the number. Clap takes it for an unknown option.
+fn with_negative_numbers(argument: Arg) -> Arg {
+    match argument.get_action().takes_values() && !argument.is_allow_hyphen_values_set() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    }
 }
 
 fn groups(command: &Command) -> String {
@@ -307,6 +236,9 @@ mod tests {
             (&["board", "show", "--at", "0"], "invalid value '0' for '--at <REV>': must be at least 1"),
             (&["task", "list", "--limit", "99999999999999999999"], "the number is too large"),
             (&["memory", "set", "a", "1", "--if-version=-1"], "must not be negative"),
+            (&["task", "list", "--limit", "-1"], "invalid value '-1' for '--limit <NUMBER>': must not be negative"),
+            (&["memory", "set", "a", "1", "--expiry-days", "-3"], "must not be negative"),
+            (&["board", "diff", "-2"], "must not be negative"),
             (&["memory", "set", "a", "1", "--importance", "x"], "expected a number from 0 to 1"),
             (
                 &["review", "T-1", "fine"],

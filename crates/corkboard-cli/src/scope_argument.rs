@@ -12,7 +12,7 @@ const SHORTEST_ID: usize = 4;
 
 #[derive(Args)]
 pub(crate) struct ScopeArgument {
-    /// Scope to use instead of the root: its ID, the start of its ID, or its name
+    /// Scope to use, instead of the agent's root scope: its ID, the start of its ID, or its name
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
 }

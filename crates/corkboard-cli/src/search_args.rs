@@ -27,7 +27,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = Search::LIMIT)]
     limit: usize,
 
-    /// Maximum number of tokens of all snippets
+    /// Maximum number of tokens of all snippets; the best hit is shown in any case
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
 

@@ -51,7 +51,7 @@ pub(crate) fn trust() -> impl TypedValueParser<Value = Trust> {
 pub(crate) fn trigger_rule() -> impl TypedValueParser<Value = TriggerRule> {
     let success = "All finished, none failed, and at least one succeeded";
     one_of([
-        ("all_success", TriggerRule::AllSuccess, "All succeeded (ignoring branches that were not chosen)"),
+        ("all_success", TriggerRule::AllSuccess, "All succeeded (ignoring options that were not chosen)"),
         ("all_done", TriggerRule::AllDone, "All finished, with any result"),
         ("one_success", TriggerRule::OneSuccess, "At least one succeeded"),
         ("one_failed", TriggerRule::OneFailed, "At least one failed"),

@@ -53,6 +53,6 @@ pub use idempotency::{IdempotencyKey, RememberedAnswers, body_hash};
 pub use limits::{LimitName, LimitWarning, Limits};
 pub use note::Note;
 pub use record::{Commit, FORMAT_VERSION, FormatError};
-pub use refusal::Refusal;
+pub use refusal::{OwnPart, Refusal};
 pub use scope::ScopeState;
 pub use space::{CommandEffects, Head, PerformError, Request, RequestOutcome, Revisioned, Space, Stamp};

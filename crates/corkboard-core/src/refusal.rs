@@ -192,19 +192,21 @@ pub enum Refusal {
     #[error("{task} is {}: its dependencies can change only before work begins", status.in_words())]
     AlreadyBegun { task: TaskId, status: TaskStatus },
     /// The task is held by an agent, or assigned to another one.
-    #[error("{}", held_text(*task, holder, until.as_ref()))]
+    #[error("{}", held_text(*task, holder, deadline.as_ref()))]
     TaskHeld {
         task: TaskId,
         holder: AgentId,
         /// When the lease expires. None if the task is assigned and work has not begun.
-        until: Option<Timestamp>,
+        #[serde(alias = "until")]
+        deadline: Option<Timestamp>,
     },
     /// Another agent is the orchestrator.
-    #[error("{holder} is the orchestrator until {until}")]
+    #[error("{holder} is the orchestrator until {deadline}")]
     OrchestratorHeld {
         holder: AgentId,
         /// When the lease expires.
-        until: Timestamp,
+        #[serde(alias = "until")]
+        deadline: Timestamp,
     },
     /// The caller does not hold the lease, or no longer: it expired or was given to another agent. Nothing was written.
     #[error("{}", fenced_text(what, holder.as_ref(), *epoch, *sent, *status))]
@@ -259,7 +261,7 @@ pub enum Refusal {
         by: DecisionId,
     },
     /// A decision needs approval but names no task that waits for it.
-    #[error("a decision that needs approval must name the tasks that wait for it")]
+    #[error("a decision that needs approval must name the tasks that wait for it in affects_tasks")]
     NothingWaits,
     /// Decisions that affect the task must be approved or rejected before it can be completed.
     #[error("{task} cannot be completed: {} not approved", are(decisions))]
@@ -278,20 +280,20 @@ pub enum Refusal {
         /// The addressee.
         to: String,
     },
-    /// A branch was already chosen.
+    /// An option was already chosen.
     #[error("{choice} was already decided: {chosen}")]
     AlreadyChosen {
         choice: ChoiceId,
-        /// The branch that was chosen.
+        /// The option that was chosen.
         chosen: String,
     },
-    /// The choice does not have this branch.
-    #[error("{choice} has no branch {option:?}; its branches are {}", options.join(", "))]
+    /// The choice does not have this option.
+    #[error("{choice} has no option {option:?}; its options are {}", options.join(", "))]
     NoBranch {
         choice: ChoiceId,
-        /// The requested branch.
+        /// The requested option.
         option: String,
-        /// The branches of the choice.
+        /// The options of the choice.
         options: Vec<String>,
     },
     /// The new choice is invalid.
@@ -325,9 +327,15 @@ pub enum Refusal {
     /// Another caller finished or abandoned the promotion.
     #[error("{learning} is no longer being promoted: it is {status}")]
     PromotionOver { learning: LearningId, status: Cow<'static, str> },
-    /// An agent cannot promote what it recorded itself.
-    #[error("{principal} cannot promote {learning}: agents cannot promote what they recorded themselves")]
-    OwnLearning { learning: LearningId, principal: String },
+    /// An agent cannot promote a learning that contains its own words.
+    #[error("{principal} cannot promote {learning}: {}; a person or another agent can", own_words(principal, *own_part))]
+    OwnLearning {
+        learning: LearningId,
+        principal: String,
+        /// Which part of the learning is the agent's own.
+        #[serde(default)]
+        own_part: OwnPart,
+    },
     /// The caller named no core, and none is suggested for the learning.
     #[error("no core is suggested for {learning}; name one")]
     NoCore { learning: LearningId },
@@ -377,7 +385,9 @@ pub enum Refusal {
         reason: String,
     },
     /// The actor cannot give a text this much trust.
-    #[error("{principal} cannot give the trust `{asked}`, only `{most}`: only a person can give more")]
+    #[error(
+        "permission denied: {principal} does not act as a person and cannot set the trust level `{asked}`, only `{most}`"
+    )]
     TrustDenied {
         principal: String,
         /// The requested trust.
@@ -411,6 +421,20 @@ pub enum Refusal {
         /// The time at which the key was first used.
         at: Timestamp,
     },
+}
+
+/// Which part of a learning comes from the agent that wants to promote it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OwnPart {
+    /// The agent recorded it.
+    #[default]
+    Author,
+    /// The agent is among its contributors.
+    Contributor,
+    /// The agent rewords it with this request.
+    NewContent,
 }
 
 /// Serializes an entry with its version but without its read count, which only means something in one process.
@@ -517,9 +541,19 @@ fn not_ready_text(task: TaskId, hindrances: &[Hindrance]) -> String {
     }
 }
 
-fn held_text(task: TaskId, holder: &AgentId, until: Option<&Timestamp>) -> String {
-    match until {
-        Some(until) => format!("{task} is held by {holder} until {until}"),
+fn own_words(principal: &str, own_part: OwnPart) -> String {
+    match own_part {
+        OwnPart::Author => format!("{principal} recorded it, and agents cannot promote what they recorded"),
+        OwnPart::Contributor => {
+            format!("{principal} is among its contributors, and agents cannot promote what they contributed to")
+        }
+        OwnPart::NewContent => "agents cannot reword what they promote".into(),
+    }
+}
+
+fn held_text(task: TaskId, holder: &AgentId, deadline: Option<&Timestamp>) -> String {
+    match deadline {
+        Some(deadline) => format!("{task} is held by {holder} until {deadline}"),
         None => format!("{task} is assigned to {holder}"),
     }
 }
@@ -543,7 +577,7 @@ fn fenced_text(
         None if epoch == 0 => format!("nobody has claimed {what} yet"),
         None => match status {
             Some(status @ (Review | Completed | Failed | Cancelled)) => {
-                format!("fenced: {what} is already {}", status.in_words())
+                format!("{what} is already {}", status.in_words())
             }
             _ => format!("fenced: nobody holds {what}: it was released, or its lease expired"),
         },

@@ -89,7 +89,8 @@ fn if_version(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
         (None, None) => Ok(None),
         (None, Some("*")) => Ok(Some(0)),
         (Some(tag), None) => {
-            let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok());
+            let tag = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+            let version = tag.and_then(|tag| version_of(tag).parse().ok());
             let wrong = || {
                 HttpError::invalid("if_match", "invalid If-Match: expected one version in quotes, as in ETag: \"42\"")
             };
@@ -174,27 +175,33 @@ impl IntoParams for RevCondition {
     }
 }
 
-/// The versions that the caller already has: `If-None-Match` of a read.
+/// The version in an entity tag. The tag of an item whose answer shows more than the item, such as a task, has a hash
+/// after it: `42-1f3b5c70`.
+fn version_of(tag: &str) -> &str {
+    tag.split_once('-').map_or(tag, |(version, _)| version)
+}
+
+/// The entity tags that the caller already has, without quotes: `If-None-Match` of a read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
-    versions: Vec<u64>,
+    tags: Vec<String>,
 }
 
 impl Seen {
-    /// Whether the caller has this version.
-    pub(crate) fn has(&self, version: u64) -> bool {
-        self.versions.contains(&version)
+    /// Whether the caller has the answer with this tag.
+    pub(crate) fn has(&self, tag: &str) -> bool {
+        self.tags.iter().any(|seen| seen == tag)
     }
 
     fn of(headers: &HeaderMap) -> Result<Self, HttpError> {
         let Some(tags) = text(headers, IF_NONE_MATCH.as_str())? else { return Ok(Self::default()) };
-        let version = |tag: &str| {
+        let unquoted = |tag: &str| {
             let tag = tag.trim();
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
-            tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok())
+            tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).map(str::to_owned)
         };
-        // A tag that is not one of our versions matches nothing.
-        Ok(Self { versions: tags.split(',').filter_map(version).collect() })
+        // A tag that is not one of ours matches nothing.
+        Ok(Self { tags: tags.split(',').filter_map(unquoted).collect() })
     }
 }
 
@@ -208,7 +215,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Seen {
 
 impl IntoParams for Seen {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_none_match("A version that you have, in quotes; 304 if it is still current")]
+        vec![if_none_match("The `ETag` of an answer that you have; 304 if it would be the same")]
     }
 }
 

@@ -33,7 +33,7 @@ fn describe() -> Value {
 /// Lists all error codes in the schema of problems.
 fn list_codes(description: &mut Value) {
     let schemas = &mut description["components"]["schemas"];
-    let words = "Stable error code.";
+    let words = "Stable error code. `docs/errors.md` in the source repository describes the codes for missing things.";
     schemas["ProblemCode"] = json!({ "type": "string", "description": words, "enum": codes::codes() });
     schemas["Problem"]["properties"]["code"] = json!({ "$ref": "#/components/schemas/ProblemCode" });
 }

@@ -2,6 +2,7 @@
 
 mod budget;
 mod caller;
+mod comma_list;
 mod compress;
 mod condition;
 mod cross_origin;
@@ -30,7 +31,6 @@ mod routes;
 mod routing;
 mod search_query;
 mod settings;
-mod several;
 mod sign_in;
 mod sign_in_page;
 mod write_timeout;

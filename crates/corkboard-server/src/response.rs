@@ -1,5 +1,7 @@
 //! Responses: JSON with the revision of the space that it is about.
 
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use axum::http::header::{CONTENT_TYPE, ETAG};
@@ -25,17 +27,34 @@ pub(crate) struct RevResponse<T> {
     status: StatusCode,
     body: T,
     rev: u64,
-    version: Option<u64>,
+    tag: Option<Tag>,
+}
+
+/// The entity tag of an answer: `"42"`, or `"42-1f3b5c70"`.
+#[derive(Clone, Copy)]
+struct Tag {
+    version: u64,
+    /// A hash of an answer that can change without a new version of its item.
+    hash: Option<u64>,
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.hash {
+            Some(hash) => write!(f, "{}-{hash:x}", self.version),
+            None => write!(f, "{}", self.version),
+        }
+    }
 }
 
 impl<T> RevResponse<T> {
     pub(crate) fn new(body: T, rev: u64) -> Self {
-        Self { status: StatusCode::OK, body, rev, version: None }
+        Self { status: StatusCode::OK, body, rev, tag: None }
     }
 
     /// Sets `ETag` to the version of the item.
     pub(crate) fn version(self, version: u64) -> Self {
-        Self { version: Some(version), ..self }
+        Self { tag: Some(Tag { version, hash: None }), ..self }
     }
 
     /// Sends the body unchanged: for a body that already contains the revision, or is not JSON.
@@ -43,22 +62,32 @@ impl<T> RevResponse<T> {
     where
         T: IntoResponse,
     {
-        let Self { status, body, rev, version } = self;
+        let Self { status, body, rev, tag } = self;
         let response = match status {
             StatusCode::NOT_MODIFIED => status.into_response(),
             status => (status, body).into_response(),
         };
-        with_headers(response, rev, version)
+        with_headers(response, rev, tag)
     }
 
     pub(crate) fn created(self) -> Self {
         Self { status: StatusCode::CREATED, ..self }
     }
 
-    /// Answers 304 without a body if the caller has this version.
+    /// Sets `ETag` to the version of the item and a hash of the body, which also shows what follows from other items.
+    pub(crate) fn version_with_hash(self, version: u64) -> Self
+    where
+        T: Serialize,
+    {
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_vec(&self.body).unwrap_or_default().hash(&mut hasher);
+        Self { tag: Some(Tag { version, hash: Some(hasher.finish()) }), ..self }
+    }
+
+    /// Answers 304 without a body if the caller has the same answer.
     pub(crate) fn unless(self, seen: &Seen) -> Self {
-        match self.version {
-            Some(version) if seen.has(version) => Self { status: StatusCode::NOT_MODIFIED, ..self },
+        match self.tag {
+            Some(tag) if seen.has(&tag.to_string()) => Self { status: StatusCode::NOT_MODIFIED, ..self },
             _ => self,
         }
     }
@@ -128,15 +157,15 @@ pub(crate) struct WithRev<T> {
 
 impl<T: Serialize> IntoResponse for RevResponse<T> {
     fn into_response(self) -> Response {
-        let Self { status, body, rev, version } = self;
+        let Self { status, body, rev, tag } = self;
         if status == StatusCode::NOT_MODIFIED {
-            return with_headers(status.into_response(), rev, version);
+            return with_headers(status.into_response(), rev, tag);
         }
         let mut json = Vec::with_capacity(USUAL_BYTES);
         let written = serde_json::to_writer(&mut json, &body).map_err(|error| error.to_string());
         // The rest does not depend on the type and is compiled once.
         match written.and_then(|()| with_rev(json, rev)) {
-            Ok(json) => with_headers((status, [(CONTENT_TYPE, JSON)], json).into_response(), rev, version),
+            Ok(json) => with_headers((status, [(CONTENT_TYPE, JSON)], json).into_response(), rev, tag),
             Err(reason) => HttpError::broken(reason).into_response(),
         }
     }
@@ -152,10 +181,10 @@ fn with_rev(mut json: Vec<u8>, rev: u64) -> Result<Vec<u8>, String> {
     Ok(json)
 }
 
-fn with_headers(mut response: Response, rev: u64, version: Option<u64>) -> Response {
+fn with_headers(mut response: Response, rev: u64, tag: Option<Tag>) -> Response {
     let headers = response.headers_mut();
     headers.insert(REV, HeaderValue::from(rev));
-    if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&format!("\"{tag}\"")).ok()) {
         headers.insert(ETAG, tag);
     }
     response

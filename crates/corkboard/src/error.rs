@@ -96,6 +96,9 @@ pub enum Error {
     /// A filter of a search query has an invalid value.
     #[error("invalid filter {filter:?}: expected {expected}; to search for these words, put them in quotes")]
     SearchFilter { filter: String, expected: String },
+    /// Only a configured embedding model computes vectors. Nothing was changed.
+    #[error("no embedding model is configured")]
+    NoEmbedder,
     /// A diff must go from an earlier revision to a later one.
     #[error("revision {from} is later than revision {to}")]
     Backwards { from: u64, to: u64 },
@@ -290,6 +293,7 @@ impl Error {
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::SearchFilter { .. } => ("search_filter", Invalid),
             Self::Backwards { .. } => ("backwards", Invalid),
+            Self::NoEmbedder => ("no_embedder", Invalid),
             Self::NotGranted { .. } => ("not_granted", Denied),
             Self::TokenEnded => ("unauthenticated", Denied),
             Self::Command { .. } => ("command", Invalid),

@@ -146,16 +146,21 @@ fn of_refusal(refusal: &Refusal) -> Value {
         }
         Refusal::NotThisWay { task, from, to } => json!({ "task": task, "from": from, "to": to }),
         Refusal::NotReady { task, hindrances } => json!({ "task": task, "hindrances": hindrances }),
-        Refusal::TaskHeld { task, holder, until } => json!({ "task": task, "holder": holder, "until": until }),
-        Refusal::OrchestratorHeld { holder, until } => json!({ "holder": holder, "until": until }),
+        Refusal::TaskHeld { task, holder, deadline } => {
+            json!({ "task": task, "holder": holder, "deadline": deadline })
+        }
+        Refusal::OrchestratorHeld { holder, deadline } => json!({ "holder": holder, "deadline": deadline }),
         Refusal::Fenced { what, holder, epoch, sent, .. } => {
-            json!({ "what": what, "holder": holder, "epoch": epoch, "sent": sent })
+            // The orchestrator's role is not a task.
+            let task = Some(what).filter(|what| *what != "orchestrator");
+            json!({ "task": task, "holder": holder, "epoch": epoch, "sent": sent })
         }
         Refusal::TaskConflict { expected, current } => json!({ "expected": expected, "current": current }),
         Refusal::BoardConflict { expected, current } => json!({ "expected": expected, "current": current }),
         Refusal::CoreConflict { expected, current } => json!({ "expected": expected, "current": current }),
         Refusal::SameText { entry, other } => json!({ "entry": entry, "other": other }),
         Refusal::NoBranch { options, .. } => json!({ "options": options }),
+        Refusal::OwnLearning { learning, own_part, .. } => json!({ "learning": learning, "own_part": own_part }),
         Refusal::LearningPromoted { learning, core } => json!({ "learning": learning, "core": core }),
         Refusal::NotPromoted { learning, status } | Refusal::PromotionOver { learning, status } => {
             json!({ "learning": learning, "learning_status": status })

@@ -13,10 +13,10 @@ use crate::output::{json_object, one_line};
 use crate::page::Page;
 use crate::value_parsers::text_argument;
 
-/// Choose between branches of a board, or add a choice
+/// Choose between options of a board, or add a choice
 ///
-/// Each branch of a choice starts with one or more tasks. No branch starts until one is chosen. Then the other branches are
-/// cancelled, with all dependent tasks that no other branch needs.
+/// Each option of a choice starts with one or more tasks. None of them starts until an option is chosen. Then the other options are
+/// cancelled, with all dependent tasks that no other option needs.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -35,11 +35,11 @@ pub(crate) struct Choose {
     #[arg(required = true)]
     choice: Option<ChoiceId>,
 
-    /// Name of the branch
+    /// Name of the option
     #[arg(required = true)]
     option: Option<String>,
 
-    /// Why this branch was chosen
+    /// Why this option was chosen
     #[arg(long, alias = "because", value_name = "TEXT")]
     rationale: Option<String>,
 
@@ -59,7 +59,7 @@ enum ChooseCommand {
     List(List),
 }
 
-/// Add a choice between branches
+/// Add a choice between options
 ///
 /// Prints its ID. A batch of new tasks can contain choices too; see `cork task add --help`.
 #[derive(Args)]
@@ -71,7 +71,7 @@ struct Add {
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
     question: String,
 
-    /// Branch: its name and first tasks; give at least two
+    /// Option: its name and first tasks; give at least two
     #[arg(long = "option", value_name = "NAME=TASK,…", value_parser = branch_argument, required = true)]
     options: Vec<NewBranch>,
 
@@ -107,7 +107,7 @@ impl Choose {
         // Clap requires both if there is no subcommand.
         let (Some(choice), Some(option)) = (self.choice, self.option) else {
             return Err(
-                CliError::invalid("usage", "a choice and a branch are required").hint("see `cork choose --help`")
+                CliError::invalid("usage", "a choice and an option are required").hint("see `cork choose --help`")
             );
         };
         let board = self.conditions.open(session)?;

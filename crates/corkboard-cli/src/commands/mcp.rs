@@ -91,6 +91,8 @@ async fn open(global: &Global, sets: Vec<ToolSet>, conversation: String) -> Resu
         task: None,
         folder: Project::or_current_folder().map(|project| project.root().to_owned()),
         actor: Some(session.tool_actor.clone()),
+        // The server remembers the claims of its connection.
+        claims: None,
     };
     Ok(Workspace { corkboard: session.corkboard, context, sets })
 }

@@ -30,8 +30,8 @@ const BY_SIGNAL: i32 = 128;
 /// Serve the store over HTTP
 ///
 /// Prints the address, the location of the store, and a link that signs a browser in and opens the API reference (/docs).
-/// The link works once, within an hour. If CORK_TOKEN has an admin token and stdout is not a terminal, prints how to get a
-/// link instead, because logs are kept. Programs send a token (`cork token create`) in the header `Authorization: Bearer …`.
+/// The link works once, within an hour. If stdout is not a terminal and CORK_TOKEN is set, prints the command that creates a
+/// link instead, because other people can read logs. Programs send a token (`cork token create`) in the header `Authorization: Bearer …`.
 /// After Ctrl-C or SIGTERM, the server answers open requests and exits; a second signal stops it at once. `cork config show`
 /// lists all settings.
 #[derive(Args)]
@@ -40,13 +40,14 @@ Examples:
   cork serve
   cork serve --listen 127.0.0.1:0
   CORK_LOG=info cork serve --log-format json
-  CORK_TOKEN=… cork serve --listen 0.0.0.0:7117 --tls-cert cert.pem --tls-key key.pem")]
+  CORK_TOKEN=… cork serve --listen 0.0.0.0:443 --host memory.example.org --tls-cert cert.pem --tls-key key.pem")]
 pub(crate) struct Serve {
     /// Address to listen on; port 0 picks a free port [env: CORK_LISTEN] [default: 127.0.0.1:7117]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
 
-    /// Host name to answer to, besides localhost; repeatable [env: CORK_HOSTS]
+    /// Host name or address in clients' URLs, besides localhost and the address of --listen; repeatable. A request to any
+    /// other name gets 403, so clients on other machines need it if --listen is 0.0.0.0 [env: CORK_HOSTS]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     host: Vec<String>,
 

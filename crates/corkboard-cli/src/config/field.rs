@@ -15,13 +15,15 @@ pub(crate) enum RawSetting {
     Integer(u64),
     Switch(bool),
     List(Vec<String>),
-    /// A type that no setting has.
+    /// Any other value, such as a negative number, in words for an error message.
     Other(String),
 }
 
 /// The type of a setting, with access to its value.
 pub(crate) enum SettingField {
     Text(fn(&mut ResolvedSettings) -> &mut String),
+    /// A host and a port.
+    Address(fn(&mut ResolvedSettings) -> &mut String),
     OptionalText(fn(&mut ResolvedSettings) -> &mut Option<String>),
     /// A URL. Its password is not shown.
     Url(fn(&mut ResolvedSettings) -> &mut Option<String>),
@@ -46,7 +48,7 @@ impl SettingField {
     /// Sets the value. Returns false if it is invalid.
     pub(crate) fn set(&self, settings: &mut ResolvedSettings, given: &RawSetting) -> bool {
         match (self, given) {
-            (Self::Text(field), RawSetting::Text(text)) if !text.trim().is_empty() => {
+            (Self::Text(field) | Self::Address(field), RawSetting::Text(text)) if !text.trim().is_empty() => {
                 put(field(settings), text.clone())
             }
             // An empty value would silently select the default store.
@@ -94,7 +96,7 @@ impl SettingField {
     /// The value as text that `set` accepts, or None if there is none.
     pub(crate) fn shown(&self, settings: &mut ResolvedSettings) -> Option<String> {
         match self {
-            Self::Text(field) => Some(field(settings).clone()),
+            Self::Text(field) | Self::Address(field) => Some(field(settings).clone()),
             Self::OptionalText(field) => field(settings).clone(),
             Self::Url(field) => field(settings).as_deref().map(|url| ServerUrl::new(url).to_string()),
             Self::Path(field) => field(settings).as_ref().map(|path| path.display().to_string()),
@@ -119,14 +121,25 @@ impl SettingField {
         }
     }
 
+    /// What to give instead of an invalid value.
+    pub(crate) fn expected(&self, given: &RawSetting) -> String {
+        let is_text = match self {
+            Self::List(_) | Self::Switch(_) | Self::Count(..) | Self::Size(..) => false,
+            Self::Text(_) | Self::Address(_) | Self::OptionalText(_) | Self::Url(_) | Self::Path(_) => true,
+            Self::Time(..) | Self::Words { .. } => true,
+        };
+        let quotes = if is_text && !matches!(given, RawSetting::Text(_)) { "; put it in quotes" } else { "" };
+        format!("{}{quotes}", self.allowed())
+    }
+
     pub(crate) fn allowed(&self) -> String {
         match self {
             Self::Text(_) | Self::OptionalText(_) => "text".into(),
+            Self::Address(_) => "an address, such as 127.0.0.1:7117".into(),
             Self::Url(_) => "a URL".into(),
             Self::Path(_) => "a path".into(),
             Self::List(_) => "a list: [\"a\", \"b\"] in the file, a,b elsewhere".into(),
             Self::Switch(_) => "true or false".into(),
-            Self::Count(0, _) => "a whole number".into(),
             Self::Count(least, _) => format!("a whole number, at least {least}"),
             Self::Size(least, _) => {
                 let bound = if *least == 0 { String::new() } else { format!(" of at least {}", in_bytes(*least)) };

@@ -29,11 +29,22 @@ pub(super) fn read(path: &Path) -> Result<Vec<FileSetting>, CliError> {
     let table = DeTable::parse(&text).map_err(|error| {
         // Use only the message: the error's full text quotes the line, which may contain a password.
         let line = error.span().map_or(1, |span| line_at(span.start));
-        CliError::invalid("config", format!("{}:{line}: {}", path.display(), error.message()))
+        let message = match text.lines().nth(line - 1).and_then(key_without_value) {
+            Some(key) => format!("{key} has no value"),
+            None => error.message().to_owned(),
+        };
+        CliError::invalid("config", format!("{}:{line}: {message}", path.display()))
     })?;
     let mut entries = Vec::new();
     collect(table.get_ref(), "", &line_at, &mut entries);
     Ok(entries)
+}
+
+/// The key of a line that ends after the equals sign.
+fn key_without_value(line: &str) -> Option<&str> {
+    let (key, value) = line.split_once('=')?;
+    let is_missing = value.trim_start().is_empty() || value.trim_start().starts_with('#');
+    Some(key.trim()).filter(|_| is_missing)
 }
 
 fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize, entries: &mut Vec<FileSetting>) {
@@ -54,13 +65,15 @@ fn given(value: &DeValue<'_>) -> RawSetting {
     match value {
         DeValue::String(text) => RawSetting::Text(text.to_string()),
         DeValue::Integer(number) => {
-            u64::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| other(), RawSetting::Integer)
+            let read = u64::from_str_radix(number.as_str(), number.radix());
+            read.map_or_else(|_| RawSetting::Other(number.to_string()), RawSetting::Integer)
         }
         DeValue::Boolean(is_on) => RawSetting::Switch(*is_on),
         DeValue::Array(items) => {
             let texts = items.iter().map(|item| item.get_ref().as_str().map(ToOwned::to_owned));
             texts.collect::<Option<_>>().map_or_else(other, RawSetting::List)
         }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => other(),
+        DeValue::Float(number) => RawSetting::Other(number.to_string()),
+        DeValue::Datetime(_) | DeValue::Table(_) => other(),
     }
 }

@@ -52,7 +52,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     flagged("board", "--board", "board for commands about boards and tasks", field!(OptionalText, board)),
     flagged("log", "-v", "log level or filters, in the syntax of RUST_LOG", LOG),
     flagged("log_format", "--log-format", "log format of the server", LOG_FORMAT),
-    flagged("listen", "--listen", "address that the server listens on", field!(Text, listen)),
+    flagged("listen", "--listen", "address that the server listens on", field!(Address, listen)),
     flagged("hosts", "--host", "host names that the server answers to", field!(List, server.hosts)),
     flagged("origins", "--origin", "origins of web pages that may call the server", field!(List, server.origins)),
     flagged("no_auth", "--no-auth", "disable authentication (loopback only)", field!(Switch, no_auth)),

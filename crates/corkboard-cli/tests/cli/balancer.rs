@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::served::Served;
+use crate::killable_server::KillableServer;
 use crate::support::{CORK, Ran, Sandbox, run};
 
 /// The answer of a balancer after its timeout.
@@ -33,7 +33,7 @@ struct Balancer {
 
 impl Balancer {
     /// Starts in front of a server. The first write is treated as `first` says; everything else passes through.
-    fn start(served: &Served, first: Way) -> Self {
+    fn start(served: &KillableServer, first: Way) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (passed, address) = (Arc::new(AtomicUsize::new(0)), served.address().to_owned());
@@ -62,7 +62,7 @@ impl Balancer {
         Self { url, passed }
     }
 
-    fn cork(&self, sandbox: &Sandbox, served: &Served, arguments: &[&str]) -> Ran {
+    fn cork(&self, sandbox: &Sandbox, served: &KillableServer, arguments: &[&str]) -> Ran {
         let mut command = sandbox.command(CORK);
         command.env("CORK_URL", &self.url).env("CORK_TOKEN", &served.secret).args(arguments);
         run(command, b"")
@@ -88,7 +88,7 @@ fn read_request(client: &TcpStream) -> Option<(bool, Vec<u8>)> {
 const APPEND: [&str; 5] = ["memory", "append", "log", "once", "--line"];
 
 /// The log, read directly from the server.
-fn log(sandbox: &Sandbox, served: &Served) -> String {
+fn log(sandbox: &Sandbox, served: &KillableServer) -> String {
     let mut command = sandbox.command(CORK);
     command.env("CORK_URL", &served.url).env("CORK_TOKEN", &served.secret).args(["memory", "get", "log"]);
     run(command, b"").stdout
@@ -98,7 +98,7 @@ fn log(sandbox: &Sandbox, served: &Served) -> String {
 fn a_write_with_an_invalid_answer_is_not_sent_again_and_has_an_unknown_outcome() {
     for said in [GATEWAY_TIMEOUT, HALF_AN_ANSWER] {
         let sandbox = Sandbox::local();
-        let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+        let served = KillableServer::start(&sandbox.store(), "127.0.0.1:0");
         let balancer = Balancer::start(&served, Way::Instead(said));
         let ran = balancer.cork(&sandbox, &served, &APPEND);
         assert_eq!(balancer.passed.load(Ordering::SeqCst), 1, "{ran:?}");
@@ -112,7 +112,7 @@ fn a_write_with_an_invalid_answer_is_not_sent_again_and_has_an_unknown_outcome()
 fn a_write_with_a_key_is_retried_until_its_answer_is_valid_and_happens_once() {
     for said in [GATEWAY_TIMEOUT, HALF_AN_ANSWER] {
         let sandbox = Sandbox::local();
-        let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+        let served = KillableServer::start(&sandbox.store(), "127.0.0.1:0");
         let balancer = Balancer::start(&served, Way::Instead(said));
         let ran = balancer.cork(&sandbox, &served, &[&APPEND[..], &["--idempotency-key", "k"]].concat());
         assert_eq!(ran.code, 0, "{ran:?}");
@@ -125,7 +125,7 @@ fn a_write_with_a_key_is_retried_until_its_answer_is_valid_and_happens_once() {
 #[test]
 fn an_unknown_outcome_stays_unknown_after_a_later_attempt_fails() {
     let sandbox = Sandbox::local();
-    let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+    let served = KillableServer::start(&sandbox.store(), "127.0.0.1:0");
     let balancer = Balancer::start(&served, Way::InsteadAndGone(GATEWAY_TIMEOUT));
     let ran = balancer.cork(&sandbox, &served, &[&APPEND[..], &["--idempotency-key", "k"]].concat());
     assert_eq!(log(&sandbox, &served), "once\n");

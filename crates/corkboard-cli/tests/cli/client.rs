@@ -3,7 +3,7 @@
 
 use corkboard::{Corkboard, MemoryEvent, Options};
 
-use crate::served::{Served, block_on};
+use crate::killable_server::{KillableServer, block_on};
 use crate::support::Sandbox;
 
 /// The events of some writes, including a batch of two changes.
@@ -36,7 +36,7 @@ async fn heard(corkboard: &Corkboard) -> Vec<(&'static str, String, Option<Strin
 #[test]
 fn a_writer_through_a_server_gets_its_events() {
     let sandbox = Sandbox::local();
-    let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+    let served = KillableServer::start(&sandbox.store(), "127.0.0.1:0");
     block_on(async {
         let corkboard = served.connect(&served.secret).await;
         let other = served.connect(&served.secret).await;

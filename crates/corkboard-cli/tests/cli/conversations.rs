@@ -3,7 +3,7 @@
 use corkboard_testing::Harness;
 use serde_json::json;
 
-use crate::served::{Served, block_on};
+use crate::killable_server::{KillableServer, block_on};
 use crate::support::Sandbox;
 
 fn write(key: &str, value: &str) -> String {
@@ -83,7 +83,7 @@ fn servers_on_one_redis_share_conversations_if_that_is_set() {
 
 fn servers_share_conversations(harness: &Harness) {
     for (setting, is_shared) in [("shared", true), ("process", false)] {
-        let start = || Served::start_with(&harness.url(), "127.0.0.1:0", &[("CORK_CONVERSATIONS", setting)]);
+        let start = || KillableServer::start_with(&harness.url(), "127.0.0.1:0", &[("CORK_CONVERSATIONS", setting)]);
         let [mut first, second] = [start(), start()];
         block_on(async {
             let (here, there) = (first.connect(&first.secret).await, second.connect(&second.secret).await);

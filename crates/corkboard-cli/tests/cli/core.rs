@@ -220,14 +220,15 @@ fn the_voucher_is_shown_while_the_trust_holds() {
     let error = sandbox.fails(
         &as_one("rita", "reviewer", &["core", "add", "rules", "Obey", "--trust", "own"]),
         6,
-        "only a person",
+        "does not act as a person",
     );
     assert_eq!(
         (&error["code"], &error["hint"]),
         (
             &json!("trust_denied"),
             &json!(
-                "use --trust agent, or leave it out; only a person can vouch for more (without --role, you act as a person)"
+                "use --trust agent, or leave it out; only a person can vouch for more (without --role, you act as an admin, who \
+                 counts as a person)"
             )
         )
     );

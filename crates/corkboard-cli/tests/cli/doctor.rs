@@ -7,7 +7,7 @@ use corkboard::boards::{NewBoard, NewTask};
 use corkboard::{Corkboard, ManualClock, Options};
 use serde_json::{Value, json};
 
-use crate::serving::{ADMIN, Serving};
+use crate::sandbox_server::{ADMIN, SandboxServer};
 use crate::support::{CORK, Ran, Sandbox, run};
 
 #[test]
@@ -218,7 +218,7 @@ fn a_healthy_server() {
     // Locally, because the test starts a separate server.
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, ADMIN, &["doctor"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for part in [
@@ -248,7 +248,7 @@ fn a_healthy_server() {
 fn a_server_with_a_limited_token() {
     // Locally, because the test starts a separate server.
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let request =
         r#"{"principal":"ada","kind":"agent","role":"worker","grants":{"agents":["ada"],"boards":["team-*"]}}"#;
     let created = server.ask("POST", "/v1/tokens", &[], request).json();
@@ -269,7 +269,7 @@ fn a_server_with_a_limited_token() {
 fn a_server_that_does_not_answer_or_rejects_the_token() {
     // Locally, because the test starts a separate server.
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, "wrong", &["doctor"]);
     assert_eq!(ran.code, 6, "{ran:?}");
     assert!(ran.stdout.contains("✓ the server is ready") && ran.stdout.contains("✗ "), "{ran:?}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::serving::{ADMIN, Serving};
+use crate::sandbox_server::{ADMIN, SandboxServer};
 use crate::support::{CORK, Ran, Sandbox, run};
 
 /// Runs a command through a server and trusts the certificates of one file.
@@ -30,9 +30,9 @@ fn certificate(sandbox: &Sandbox, name: &str, replaced: &[(&str, &str)]) {
     assert_eq!(ran.code, 0, "{line}: {ran:?}");
 }
 
-fn serving(sandbox: &Sandbox, name: &str) -> Serving {
+fn serving(sandbox: &Sandbox, name: &str) -> SandboxServer {
     let (cert, key) = (format!("{name}.pem"), format!("{name}-key.pem"));
-    Serving::start(sandbox, &["--tls-cert", &cert, "--tls-key", &key])
+    SandboxServer::start(sandbox, &["--tls-cert", &cert, "--tls-key", &key])
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_link_of_a_server_with_a_name_signs_in_clients_that_trust_its_certificate(
     let (cert, key) = (["--tls-cert", "named.pem"], ["--tls-key", "named-key.pem"]);
     let arguments = [&cert[..], &key, &["--host", "memory.example.org"]].concat();
     // Without an admin token, the server prints a link.
-    let server = Serving::with(&sandbox, &arguments, &[("CORK_TOKEN", "")]);
+    let server = SandboxServer::with(&sandbox, &arguments, &[("CORK_TOKEN", "")]);
     let link = server.sign_in.clone().unwrap();
     assert!(link.starts_with("https://memory.example.org:"), "{link}");
     let found = format!("{}:127.0.0.1", server.address());
@@ -118,7 +118,7 @@ fn the_link_of_a_server_with_a_name_signs_in_clients_that_trust_its_certificate(
 fn the_wrong_scheme_is_reported() {
     let sandbox = Sandbox::local();
     certificate(&sandbox, "good", &[]);
-    let (encrypted, plain) = (serving(&sandbox, "good"), Serving::start(&sandbox, &[]));
+    let (encrypted, plain) = (serving(&sandbox, "good"), SandboxServer::start(&sandbox, &[]));
     let http = encrypted.url.replace("https://", "http://");
     let https = plain.url.replace("http://", "https://");
     for (url, why, hint) in

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::serving::{ADMIN, Serving};
+use crate::sandbox_server::{ADMIN, SandboxServer};
 use crate::support::{CORK, Sandbox, run};
 
 /// Replaces times and ports, which differ in each run.
@@ -73,7 +73,7 @@ fn mistakes_with_tasks() {
         ("review T-1 approve", ""),
         (
             "--principal ada task complete T-1 again",
-            "error: fenced: T-1 is already completed\n\
+            "error: T-1 is already completed\n\
              hint: nothing was written; `cork task show T-1` shows its state\n",
         ),
         (
@@ -192,7 +192,7 @@ fn only_similar_names_are_suggested() {
 #[test]
 fn mistakes_with_a_server() {
     let sandbox = desk();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let cork = |token: &str, url: &str, arguments: &[&str]| {
         let mut command = Command::new(CORK);
         command
@@ -261,7 +261,7 @@ fn mistakes_with_a_server() {
 #[test]
 fn mistakes_in_requests() {
     let sandbox = desk();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let lines = "{\"key\": \"a\", \"value\": 1}\n{\"key\": \"b\", \"value\": 2}\n{oops\n";
     for (path, body, expected) in [
         (
@@ -282,13 +282,13 @@ fn mistakes_in_requests() {
         let kind = if body == lines { "Content-Type: application/x-ndjson" } else { "Accept: application/json" };
         let token = format!("Authorization: Bearer {ADMIN}");
         let mut stream = server.connect();
-        let head = crate::serving::head("POST", path, &[kind, &token], body.len());
+        let head = crate::sandbox_server::head("POST", path, &[kind, &token], body.len());
         let head = match body == lines {
             true => head.replace("Content-Type: application/json\r\n", ""),
             false => head,
         };
         std::io::Write::write_all(&mut stream, format!("{head}{body}").as_bytes()).unwrap();
-        let answer = crate::serving::Answer::read(&mut stream).json();
+        let answer = crate::sandbox_server::Answer::read(&mut stream).json();
         let detail = answer["detail"].as_str().unwrap();
         assert_eq!(detail, expected, "{path}");
     }

@@ -16,8 +16,8 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
-use crate::served::block_on;
-use crate::serving::Serving;
+use crate::killable_server::block_on;
+use crate::sandbox_server::SandboxServer;
 use crate::support::{DEADLINE, Sandbox, eventually};
 
 const KIB: usize = 1024;
@@ -366,8 +366,8 @@ shapes! {
 fn chunked_bodies_are_refused_once_they_exceed_the_byte_rate() {
     let sandbox = Sandbox::local();
     let variables = [("CORK_BYTES_AT_ONCE", "256KiB"), ("CORK_BYTES_PER_HOUR", "1KiB")];
-    let server = Serving::with(&sandbox, &[], &variables);
-    let target = Target { secret: crate::serving::ADMIN.into(), server, sandbox };
+    let server = SandboxServer::with(&sandbox, &[], &variables);
+    let target = Target { secret: crate::sandbox_server::ADMIN.into(), server, sandbox };
     let kind = &kinds()[0];
     let (_, answers) = client(&kind.chunked(&target, &kind.body(MIB), 16 * KIB), Then::Read, &target);
     assert_eq!(answers, [429]);
@@ -462,7 +462,7 @@ fn described(target: &Target) -> Vec<Kind> {
 
 /// A server under attack.
 struct Target {
-    server: Serving,
+    server: SandboxServer,
     /// The attacker's token.
     secret: String,
     #[allow(dead_code, reason = "dropping it removes its folder")]
@@ -475,7 +475,7 @@ impl Target {
         let (budget, body) = (BUDGET.to_string(), BODY.to_string());
         let often = [("CORK_REQUESTS_PER_SECOND", "1000000"), ("CORK_REQUESTS_AT_ONCE", "1000000")];
         let variables = [("CORK_BUFFER_BYTES", &*budget), ("CORK_BODY_BYTES", &*body), often[0], often[1], AT_ONCE];
-        let server = Serving::with(&sandbox, &[], &variables);
+        let server = SandboxServer::with(&sandbox, &[], &variables);
         let token = json!({
             "principal": "eve", "kind": "agent", "role": "worker",
             "grants": {"agents": ["eve", "big"], "boards": [], "cores": []},

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::serving::{ADMIN, Answer, Serving, head};
+use crate::sandbox_server::{ADMIN, Answer, SandboxServer, head};
 use crate::support::{CORK, Sandbox, eventually, finish, run};
 
 const ENTRY: &str = "/v1/agents/ada/entries/color";
@@ -19,7 +19,7 @@ fn token() -> String {
 #[test]
 fn the_start_is_one_line_and_sigterm_ends_it_well() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     assert_eq!(server.ask("PUT", ENTRY, &[], GREEN).status, 201);
     server.signal("TERM");
     let ran = server.ended();
@@ -60,7 +60,7 @@ fn the_output_for_people_shows_the_store_and_how_to_stop() {
 #[test]
 fn with_an_admins_token_and_no_terminal_a_command_is_printed_instead_of_the_link() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     assert_eq!(server.sign_in, None);
     drop(server);
     let mut child = sandbox.command(CORK);
@@ -114,7 +114,7 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
         assert!(compiled.success());
         let url = format!("{store}:{}", place("kept"));
         let variables = [("LD_PRELOAD", library.as_str()), ("FULL", full.as_str()), ("CORK_STORE", url.as_str())];
-        let server = Serving::with(&sandbox, &[], &variables);
+        let server = SandboxServer::with(&sandbox, &[], &variables);
         let put = |value: u32| server.ask("PUT", ENTRY, &[], &format!("{{\"value\":{value}}}")).status;
         let ready = || server.ask_as_is("GET", "/readyz", &[], "");
         assert_eq!((put(1), ready().status), (201, 200), "{store}");
@@ -144,7 +144,7 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
 }
 
 /// Sends a request without its body and returns the connection.
-fn half_a_request(server: &Serving) -> TcpStream {
+fn half_a_request(server: &SandboxServer) -> TcpStream {
     let mut stream = server.connect();
     // The server has read the head when it asks for the body.
     let headers = [token(), "Expect: 100-continue".into()];
@@ -156,14 +156,14 @@ fn half_a_request(server: &Serving) -> TcpStream {
     stream
 }
 
-fn accepts_no_connections(server: &Serving) {
+fn accepts_no_connections(server: &SandboxServer) {
     eventually("the server stops listening", || TcpStream::connect(server.address()).is_err());
 }
 
 #[test]
 fn open_requests_are_answered_before_the_end() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let mut stream = half_a_request(&server);
     server.signal("TERM");
     accepts_no_connections(&server);
@@ -177,7 +177,7 @@ fn open_requests_are_answered_before_the_end() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["--setting", "drain_timeout=1d", "--setting", "request_timeout=1d"]);
+    let server = SandboxServer::start(&sandbox, &["--setting", "drain_timeout=1d", "--setting", "request_timeout=1d"]);
     let _stream = half_a_request(&server);
     server.signal("INT");
     accepts_no_connections(&server);
@@ -188,7 +188,7 @@ fn a_second_signal_ends_it_at_once() {
 #[test]
 fn no_client_delays_the_end_for_long() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["--setting", "drain_timeout=50ms"]);
+    let server = SandboxServer::start(&sandbox, &["--setting", "drain_timeout=50ms"]);
     let mut stream = half_a_request(&server);
     server.signal("TERM");
     assert_eq!(server.ended().code, 0);
@@ -200,7 +200,8 @@ fn no_client_delays_the_end_for_long() {
 #[test]
 fn slow_clients_are_not_waited_for() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["--setting", "header_timeout=500ms", "--setting", "request_timeout=1s"]);
+    let server =
+        SandboxServer::start(&sandbox, &["--setting", "header_timeout=500ms", "--setting", "request_timeout=1s"]);
     for sent in ["", "GET /healthz HT", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"] {
         let mut stream = server.connect();
         stream.write_all(sent.as_bytes()).unwrap();
@@ -222,7 +223,7 @@ fn slow_clients_are_not_waited_for() {
 #[test]
 fn bodies_are_limited_with_or_without_a_declared_length() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["--setting", "body_bytes=1KiB"]);
+    let server = SandboxServer::start(&sandbox, &["--setting", "body_bytes=1KiB"]);
     let large = format!(r#"{{"value":"{}"}}"#, "x".repeat(2000));
     let told = server.ask("PUT", ENTRY, &["Expect: 100-continue"], "");
     assert_eq!(told.status, 400, "{told:?}");
@@ -241,7 +242,7 @@ fn bodies_are_limited_with_or_without_a_declared_length() {
 #[test]
 fn large_answers_are_compressed_on_request() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     server.ask("PUT", ENTRY, &[], GREEN);
     let gzip = ["Accept-Encoding: gzip"];
     assert_eq!(server.ask("GET", ENTRY, &gzip, "").header("content-encoding"), None);
@@ -256,7 +257,7 @@ fn large_answers_are_compressed_on_request() {
 #[test]
 fn metrics_are_by_route_and_need_a_token() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     server.ask("PUT", ENTRY, &[], GREEN);
     server.ask("GET", ENTRY, &[], "");
     server.ask_as_is("GET", ENTRY, &[], "");
@@ -282,7 +283,7 @@ fn metrics_are_by_route_and_need_a_token() {
         || server.ask("GET", "/metrics", &[], "").text().lines().any(|line| line == "corkboard_http_connections 1");
     eventually("closed connections are no longer counted", is_alone);
     assert!(!text.contains("ada") && !text.contains("nowhere") && !text.contains("BREW"), "{text}");
-    let open = Serving::start(&sandbox, &["--setting", "public_metrics=true"]);
+    let open = SandboxServer::start(&sandbox, &["--setting", "public_metrics=true"]);
     assert_eq!(open.ask_as_is("GET", "/metrics", &[], "").status, 200);
     assert_eq!(open.ask_as_is("GET", ENTRY, &[], "").status, 401);
 }
@@ -290,7 +291,7 @@ fn metrics_are_by_route_and_need_a_token() {
 #[test]
 fn every_metric_has_help_a_type_and_an_allowed_prefix() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     server.ask("PUT", ENTRY, &[], GREEN);
     server.ask("GET", ENTRY, &[], "");
     server.ask("POST", "/v1/boards", &[], r#"{"id": "b", "name": "Auth", "goal": "JWT"}"#);
@@ -331,7 +332,7 @@ fn every_metric_has_help_a_type_and_an_allowed_prefix() {
 #[test]
 fn connections_beyond_the_maximum_are_refused_and_counted() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["--setting", "connections=1"]);
+    let server = SandboxServer::start(&sandbox, &["--setting", "connections=1"]);
     let held = half_a_request(&server);
     let refused = server.ask("GET", ENTRY, &[], "");
     assert_eq!((refused.status, &refused.json()["code"]), (503, &Value::from("too_many_connections")), "{refused:?}");
@@ -350,7 +351,7 @@ fn connections_beyond_the_maximum_are_refused_and_counted() {
 #[test]
 fn the_log_names_requests_and_contains_no_secret() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["-vvv", "--log-format", "json"]);
+    let server = SandboxServer::start(&sandbox, &["-vvv", "--log-format", "json"]);
     let id = "X-Request-Id: of-this-very-request";
     let put = server.ask("PUT", ENTRY, &[id], GREEN);
     assert_eq!(put.header("x-request-id"), Some("of-this-very-request"));
@@ -400,7 +401,7 @@ fn the_log_names_requests_and_contains_no_secret() {
 #[test]
 fn the_page_size_of_cores_is_as_documented() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     for number in 0..101 {
         let added = server.ask("POST", &format!("/v1/cores/core-{number:03}/entries"), &[], r#"{"content":"x"}"#);
         assert_eq!(added.status, 201, "{added:?}");
@@ -416,7 +417,7 @@ fn the_page_size_of_cores_is_as_documented() {
 #[test]
 fn the_containers_check_asks_the_server() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let file = std::fs::read_to_string(root.join("deploy/Containerfile")).unwrap();
     let check = file.split("HEALTHCHECK").nth(2).or(file.split("HEALTHCHECK").nth(1)).unwrap();
@@ -441,7 +442,7 @@ fn the_containers_check_asks_the_server() {
 #[test]
 fn the_log_contains_the_start_and_the_end() {
     let sandbox = Sandbox::local();
-    let server = Serving::start(&sandbox, &["-v", "--log-format", "json"]);
+    let server = SandboxServer::start(&sandbox, &["-v", "--log-format", "json"]);
     let address = server.address().to_owned();
     let mut stream = half_a_request(&server);
     server.signal("TERM");
@@ -471,7 +472,7 @@ fn invalid_serve_options_are_refused() {
     assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "invalid address")["code"], "listen");
     sandbox.fails(&["serve", "--listen", "127.0.0.1:99999"], 2, "port 99999 is too large: the maximum is 65535");
     assert_eq!(sandbox.fails(&["serve", "--tls-cert", "cert.pem"], 2, "but no key")["code"], "tls");
-    let server = Serving::start(&sandbox, &[]);
+    let server = SandboxServer::start(&sandbox, &[]);
     let error = sandbox.fails(&["serve", "--listen", server.address()], 7, server.address());
     assert_eq!((&error["code"], &error["retryable"]), (&Value::from("listen"), &Value::from(true)));
     assert!(error["hint"].as_str().unwrap().contains("--listen 127.0.0.1:0"), "{error}");
@@ -519,7 +520,7 @@ const BY_LINK: [(&str, &str); 1] = [("CORK_TOKEN", "")];
 
 /// Starts and stops a server. Returns the printed link, if any, and the other output.
 fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (Option<String>, String) {
-    let server = Serving::with(sandbox, arguments, &[("CORK_TOKEN", token)]);
+    let server = SandboxServer::with(sandbox, arguments, &[("CORK_TOKEN", token)]);
     let link = server.sign_in.clone();
     server.signal("TERM");
     let ran = server.ended();
@@ -530,7 +531,7 @@ fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (Option<String
 #[test]
 fn the_server_accepts_the_printed_link() {
     let sandbox = Sandbox::local();
-    let everywhere = Serving::with(&sandbox, &["--listen", "0.0.0.0:0"], &BY_LINK);
+    let everywhere = SandboxServer::with(&sandbox, &["--listen", "0.0.0.0:0"], &BY_LINK);
     let link = everywhere.sign_in.clone().unwrap();
     assert!(link.starts_with("http://127.0.0.1:"), "{link}");
     let path = link.strip_prefix(&everywhere.url).unwrap();
@@ -558,7 +559,7 @@ fn hosts_and_origins_that_could_never_match_are_refused_at_the_start() {
             sandbox.fails(&["serve", "--listen", "127.0.0.1:0", "--origin", origin], 2, "https://app.example.org");
         assert_eq!(failed["code"], "origins", "{origin}");
     }
-    let server = Serving::start(&sandbox, &["--origin", "https://TWO.example:443/"]);
+    let server = SandboxServer::start(&sandbox, &["--origin", "https://TWO.example:443/"]);
     let asked = server.ask("GET", "/v1/me", &["Origin: https://two.example"], "");
     assert_eq!((asked.status, asked.header("access-control-allow-origin")), (200, Some("https://two.example")));
 }
@@ -577,7 +578,7 @@ fn plain_http_and_weak_tokens_give_warnings() {
 }
 
 /// The value of a metric; 0 if it was never counted.
-fn metric(server: &Serving, name: &str) -> u64 {
+fn metric(server: &SandboxServer, name: &str) -> u64 {
     let text = server.ask("GET", "/metrics", &[], "").text();
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap_or(0)
 }
@@ -585,7 +586,7 @@ fn metric(server: &Serving, name: &str) -> u64 {
 #[test]
 fn reads_over_http_are_measured_and_logged_once() {
     let sandbox = Sandbox::local();
-    let server = Serving::with(&sandbox, &[], &[("CORK_LOG", "corkboard::memory=debug")]);
+    let server = SandboxServer::with(&sandbox, &[], &[("CORK_LOG", "corkboard::memory=debug")]);
     server.ask("PUT", ENTRY, &[], GREEN);
     server.ask("PUT", "/v1/agents/ada/handoff", &[], r#"{"text":"go on"}"#);
     server.ask("PUT", "/v1/agents/ada/conversations/c/entries/color", &[], GREEN);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::served::Served;
+use crate::killable_server::KillableServer;
 
 pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
 
@@ -23,7 +23,7 @@ const USER: &str = "tester";
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
     /// The server that commands use, if any.
-    pub(crate) served: Option<Served>,
+    pub(crate) served: Option<KillableServer>,
 }
 
 /// If set, every sandbox serves its store, and every command goes through the server.
@@ -65,7 +65,7 @@ impl Sandbox {
     /// Commands go through a server with these settings, each given as an environment variable.
     pub(crate) fn remote_with(settings: &[(&str, &str)]) -> Self {
         let sandbox = Self::local();
-        let served = Served::start_with(&sandbox.store(), "127.0.0.1:0", settings).with_token_of(USER);
+        let served = KillableServer::start_with(&sandbox.store(), "127.0.0.1:0", settings).with_token_of(USER);
         Self { served: Some(served), ..sandbox }
     }
 
@@ -139,7 +139,7 @@ impl Sandbox {
         let rows = database.execute(sql, []).unwrap();
         database.execute_batch(then).unwrap();
         drop(database);
-        self.served = secret.map(|secret| Served::start(&self.store(), "127.0.0.1:0").with_secret(secret));
+        self.served = secret.map(|secret| KillableServer::start(&self.store(), "127.0.0.1:0").with_secret(secret));
         rows
     }
 

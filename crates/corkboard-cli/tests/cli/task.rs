@@ -209,7 +209,7 @@ fn a_branch_is_chosen() {
     assert_eq!(added, json!({"id": "C-1"}));
     assert_eq!(desk.items(&["task", "list", "--view", "ready"]), json!([]), "no branch should start before the choice");
     assert!(desk.ok(&["task", "list"]).contains("waits for C-1"));
-    let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\"; its branches are jose, hand");
+    let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no option \"joes\"; its options are jose, hand");
     assert_eq!((&error["code"], &error["options"]), (&json!("no_branch"), &json!(["jose", "hand"])));
     let chosen = desk.json(&["--principal", "grace", "choose", "C-1", "jose", "--rationale", "maintained"]);
     assert_eq!(chosen, json!({"id": "C-1", "chosen": "jose", "cancelled": ["T-2", "T-3"]}));

@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::serving::{ADMIN, Serving};
+use crate::sandbox_server::{ADMIN, SandboxServer};
 use crate::support::{CORK, Ran, Sandbox, run};
 
 /// A store and its server.
 struct Served {
     sandbox: Sandbox,
-    server: Serving,
+    server: SandboxServer,
 }
 
 impl Served {
     fn new() -> Self {
         let sandbox = Sandbox::local();
-        let server = Serving::start(&sandbox, &[]);
+        let server = SandboxServer::start(&sandbox, &[]);
         Self { sandbox, server }
     }
 

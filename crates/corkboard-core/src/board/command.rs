@@ -72,7 +72,7 @@ pub enum BoardCommand {
     Retry { task: TaskId },
     /// Reopens all failed tasks, and the tasks that were cancelled because of them.
     RetryFailed,
-    /// Chooses a branch and cancels the others.
+    /// Chooses an option and cancels the tasks of the others.
     Choose { choice: ChoiceId, option: String, rationale: Option<String> },
     /// Takes the orchestrator's role if nobody else holds it. A caller that already holds it gets a new epoch; commands
     /// under the old one are fenced.

@@ -167,7 +167,7 @@ pub enum BoardEvent {
         /// The requested choice, with its tasks by ID.
         choice: Box<NewChoice>,
     },
-    /// A branch was chosen.
+    /// An option was chosen.
     BranchChosen {
         choice: ChoiceId,
         option: String,

@@ -90,7 +90,7 @@ numbered_id!(
     ArtifactId, "artifact", "A-"
 );
 numbered_id!(
-    /// A choice between branches of a board.
+    /// A choice between options.
     ChoiceId, "choice", "C-"
 );
 

@@ -36,7 +36,7 @@ pub enum BoardStatus {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Outcome))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardOutcome {
-    /// Every task was completed or was on a branch not taken.
+    /// Every task was completed, or belonged to an option that was not chosen.
     Success,
     /// Some tasks were completed, others not.
     Partial,

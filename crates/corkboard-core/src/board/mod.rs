@@ -19,7 +19,6 @@ mod info;
 mod item;
 mod learning;
 mod lease;
-mod lifetime;
 mod new_task;
 mod nudge;
 mod path;
@@ -27,6 +26,7 @@ mod pattern;
 mod pause;
 mod permissions;
 mod record;
+mod retention;
 mod rule;
 mod size;
 mod status;
@@ -65,7 +65,6 @@ pub use learning::{
     ParseLearningIdError, Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
 };
 pub use lease::Lease;
-pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
 pub use path::normal_path;
@@ -76,6 +75,7 @@ pub use record::{
     Artifact, ArtifactType, BoardRecord, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch,
     NewChoice, NewDecision, NewDiscovery,
 };
+pub use retention::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use rule::{Tally, TaskOutcome, TriggerVerdict};
 pub use status::{CancelCause, Cancellation, FailurePolicy, ReviewVerdict, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};

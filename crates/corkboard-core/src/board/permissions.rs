@@ -57,7 +57,7 @@ static TABLE: [(BoardAction, &str, &[Role]); 26] = [
     (BoardAction::Review, "review a task", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::CancelTask, "cancel a task", &[Orchestrator, Human, Admin]),
     (BoardAction::Retry, "retry a task", &[Orchestrator, Human, Admin]),
-    (BoardAction::Choose, "choose a branch", &[Orchestrator, Human, Admin]),
+    (BoardAction::Choose, "choose an option", &[Orchestrator, Human, Admin]),
     (BoardAction::Orchestrate, "be the orchestrator", &[Orchestrator, Human, Admin]),
     (BoardAction::End, "complete or cancel the board", &[Orchestrator, Human, Admin]),
     (BoardAction::Archive, "archive or discard the board", &[Orchestrator, Human, Admin]),

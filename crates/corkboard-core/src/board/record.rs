@@ -19,7 +19,12 @@ use crate::knowledge::Trust;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewDecision {
+    /// The question that was decided.
+    // Missing fields are accepted here, and refused when the command is decided.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub question: String,
+    /// The answer.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub choice: String,
     pub alternatives: Vec<String>,
     pub rationale: String,
@@ -98,6 +103,7 @@ pub enum DiscoveryType {
 #[serde(default)]
 pub struct NewDiscovery {
     /// What was learned.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub content: String,
     #[serde(rename = "type")]
     pub kind: DiscoveryType,
@@ -162,6 +168,7 @@ pub struct NewArtifact {
     #[serde(rename = "type")]
     pub kind: ArtifactType,
     /// Path or URL. Recording the same path again adds the next version.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub path: String,
     pub description: String,
     /// The task that it was created for.
@@ -209,17 +216,17 @@ pub struct Artifact {
     pub trust: Trust,
 }
 
-/// A choice to add. Its branches begin with tasks of the board or of the same batch.
+/// A choice to add. Its options begin with tasks of the board or of the same batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewChoice {
     /// The question to decide.
     pub question: String,
-    /// The branches to choose from: at least two.
+    /// The options to choose from: at least two.
     pub options: Vec<NewBranch>,
 }
 
-/// A branch of a choice to add.
+/// An option of a choice to add: a branch of tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewBranch {
@@ -229,7 +236,7 @@ pub struct NewBranch {
     pub tasks: Vec<TaskRef>,
 }
 
-/// A choice between branches. Until it is made, none of them can start.
+/// A choice between options, which are branches of tasks. Until it is made, none of them can start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Choice {
@@ -242,9 +249,9 @@ pub struct Choice {
     pub updated_at: Timestamp,
     /// The question to decide.
     pub question: String,
-    /// The branches to choose from.
+    /// The options to choose from.
     pub options: Vec<Branch>,
-    /// The name of the branch that was chosen.
+    /// The name of the option that was chosen.
     #[serde(default)]
     pub chosen: Option<String>,
     #[serde(default)]
@@ -262,7 +269,7 @@ pub(super) fn unknown_author() -> Arc<str> {
     "unknown".into()
 }
 
-/// A branch of a choice.
+/// An option of a choice: a branch of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Branch {

@@ -114,7 +114,7 @@ pub enum FailurePolicy {
 pub enum CancelCause {
     /// Somebody asked for it.
     Requested,
-    /// Another branch was chosen.
+    /// Another option was chosen.
     BranchNotTaken,
     /// A task that it depends on failed, or any task with the policy `fail_fast`. Retrying that task reopens this one.
     UpstreamFailed,

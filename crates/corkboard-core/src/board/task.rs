@@ -117,7 +117,7 @@ pub struct Task {
     /// Its most recent setbacks: when it was sent back or failed.
     #[serde(default)]
     pub setbacks: Vec<Arc<Setback>>,
-    /// The choice, if it begins one of its branches.
+    /// The choice, if it begins one of its options.
     #[serde(default)]
     pub choice: Option<ChoiceId>,
     pub created_at: Timestamp,

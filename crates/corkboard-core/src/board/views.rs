@@ -59,18 +59,19 @@ impl From<&Task> for TaskPosition {
     }
 }
 
-/// A view of a board's tasks.
+/// A view of a board's tasks, derived from their status and from what they wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskView {
     /// Tasks that can be claimed: highest priority first, then oldest.
     Ready,
-    /// Tasks that cannot start or continue.
+    /// Tasks that cannot start or continue: those with the status `blocked`, which their holders reported, and those with
+    /// the status `pending` or `assigned` that wait for something. `hindrances` says what.
     Blocked,
-    /// Tasks in progress.
+    /// Tasks with the status `in_progress`.
     InProgress,
-    /// Tasks that wait for review.
+    /// Tasks with the status `review`.
     NeedsReview,
 }
 
@@ -122,7 +123,7 @@ pub enum Hindrance {
         /// The unfinished dependencies.
         depends_on: Vec<TaskId>,
     },
-    /// It begins a branch of a choice that was not made.
+    /// It begins an option of a choice that was not made.
     Choice { choice: ChoiceId },
     /// A decision that concerns it needs approval and has none.
     Approval { decision: DecisionId },

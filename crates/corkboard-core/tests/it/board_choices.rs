@@ -186,12 +186,12 @@ fn an_invalid_choice_is_refused_with_its_batch() {
             other => other.to_string(),
         }
     };
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)])]), "it needs at least two branches");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("x", &[id(5)])]), "two branches are named \"x\"");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[])]), "branch \"y\" has no tasks");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)])]), "it needs at least two options");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("x", &[id(5)])]), "two options are named \"x\"");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[])]), "option \"y\" has no tasks");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(6)])]), "T-6 is named twice");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(1)])]), "T-1 already begins a branch of C-1");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(1)])]), "T-1 already begins an option of C-1");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(7)])]), "T-7 is already in progress");
     assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), ("y", &[id(99)])]), "task T-99 not found on this board");
-    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), (" ", &[id(5)])]), "branch must not be blank");
+    assert_eq!(refuse(&mut desk, &[("x", &[id(6)]), (" ", &[id(5)])]), "option must not be blank");
 }

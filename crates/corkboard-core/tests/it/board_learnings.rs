@@ -7,7 +7,7 @@ use corkboard_core::board::{
     TaskResult,
 };
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{Actor, MemoryKind, Refusal, Role, Space, Stamp};
+use corkboard_core::{Actor, MemoryKind, OwnPart, Refusal, Role, Space, Stamp};
 use proptest::prelude::*;
 
 fn learnings(desk: &Desk) -> Vec<LearningCandidate> {
@@ -236,7 +236,10 @@ fn reworked_tasks_teach_how_they_were_fixed() {
     let (core, changes) = (Some("rules".into()), Box::default());
     let promote = BoardCommand::PromoteLearning { learning: found.id.clone(), core, changes };
     let refused = desk.refused_to(&rita, promote);
-    assert_eq!(refused, Refusal::OwnLearning { learning: found.id, principal: "rita".into() });
+    assert_eq!(
+        refused,
+        Refusal::OwnLearning { learning: found.id, principal: "rita".into(), own_part: OwnPart::Contributor }
+    );
 
     // A learning with texts of one author belongs to that author.
     let task = desk.add(NewTask { retry_limit: 1, ..NewTask::new("Ship") });

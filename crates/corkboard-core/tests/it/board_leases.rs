@@ -111,8 +111,8 @@ fn answer_5_the_epoch_distinguishes_processes_with_the_same_name() {
     let ann = worker("ann");
     let mut desk = one_task();
     desk.claim(&ann, TASK);
-    let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
-    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
+    let deadline = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
+    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), deadline };
     assert_eq!(refused(&mut desk, &ann, claim(TASK)), held, "another process can have the same name");
     desk.pass(LEASE_MS as i64);
     desk.claim(&ann, TASK);
@@ -148,7 +148,7 @@ fn an_assignment_has_no_lease_until_work_begins() {
     desk.pass(365 * 24 * 3_600_000);
     assert_eq!(
         refused(&mut desk, &worker("bob"), claim(TASK)),
-        Refusal::TaskHeld { task: TASK, holder: agent("ann"), until: None }
+        Refusal::TaskHeld { task: TASK, holder: agent("ann"), deadline: None }
     );
     desk.tell(assign(TASK, "bob"));
     assert_eq!(refused(&mut desk, &ann, set_status(TASK, TaskStatus::InProgress, None)), fenced(Some("bob"), 0));
@@ -339,8 +339,8 @@ fn a_restarted_worker_reclaims_its_task_by_task_and_epoch() {
     let mut desk = one_task();
     desk.claim(&ann, TASK);
     desk.pass(LEASE_MS as i64 - 1);
-    let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
-    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
+    let deadline = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
+    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), deadline };
     assert_eq!(
         refused(&mut desk, &ann, claim(TASK)),
         held,
@@ -419,7 +419,7 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     let deadline = Lease::deadline_from(desk.now, LEASE);
     assert_eq!(desk.ask(&olga, acquire()), Ok(BoardReply::Held { epoch: 1, deadline }));
     assert_eq!(desk.state().next_due(), Some(deadline));
-    let held = Refusal::OrchestratorHeld { holder: agent("olga"), until: deadline };
+    let held = Refusal::OrchestratorHeld { holder: agent("olga"), deadline };
     assert_eq!(refused(&mut desk, &otto, acquire()), held);
     // A command under the role renews the role if that moves the deadline by more than a tenth.
     desk.pass(TENTH);

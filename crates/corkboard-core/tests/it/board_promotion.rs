@@ -8,7 +8,7 @@ use corkboard_core::board::{
     WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
-use corkboard_core::{Actor, ActorKind, CoreId, LimitName, Limits, MemoryKind, Refusal, Role, Space};
+use corkboard_core::{Actor, ActorKind, CoreId, LimitName, Limits, MemoryKind, OwnPart, Refusal, Role, Space};
 
 const ENTRY: CoreEntryId = CoreEntryId(7);
 
@@ -176,11 +176,12 @@ fn changes_must_be_valid_for_the_core() {
 fn no_agent_promotes_its_own_text() {
     let mut desk = desk();
     let (ann, rita) = (named("ann", Role::Reviewer), named("rita", Role::Reviewer));
-    let own = |principal: &str| Refusal::OwnLearning { learning: f1(), principal: principal.into() };
-    assert_eq!(desk.refused_to(&ann, promote(f1())), own("ann"));
+    let own =
+        |principal: &str, own_part| Refusal::OwnLearning { learning: f1(), principal: principal.into(), own_part };
+    assert_eq!(desk.refused_to(&ann, promote(f1())), own("ann", OwnPart::Author));
     // Nor may an agent replace the text with its own.
     let changes = LearningChanges { content: Some("mine".into()), ..LearningChanges::default() };
-    assert_eq!(desk.refused_to(&rita, changed(changes)), own("rita"));
+    assert_eq!(desk.refused_to(&rita, changed(changes)), own("rita", OwnPart::NewContent));
     desk.ask(&rita, promote(f1())).unwrap();
     assert_eq!(begun(&desk, "F-1").actor, rita);
     // A person may.

@@ -4,7 +4,7 @@ use crate::board_support::{Desk, agent, at, id};
 use corkboard_core::board::{
     BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NewTask, NudgeId, TaskRef, TaskStatus,
 };
-use corkboard_core::{CoreId, LimitName, Limits, Refusal, Role};
+use corkboard_core::{CoreId, LimitName, Limits, OwnPart, Refusal, Role};
 
 #[test]
 fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
@@ -42,8 +42,8 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
         Refusal::NotThisWay { task, from: TaskStatus::InProgress, to: from },
         Refusal::NotReady { task, hindrances },
         Refusal::AlreadyBegun { task, status: TaskStatus::Review },
-        Refusal::TaskHeld { task, holder: agent("ann"), until: None },
-        Refusal::OrchestratorHeld { holder: agent("olga"), until: at(0) },
+        Refusal::TaskHeld { task, holder: agent("ann"), deadline: None },
+        Refusal::OrchestratorHeld { holder: agent("olga"), deadline: at(0) },
         fenced("T-1", Some("bob"), 2, Some(2)),
         fenced("T-1", Some("bob"), 2, Some(1)),
         fenced("orchestrator", None, 2, None),
@@ -78,7 +78,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
         },
         Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
         Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
-        Refusal::BadChoice { reason: "it needs at least two branches".into() },
+        Refusal::BadChoice { reason: "it needs at least two options".into() },
         Refusal::BoardContradicts { reason: "T-1 depends on itself".into() },
         Refusal::CauseNotRetried { task, cause: "T-2".into() },
         Refusal::Unfinished { unfinished: 3 },
@@ -90,7 +90,9 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
         Refusal::NotPromoted { learning: learning.clone(), status: "open".into() },
         Refusal::PromotionOpen { learning: learning.clone() },
         Refusal::PromotionOver { learning: learning.clone(), status: "rolled_back".into() },
-        Refusal::OwnLearning { learning: learning.clone(), principal: "ann".into() },
+        own_learning(&learning, OwnPart::Author),
+        own_learning(&learning, OwnPart::Contributor),
+        own_learning(&learning, OwnPart::NewContent),
         Refusal::NoCore { learning },
         Refusal::LeaseLength { lease_s: 0.001 },
         Refusal::Checksum { text: "abc".into() },
@@ -122,7 +124,7 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     fenced: bob holds T-1 at epoch 2; you sent 1
     fenced: nobody holds the orchestrator's role: it was released, or its lease expired
     fenced: nobody holds T-1: it was released, or its lease expired
-    fenced: T-1 is already completed
+    T-1 is already completed
     nobody has claimed T-1 yet
     T-1 is at version 2, not 1
     the board is at version 1, not 2
@@ -133,15 +135,15 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     ann cannot approve T-1: agents cannot approve their own tasks
     T-1 cannot be completed yet: read the urgent nudge N-1 first
     T-1 cannot be completed yet: read the urgent nudges N-1, N-3 first
-    a decision that needs approval must name the tasks that wait for it
+    a decision that needs approval must name the tasks that wait for it in affects_tasks
     T-1 cannot be completed: D-1 is not approved
     T-1 cannot be completed: D-1, D-2 are not approved
     hugo paused the board at 1970-01-01T00:00:00Z: no task can start until it is resumed
     N-1 is not for you, it is for the orchestrator
     ann is a worker and may not pause or resume the board: only orchestrators, humans and admins may
     C-1 was already decided: A
-    C-1 has no branch "C"; its branches are A, B
-    invalid choice: it needs at least two branches
+    C-1 has no option "C"; its options are A, B
+    invalid choice: it needs at least two options
     invalid board: T-1 depends on itself
     T-1 was cancelled because of T-2, which did not fail and cannot be retried
     3 tasks are not finished
@@ -150,12 +152,18 @@ fn every_refusal_says_what_is_wrong_and_what_is_allowed() {
     rework:T-5 is not in a core: it is open
     a promotion or rollback of rework:T-5 has begun and must finish first
     rework:T-5 is no longer being promoted: it is rolled_back
-    ann cannot promote rework:T-5: agents cannot promote what they recorded themselves
+    ann cannot promote rework:T-5: ann recorded it, and agents cannot promote what they recorded; a person or another agent can
+    ann cannot promote rework:T-5: ann is among its contributors, and agents cannot promote what they contributed to; a person or another agent can
+    ann cannot promote rework:T-5: agents cannot reword what they promote; a person or another agent can
     no core is suggested for rework:T-5; name one
     a lease of 0.001 s is not allowed: it must last from 0.01 to 604800 s
     invalid SHA-256 checksum "abc": expected 64 hexadecimal digits
     limit reached: tasks per board would be 6; the maximum is 5
     "#);
+}
+
+fn own_learning(learning: &LearningId, own_part: OwnPart) -> Refusal {
+    Refusal::OwnLearning { learning: learning.clone(), principal: "ann".into(), own_part }
 }
 
 fn fenced(what: &str, holder: Option<&str>, epoch: u64, sent: Option<u64>) -> Refusal {

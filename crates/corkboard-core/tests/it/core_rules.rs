@@ -464,7 +464,7 @@ fn every_refusal_says_what_is_wrong() {
             "invalid task pattern: line 2: expected number 2, found 3. Example of a valid pattern:\n\
              How we add a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n\
              3. Release it (after 1, 2)",
-            "bob cannot give the trust `own`, only `agent`: only a person can give more",
+            "permission denied: bob does not act as a person and cannot set the trust level `own`, only `agent`",
             "no promotion of D-3 with this content began at board revision 7",
             "invalid memory core: E-1 is listed twice",
         ]

@@ -10,7 +10,7 @@ use corkboard_core::board::{
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::notebook::{NotebookItemId, SnippetId};
 use corkboard_core::tokens::TokenId;
-use corkboard_core::{AgentId, CoreId, Key, LimitName, Limits, NotebookName, Refusal, Role, ScopeId};
+use corkboard_core::{AgentId, CoreId, Key, LimitName, Limits, NotebookName, OwnPart, Refusal, Role, ScopeId};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -117,9 +117,9 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
         Refusal::NotThisWay { task, from, to },
         Refusal::NotReady { task, hindrances },
         Refusal::AlreadyBegun { task, status: from },
-        Refusal::TaskHeld { task, holder: agent.clone(), until: Some(at) },
-        Refusal::TaskHeld { task, holder: agent.clone(), until: None },
-        Refusal::OrchestratorHeld { holder: agent.clone(), until: at },
+        Refusal::TaskHeld { task, holder: agent.clone(), deadline: Some(at) },
+        Refusal::TaskHeld { task, holder: agent.clone(), deadline: None },
+        Refusal::OrchestratorHeld { holder: agent.clone(), deadline: at },
         Refusal::Fenced {
             what: text(),
             holder: Some(agent.clone()),
@@ -151,7 +151,7 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
         Refusal::NotPromoted { learning: learning.clone(), status: text().into() },
         Refusal::PromotionOpen { learning: learning.clone() },
         Refusal::PromotionOver { learning: learning.clone(), status: text().into() },
-        Refusal::OwnLearning { learning: learning.clone(), principal: text() },
+        Refusal::OwnLearning { learning: learning.clone(), principal: text(), own_part: OwnPart::Contributor },
         Refusal::NoCore { learning },
         Refusal::LeaseLength { lease_s: 0.5 },
         Refusal::Checksum { text: text() },
@@ -196,4 +196,16 @@ proptest! {
             prop_assert_eq!(crate::board_support::wire::arrived(&refusal).to_string(), refusal.to_string());
         }
     }
+}
+
+/// Programs of an earlier version call the end of a lease `until`.
+#[test]
+fn earlier_names_of_fields_are_accepted() {
+    let held = Refusal::TaskHeld {
+        task: "T-1".parse().unwrap(),
+        holder: AgentId::new("ann", &Limits::default()).unwrap(),
+        deadline: Some(Timestamp::UNIX_EPOCH),
+    };
+    let earlier = serde_json::to_string(&held).unwrap().replace("deadline", "until");
+    assert_eq!(serde_json::from_str::<Refusal>(&earlier).unwrap(), held);
 }

@@ -12,13 +12,13 @@ mod workspace;
 use std::future::Future;
 use std::time::Duration;
 
-use corkboard::tools::{ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
+use corkboard::tools::{RememberedClaims, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, Prompt,
-    ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, Prompt, ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -53,15 +53,22 @@ pub fn default_sets(board: Option<&str>) -> Vec<ToolSet> {
 pub struct McpServer {
     source: WorkspaceSource,
     subscriptions: Subscriptions,
+    claims: RememberedClaims,
 }
 
 impl McpServer {
     fn new(source: WorkspaceSource) -> Self {
-        Self { source, subscriptions: Subscriptions::default() }
+        Self { source, subscriptions: Subscriptions::default(), claims: RememberedClaims::default() }
+    }
+
+    async fn open(&self, extensions: &Extensions) -> Result<Workspace, WorkspaceError> {
+        let mut workspace = self.source.open(extensions).await?;
+        workspace.context.claims = Some(self.claims.clone());
+        Ok(workspace)
     }
 
     async fn workspace(&self, context: &RequestContext<RoleServer>) -> Result<Workspace, ErrorData> {
-        let opened = self.source.open(&context.extensions).await;
+        let opened = self.open(&context.extensions).await;
         opened.map_err(|WorkspaceError(message)| ErrorData::internal_error(message, None))
     }
 }
@@ -126,7 +133,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let input = request.arguments.map_or(Value::Null, Value::Object);
         let called = reporting_progress(&context, async {
-            let workspace = match self.source.open(&context.extensions).await {
+            let workspace = match self.open(&context.extensions).await {
                 Ok(workspace) => workspace,
                 Err(WorkspaceError(message)) => return Ok(failed(message)),
             };

@@ -12,7 +12,7 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::cores::CorePath;
-use crate::condition::{ItemConditions, SpaceConditions};
+use crate::condition::{ItemConditions, Seen, SpaceConditions};
 use crate::cursor::{PageQuery, Sort, SortField, share, time};
 use crate::routes::prelude::*;
 
@@ -221,15 +221,19 @@ async fn add_core_entry(
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries/{id}",
-    params(EntryPath),
-    responses((status = 200, body = WithRev<CoreEntryDocument>), Problems)
+    params(EntryPath, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<CoreEntryDocument>),
+        (status = 304, description = "The version has not changed"),
+        Problems
+    )
 )]
-async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>) -> RevResult<CoreEntryDocument> {
+async fn get_core_entry(caller: Caller, Path(path): Path<EntryPath>, seen: Seen) -> RevResult<CoreEntryDocument> {
     let core = caller.core(&path.core)?;
     let entry = core.get(path.id).await?;
     let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in this core", path.id)))?;
     let version = entry.version;
-    Ok(RevResponse::new(entry.into(), core.rev().await?).version(version))
+    Ok(RevResponse::new(entry.into(), core.rev().await?).version(version).unless(&seen))
 }
 
 /// Update an entry of a core.

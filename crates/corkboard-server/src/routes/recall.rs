@@ -92,7 +92,7 @@ async fn compose_context(
     Ok(RevResponse::new(Json(composition), rev).whole())
 }
 
-/// List the writes to a memory on one day.
+/// List the writes to an agent's memory on one day. Work on boards is not included.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/activity",
@@ -109,7 +109,7 @@ async fn get_activity(
     Ok(RevResponse::new(view.activity(date), view.rev()))
 }
 
-/// List the days on which a memory was written to, oldest first.
+/// List the days on which an agent's memory was written to, oldest first. Work on boards is not included.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/activity/days",

@@ -10,6 +10,36 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers.get(name).map(|value| value.to_str().unwrap())
 }
 
+/// A task's answer shows what it waits for, which changes without a new version of the task.
+#[tokio::test]
+async fn a_task_that_looks_the_same_is_not_sent_again() {
+    let server = Running::start().await;
+    let boss = server.admin();
+    boss.post("/v1/boards", &json!({"id": "b", "name": "Login"})).await.ok();
+    boss.post("/v1/boards/b/tasks", &json!({"title": "Design"})).await.ok();
+    boss.post("/v1/boards/b/tasks", &json!({"title": "Build", "depends_on": ["T-1"]})).await.ok();
+    let path = "/v1/boards/b/tasks/T-2";
+    let waiting = boss.get(path).await;
+    let tag = header(&waiting, "etag").unwrap().to_owned();
+    let again = async |tag: &str| answer(boss.request(Method::GET, path).header("if-none-match", tag)).await;
+    let same = again(&tag).await;
+    assert_eq!((same.status.as_u16(), header(&same, "etag")), (304, Some(&*tag)));
+    boss.post("/v1/boards/b/tasks/claim", &json!({"task": "T-1"})).await.ok();
+    boss.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "done"})).await.ok();
+    let changed = again(&tag).await;
+    assert_eq!((changed.status.as_u16(), &changed.body["hindrances"]), (200, &json!([])));
+    assert_eq!(changed.body["version"], waiting.body["version"]);
+    assert_ne!(header(&changed, "etag"), Some(&*tag));
+    // A write needs only the version.
+    with(&boss, Method::PATCH, path, ("if-match", &tag), &json!({"title": "Make"})).await.ok();
+    with(&boss, Method::PATCH, path, ("if-match", &tag), &json!({"title": "x"})).await.problem(412, "conflict");
+    // A core's entry shows nothing else.
+    boss.post("/v1/cores/rules/entries", &json!({"content": "Test first"})).await.ok();
+    let entry = answer(boss.request(Method::GET, "/v1/cores/rules/entries/E-1").header("if-none-match", "\"1\"")).await;
+    assert_eq!(entry.status.as_u16(), 304);
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_version_mismatch_in_a_header_is_a_failed_precondition() {
     let server = Running::start().await;
@@ -27,13 +57,17 @@ async fn a_version_mismatch_in_a_header_is_a_failed_precondition() {
         (Method::PATCH, "/v1/cores/rules/entries/E-1", json!({"content": "x"})),
     ] {
         let now = boss.get(path).await;
-        let tag = header(&now, "etag").unwrap().to_owned();
+        // A task's tag ends with a hash of what its answer shows besides the task.
+        let version = |answer: &Answer| {
+            let tag = header(answer, "etag").unwrap().trim_matches('"').to_owned();
+            tag.split('-').next().unwrap().to_owned()
+        };
         let stale = with(&boss, method, path, ("if-match", "\"999\""), &body).await;
         stale.problem(412, "conflict");
-        assert_eq!(header(&stale, "etag"), Some(&*tag), "{path}");
+        assert_eq!(version(&stale), version(&now), "{path}");
         assert_eq!(stale.body["expected"], 999, "{path}");
-        assert_eq!(format!("\"{}\"", stale.body["current"]["version"]), tag, "{path}: {}", stale.body);
-        assert_eq!(header(&boss.get(path).await, "etag"), Some(&*tag), "{path}");
+        assert_eq!(stale.body["current"]["version"].to_string(), version(&now), "{path}: {}", stale.body);
+        assert_eq!(header(&boss.get(path).await, "etag"), header(&now, "etag"), "{path}");
     }
     let taken = with(&boss, put.0.clone(), put.1, ("if-none-match", "*"), &put.2).await;
     taken.problem(412, "conflict");
@@ -96,4 +130,33 @@ async fn an_almost_correct_path_or_method_gets_a_suggestion() {
     let detail = wrong.body["detail"].as_str().unwrap();
     assert!(detail.ends_with("does not accept PATCH: use DELETE, GET, PUT"), "{detail}");
     server.stop().await;
+}
+
+/// docs/http.md lists the events of each operation on a board.
+#[test]
+fn every_event_of_a_board_is_documented() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let http = std::fs::read_to_string(root.join("../../docs/http.md")).unwrap();
+    let (_, section) = http.split_once("\n### Events of a board\n").unwrap();
+    let (section, _) = section.split_once("\n### ").unwrap();
+    let said: std::collections::BTreeSet<&str> = section.split('`').skip(1).step_by(2).collect();
+    let described: Value = serde_json::from_slice(&std::fs::read(root.join("openapi.json")).unwrap()).unwrap();
+    let variants = described["components"]["schemas"]["BoardEvent"]["oneOf"].as_array().unwrap();
+    let events: Vec<&str> = variants
+        .iter()
+        .map(|variant| {
+            let name = variant["$ref"].as_str().unwrap().trim_start_matches('#');
+            described.pointer(name).unwrap()["properties"]["type"]["enum"][0].as_str().unwrap()
+        })
+        .collect();
+    let paths = described["paths"].as_object().unwrap().iter();
+    let of_boards = paths.filter(|(path, _)| path.starts_with("/v1/boards"));
+    let operations = of_boards.flat_map(|(_, item)| item.as_object().unwrap().values());
+    let operations: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+    for event in &events {
+        assert!(said.contains(event), "{event} is missing");
+    }
+    for name in said.iter().filter(|name| name.contains('_')) {
+        assert!(events.contains(name) || operations.contains(name), "{name} is neither an event nor an operation");
+    }
 }

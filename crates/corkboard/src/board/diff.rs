@@ -118,7 +118,7 @@ pub enum BoardChange {
     LearningsRolledBack { learnings: Vec<LearningId>, core: CoreId, by: Arc<str>, reason: Option<Arc<str>> },
     /// A choice was added.
     ChoiceAdded { id: ChoiceId, choice: Arc<Choice> },
-    /// A branch was chosen.
+    /// An option was chosen.
     BranchChosen { choice: ChoiceId, option: String, by: Option<Arc<str>> },
 }
 

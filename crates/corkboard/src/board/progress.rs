@@ -54,9 +54,10 @@ pub struct BoardProgressCounts {
     pub ready: u64,
     /// Number of tasks in progress.
     pub in_progress: u64,
-    /// Number of blocked tasks.
+    /// Number of tasks that cannot start or continue. It also counts tasks that wait, so it is at least
+    /// `by_status.blocked`, the number of those that their holders reported as blocked.
     pub blocked: u64,
-    /// Number of tasks that wait for review.
+    /// Number of tasks that wait for review: those with the status `review`.
     pub needs_review: u64,
     /// Number of failed tasks.
     pub failed: u64,

@@ -42,6 +42,7 @@ pub(crate) use self::cores::Knowledge;
 pub use self::label::WARNING as OUTSIDE_WARNING;
 pub(crate) use self::shares::{LEAST_BUDGET, MOST_BUDGET};
 pub use self::summary::{Summarizer, SummaryReport};
+pub use self::tokens::estimate_tokens;
 use crate::corkboard::check_tier;
 use crate::memory::EntriesAndNotes;
 use crate::options::Tier;

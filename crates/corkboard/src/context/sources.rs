@@ -10,7 +10,7 @@ use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
 use crate::context::Knowledge;
 use crate::knowledge::if_readable;
-use crate::memory::{EntriesAndNotes, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use crate::memory::{EntriesAndNotes, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, shown_entries};
 use crate::search::{FoundItem, SearchHit};
 use crate::{AgentMemory, Result};
 
@@ -25,7 +25,7 @@ pub(super) fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
     let Some(root) = state.scope(ScopeId::ROOT) else { return Material::default() };
     let entry = |key| root.get(key, now).map(|entry| body(entry));
     let others =
-        root.live_entries(now).filter(|(key, _)| !matches!(key.as_str(), SESSION_HANDOFF_KEY | SCRATCHPAD_KEY));
+        shown_entries(state, now).filter(|(key, _)| !matches!(key.as_str(), SESSION_HANDOFF_KEY | SCRATCHPAD_KEY));
     Material {
         handoff: entry(SESSION_HANDOFF_KEY),
         scratchpad: entry(SCRATCHPAD_KEY),

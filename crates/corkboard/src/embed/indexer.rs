@@ -226,7 +226,7 @@ impl Indexer {
     pub(crate) async fn restart(&self, space: &SpaceId, reindex: Reindex) -> Result<()> {
         let index = self.index(space).ok_or(Error::Closed)?;
         if self.embedder.is_none() {
-            return Err(Error::FeatureDisabled { feature: "computing vectors", setting: "embedder.model" });
+            return Err(Error::NoEmbedder);
         }
         if reindex == Reindex::All {
             index.erase(space.clone()).await?;

@@ -434,15 +434,22 @@ impl<S: Space> Engine<S> {
 
     /// Writes a snapshot if the log has grown enough since the last one, and trims the log according to the retention.
     pub(super) async fn snapshot_if_due(&self, slot: &Slot<S>) {
-        if !slot.log.is_over(self.options.snapshots) || slot.snapshotting.swap(true, Ordering::AcqRel) {
-            return;
+        // Commits that arrive during a snapshot can make the next one due.
+        while slot.log.is_over(self.options.snapshots) && !slot.snapshotting.swap(true, Ordering::AcqRel) {
+            let written = match slot.state.load_full() {
+                Some(state) => self.snapshot(slot, state).await.map(|()| true),
+                None => Ok(false),
+            };
+            slot.snapshotting.store(false, Ordering::Release);
+            match written {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::warn!(space = %slot.id, %error, "failed to write a snapshot; the log is complete");
+                    return;
+                }
+            }
         }
-        if let Some(state) = slot.state.load_full()
-            && let Err(error) = self.snapshot(slot, state).await
-        {
-            tracing::warn!(space = %slot.id, %error, "failed to write a snapshot; the log is complete");
-        }
-        slot.snapshotting.store(false, Ordering::Release);
     }
 
     /// Writes a snapshot, then drops old revisions that it covers. Returns the oldest revision left.

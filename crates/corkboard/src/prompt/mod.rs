@@ -5,15 +5,15 @@
 //! indented and escaped, so that it can neither close its section nor pose as an instruction.
 
 mod judge;
-mod notebook;
+mod notebook_rules;
+mod notebook_update;
 mod report;
-mod update;
 
 use corkboard_core::notebook::Notebook;
 use serde::Serialize;
 
+pub use self::notebook_update::{Reprompt, UpdateMode, UpdateRequest};
 pub use self::report::{Attempt, AttemptProblem, UpdateOutcome, UpdateReport};
-pub use self::update::{Reprompt, UpdateMode, UpdateRequest};
 use crate::context::{MOST_BUDGET, tokens};
 use crate::{Limits, Result};
 
@@ -81,10 +81,10 @@ pub fn notebook_prompt<'a>(
     budget: u64,
 ) -> Result<NotebookPrompt> {
     Limits::check_range("budget", budget, NotebookPrompt::LEAST_BUDGET..=MOST_BUDGET)?;
-    let instructions = notebook::instructions();
+    let instructions = notebook_rules::instructions();
     // The line end between the two is one more token.
     let room = budget.saturating_sub(tokens::count(&instructions) + 1);
-    let (data, left_out) = notebook::data(notebook, sources.into(), room);
+    let (data, left_out) = notebook_rules::data(notebook, sources.into(), room);
     let mut prompt = NotebookPrompt { instructions, data, tokens: 0, budget, version: notebook.version, left_out };
     prompt.tokens = tokens::count(&prompt.text());
     Ok(prompt)

@@ -35,6 +35,16 @@ impl ToolContext {
         }
     }
 
+    /// The task of a worker's call, and the board under the connection's claim of it.
+    pub(super) async fn claimed(&self, board: Board, named: Option<TaskId>) -> Result<(Board, TaskId), ToolError> {
+        let task = self.task(&heard(&board).await?, named)?;
+        let board = match &self.claims {
+            Some(claims) => claims.apply(board, task),
+            None => board,
+        };
+        Ok((board, task))
+    }
+
     /// The task of a worker's call: the one that it names, the one in its context, or the one that the worker holds.
     pub(super) fn task(&self, view: &BoardView, named: Option<TaskId>) -> Result<TaskId, ToolError> {
         if let Some(task) = named {

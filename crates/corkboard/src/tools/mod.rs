@@ -17,14 +17,16 @@ mod scratchpad;
 mod status;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use corkboard_core::board::TaskId;
 use corkboard_core::{Actor, ActorKind, Role};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,7 +47,7 @@ pub use scratchpad::{MemoryReadTool, MemoryWriteTool};
 pub use status::BoardStatusTool;
 pub use worker::{BoardContextTool, ClaimTaskTool, CompleteTaskTool, UpdateTaskTool};
 
-use crate::{AgentMemory, Conversation, Corkboard};
+use crate::{AgentMemory, Board, BoardId, Conversation, Corkboard};
 
 /// Maximum bytes of text in one answer to a model.
 const TEXT_BYTES: usize = 64 * 1024;
@@ -81,6 +83,36 @@ pub struct ToolContext {
     /// Author of changes; the agent itself if `None`.
     #[serde(skip)]
     pub actor: Option<Actor>,
+    /// The claims of the connection that makes the calls. Two connections of one agent then cannot write to the same
+    /// task: the claim of one fences the other.
+    #[serde(skip)]
+    pub claims: Option<RememberedClaims>,
+}
+
+/// The claims that the calls of one connection made. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct RememberedClaims {
+    epochs: Arc<Mutex<HashMap<(BoardId, TaskId), u64>>>,
+}
+
+impl PartialEq for RememberedClaims {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.epochs, &other.epochs)
+    }
+}
+
+impl RememberedClaims {
+    fn remember(&self, board: &Board, task: TaskId, epoch: u64) {
+        self.epochs.lock().insert((board.id().clone(), task), epoch);
+    }
+
+    /// The board with commands that are refused if another connection has claimed the task since.
+    fn apply(&self, board: Board, task: TaskId) -> Board {
+        match self.epochs.lock().get(&(board.id().clone(), task)) {
+            Some(epoch) => board.under_claim(task, *epoch),
+            None => board,
+        }
+    }
 }
 
 impl ToolContext {
@@ -114,6 +146,7 @@ impl ToolContext {
             task: self.task.or_else(|| shared.task.clone()),
             folder: self.folder.or_else(|| shared.folder.clone()),
             actor: self.actor.or_else(|| shared.actor.clone()),
+            claims: self.claims.or_else(|| shared.claims.clone()),
         }
     }
 

@@ -145,6 +145,9 @@ impl TypedTool for ClaimTaskTool {
             };
             return Ok(ToolOutput::new(text, json!({"task": null})));
         };
+        if let Some(claims) = &context.claims {
+            claims.remember(&board, claimed.task, claimed.epoch);
+        }
         let task = view.task(claimed.task)?;
         let rework = match (task.review_verdict, &task.review_comment) {
             (Some(ReviewVerdict::NeedsRework), Some(comments)) => {
@@ -192,7 +195,7 @@ impl TypedTool for UpdateTaskTool {
             return Err(Self::invalid(format!("{} needs a reason", json!(status))));
         }
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
-        let task = context.task(&heard(&board).await?, task)?;
+        let (board, task) = context.claimed(board, task).await?;
         let now = board.update_task_status(task, status.into(), reason, None).await?;
         let text = match (status, now) {
             (ReportedStatus::Pending, _) => format!("{task} is released: stop working on it."),
@@ -216,7 +219,7 @@ impl TypedTool for CompleteTaskTool {
     async fn run(&self, input: CompleteTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let CompleteTaskInput { task, summary, next_steps, outside } = input;
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
-        let task = context.task(&heard(&board).await?, task)?;
+        let (board, task) = context.claimed(board, task).await?;
         let result = TaskResult { summary, next_steps: next_steps.unwrap_or_default(), trust: trust_of(outside) };
         let now = board.complete_heeding_nudges(task, result).await?;
         let done = match now {

@@ -195,11 +195,13 @@ impl Importer<'_> {
                 return self.damaged(TransferError::ExportLine { line: number, message });
             }
         };
-        let misplaced =
-            |what: &str| TransferError::ExportLine { line: number, message: format!("{what} does not belong here") };
+        let misplaced = |what: &str| TransferError::ExportLine {
+            line: number,
+            message: format!("unexpected {what} (is the file damaged?)"),
+        };
         match (&mut self.state, line) {
             (State::Inside(_), ExportLine::Space(line)) => {
-                self.damaged(misplaced("the beginning of a space"))?;
+                self.damaged(misplaced("header of an agent, board or core: the end of the previous one is missing"))?;
                 self.begin(number, &line)
             }
             (_, ExportLine::Space(line)) => self.begin(number, &line),
@@ -237,14 +239,14 @@ impl Importer<'_> {
             }
             (_, ExportLine::Total(_)) => {
                 if self.state != State::Lost {
-                    self.damaged(misplaced("the total"))?;
+                    self.damaged(misplaced("end of the file: the end of the last agent, board or core is missing"))?;
                 }
                 self.state = State::Done;
                 Ok(())
             }
-            (_, ExportLine::Export(_)) => self.damaged(misplaced("a header")),
+            (_, ExportLine::Export(_)) => self.damaged(misplaced("header of the file: it belongs in line 1")),
             (_, ExportLine::Snapshot(_) | ExportLine::Record(_) | ExportLine::End(_) | ExportLine::Void {}) => {
-                self.damaged(misplaced("a line of a space that did not begin"))
+                self.damaged(misplaced("record: the header of its agent, board or core is missing"))
             }
         }
     }

@@ -6,7 +6,7 @@ use corkboard::boards::{
     Lease, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewVerdict, TaskId, TaskStatus,
 };
 use corkboard::cores::Trust;
-use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
+use corkboard::tools::{RememberedClaims, ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
 use corkboard::{Actor, ActorKind, Board, Corkboard, ErrorKind, Role};
 use serde_json::{Value, json};
 
@@ -259,7 +259,7 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_correct_example() {
             (
                 "add_tasks",
                 json!({"tasks": [], "choices": [{"question": "q", "options": [{"name": "x", "tasks": ["T-2"]}]}]}),
-                "at least two branches",
+                "at least two options",
             ),
             ("assign_task", json!({"task": "T-2"}), "missing field `agent`"),
             ("assign_task", json!({"task": "T-2", "agent": " "}), "must not be blank"),
@@ -714,6 +714,30 @@ async fn a_worker_gets_back_its_reworked_task_and_after_a_restart_its_unfinished
         let (code, _) = caller.refused("bob", "claim_task", json!({"task": "T-1", "epoch": 3})).await;
         assert_eq!(code, "task_held");
         caller.call("ann", "complete_task", json!({"summary": "three tables"})).await;
+    })
+    .await;
+}
+
+/// Two connections of one agent name, such as two assistants in one project.
+#[tokio::test]
+async fn a_second_connection_of_an_agent_fences_the_first() {
+    check(async |caller: Caller| {
+        caller.add(&["One"]).await;
+        let connection = || ToolContext { claims: Some(RememberedClaims::default()), ..caller.context("ada") };
+        let (first, second) = (connection(), connection());
+        let claimed = caller.tools.call("claim_task", json!({}), &first).await.unwrap();
+        let (task, epoch) = (&claimed.data["task"], &claimed.data["epoch"]);
+        let taken_over = json!({"task": task, "epoch": epoch});
+        caller.tools.call("claim_task", taken_over, &second).await.unwrap();
+
+        for (tool, input) in
+            [("complete_task", json!({"summary": "mine"})), ("update_task", json!({"status": "pending"}))]
+        {
+            let error = caller.tools.call(tool, input, &first).await.unwrap_err();
+            assert_eq!(error.code(), "fenced", "{tool}: {error}");
+            assert!(error.to_string().contains("another process of yours took over the task"), "{tool}: {error}");
+        }
+        caller.tools.call("complete_task", json!({"summary": "theirs"}), &second).await.unwrap();
     })
     .await;
 }

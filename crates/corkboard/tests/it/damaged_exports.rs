@@ -197,8 +197,11 @@ async fn invalid_lines_are_reported_with_their_number() {
         (vec![r#"{"space":{"id":7}}"#.into()], "line 2: expected a string, found 7"),
         (vec![r#"{"spice":{}}"#.into()], "line 2: unknown value `spice`"),
         (vec![long_word], "line 2: unknown value `yyyy"),
-        (vec![HEADER.into()], "line 2: a header does not belong here"),
-        (vec![record(1)], "line 2: a line of a space that did not begin does not belong here"),
+        (vec![HEADER.into()], "line 2: unexpected header of the file: it belongs in line 1 (is the file damaged?)"),
+        (
+            vec![record(1)],
+            "line 2: unexpected record: the header of its agent, board or core is missing (is the file damaged?)",
+        ),
         (vec![space("galaxy/a", &head(9))], "line 2: space \"galaxy/a\" has a kind that this Corkboard does not know"),
         (vec![space("a", &head(9))], "line 2: space \"a\" has a kind"),
         (vec![space("agent/", &head(9))], "line 2: invalid space ID \"agent/\""),
@@ -231,8 +234,14 @@ async fn invalid_lines_are_reported_with_their_number() {
             vec![good.clone(), snapshot(1).replace("01\"", "02\""), record(1)],
             "line 4: the snapshot belongs to another commit",
         ),
-        (vec![good.clone(), good.clone().replace("/a", "/")], "line 3: the beginning of a space does not belong here"),
-        (vec![good.clone()], "line 3: the total does not belong here"),
+        (
+            vec![good.clone(), good.clone().replace("/a", "/")],
+            "line 3: unexpected header of an agent, board or core: the end of the previous one is missing (is the file damaged?)",
+        ),
+        (
+            vec![good.clone()],
+            "line 3: unexpected end of the file: the end of the last agent, board or core is missing (is the file damaged?)",
+        ),
     ] {
         let file = [&[HEADER.to_owned()], lines.as_slice(), &[total.to_owned()]].concat().join("\n");
         let problem = problem(&file).await;

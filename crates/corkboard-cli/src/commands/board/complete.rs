@@ -13,7 +13,7 @@ use crate::value_parsers::one_of;
 /// Complete a board whose tasks are finished
 ///
 /// The outcome is success, partial or failed, depending on the tasks. The board no longer changes after that. Exits with 9
-/// if the outcome is partial or failed, that is, if a task failed or was cancelled. Tasks of branches that were not chosen
+/// if the outcome is partial or failed, that is, if a task failed or was cancelled. Tasks of options that were not chosen
 /// do not count.
 #[derive(Args)]
 #[command(after_help = "\

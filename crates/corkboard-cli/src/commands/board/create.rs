@@ -1,6 +1,6 @@
 use clap::Args;
 use corkboard::boards::{FailurePolicy, NewBoard};
-use corkboard::{CreatedBoard, TaskPattern};
+use corkboard::{CreatedBoard, Error, Problem, TaskPattern};
 
 use crate::board_view::{exists_already, ids, references};
 use crate::command_session::Session;
@@ -38,8 +38,8 @@ pub(crate) struct Create {
     #[arg(long = "core", value_name = "NAME")]
     cores: Vec<String>,
 
-    /// Create the first tasks from a task pattern, which is a core's entry that lists tasks: `best` (the best match in the
-    /// board's cores) or CORE:ENTRY
+    /// Create the first tasks from a task pattern (an entry of a core that lists tasks). Either `best`, the best match in the
+    /// board's cores, or CORE:ENTRY, such as house-rules:E-3
     #[arg(long, value_name = "PATTERN")]
     pattern: Option<TaskPattern>,
 
@@ -51,7 +51,8 @@ pub(crate) struct Create {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// Idempotency key; a repeat within 24 hours returns the same board
+    /// Idempotency key; a repeat within 24 hours returns the same board. Without --id, the board's ID is derived from the
+    /// key
     #[arg(long, value_name = "NAME")]
     idempotency_key: Option<String>,
 }
@@ -80,7 +81,10 @@ impl Create {
             }
             create = create.tasks_from_pattern(pattern);
         }
-        let created = create.report().await.map_err(|error| exists_already(error, id.as_deref()))?;
+        let created = create.report().await.map_err(|error| match may_not_create(&error, id.as_deref(), session) {
+            Some(explained) => explained,
+            None => exists_already(error, id.as_deref()),
+        })?;
         let CreatedBoard { board, drawn, pattern, tasks, passed_over } = &created;
         let id = board.id().as_str();
         if !drawn.is_empty() {
@@ -99,4 +103,27 @@ impl Create {
         let answer = json_object! { id, name: &name, drawn, pattern: pattern.as_ref(), tasks, passed_over };
         session.output.answer(&answer, || id.to_owned())
     }
+}
+
+/// The error if the token has no access to the new board, whose ID may be generated.
+fn may_not_create(error: &Error, asked: Option<&str>, session: &Session) -> Option<CliError> {
+    let said = error.to_string();
+    let (who, board) = said.split_once(" has no access to the board ")?;
+    let granted = match asked {
+        Some(id) => id.to_owned(),
+        // Without its random characters, which differ each time.
+        None => format!("{}-*", board.trim_matches('"').rsplit_once('-')?.0),
+    };
+    let principal = &session.corkboard.actor().principal;
+    let hint = format!(
+        "ask an admin for a token with access to it, such as `cork token create --principal {} --boards '{}'`",
+        one_line(principal),
+        one_line(&granted)
+    );
+    let problem = Problem { detail: format!("{who} may not create the board {board}"), ..Problem::from(error) };
+    Some(CliError::Explained {
+        error: Box::new(Error::Server { problem: Box::new(problem) }),
+        message: None,
+        hint: Some(hint),
+    })
 }

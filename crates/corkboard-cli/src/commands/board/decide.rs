@@ -10,7 +10,7 @@ use crate::value_parsers::text_argument;
 
 /// Record a decision
 ///
-/// Prints its ID. To choose a branch of the task graph, use `cork choose`.
+/// Prints its ID. To choose an option of a choice, use `cork choose`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

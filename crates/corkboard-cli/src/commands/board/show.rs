@@ -117,7 +117,7 @@ fn tasks(state: &BoardState) -> Option<String> {
 
 pub(crate) fn choices(state: &BoardState) -> Option<String> {
     let rows = state.choices().map(|choice| choice_row(choice));
-    let header = [("CHOICE", Fit), ("QUESTION", Rest), ("BRANCHES", Percent(30)), ("CHOSEN", Percent(25))];
+    let header = [("CHOICE", Fit), ("QUESTION", Rest), ("OPTIONS", Percent(30)), ("CHOSEN", Percent(25))];
     table_unless_empty(header, rows)
 }
 

@@ -82,7 +82,7 @@ struct Metadata {
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
 
-    /// Session that it comes from
+    /// ID of the session in which this was learned; search ranks entries of one session together
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 

@@ -14,8 +14,9 @@ use crate::search_args::{SearchArgs, Searched};
 
 /// Search an agent's memory, a board or a memory core
 ///
-/// Searches the agent's memory, with its durable scopes and notebooks. With --board (CORK_BOARD is
-/// ignored here) or --core, searches that board or memory core. `cork help memory search` says what a query finds. To search for the word status or reindex, put -- before it.
+/// Searches the agent's memory, with its notebooks and the scopes made by `cork scope create`. With --board (CORK_BOARD is
+/// ignored here) or --core, searches that board or memory core. `cork help memory search` says what a query finds. To
+/// search for the word status or reindex, put -- before it.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

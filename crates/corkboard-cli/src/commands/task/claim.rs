@@ -91,6 +91,10 @@ async fn nothing_ready(wait: f64, board: &Board) -> CliError {
         (None, Ok(view)) if view.state().task_count() == 0 => {
             "the board has no tasks; add one with `cork task add TITLE`".into()
         }
+        (None, Ok(view)) if view.state().tasks().all(|task| task.status.is_finished()) => {
+            "all tasks are finished; complete the board with `cork board complete`, or add a task with `cork task add TITLE`"
+                .into()
+        }
         (None, Ok(view)) if view.blocked().len() == 0 => format!("{then}; `cork task list` shows all tasks"),
         (None, _) => format!("{then}; `cork task list --view blocked` shows why the others cannot start"),
     };

@@ -60,7 +60,7 @@ impl Call {
         let actor = Some(session.tool_actor.clone());
         let (conversation, board) = (self.conversation, session.board_id.clone());
         let folder = Some(".".into());
-        let context = ToolContext { agent, conversation, board, actor, folder, task: self.task };
+        let context = ToolContext { agent, conversation, board, actor, folder, task: self.task, claims: None };
         let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
         let input = text_or_stdin(self.input)?;
         let input = serde_json::from_str(without_mark(&input))

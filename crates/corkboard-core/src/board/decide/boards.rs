@@ -95,7 +95,7 @@ impl BoardDecider<'_> {
         if let Some(lease) = self.state.orchestrator()
             && lease.holder != agent
         {
-            return Err(Refusal::OrchestratorHeld { holder: lease.holder.clone(), until: lease.deadline });
+            return Err(Refusal::OrchestratorHeld { holder: lease.holder.clone(), deadline: lease.deadline });
         }
         let epoch = self.state.orchestrator_epoch + 1;
         let deadline = Lease::deadline_from(self.clock(), lease);

@@ -23,18 +23,18 @@ impl BoardDecider<'_> {
     ) -> Result<ChoiceId, Refusal> {
         self.check_text("question", &choice.question)?;
         if choice.options.len() < 2 {
-            return Err(bad("it needs at least two branches"));
+            return Err(bad("it needs at least two options"));
         }
         self.check_count(choice.options.len())?;
         let (mut names, mut heads) = (BTreeSet::new(), BTreeSet::new());
         let mut options = Vec::new();
         for branch in &choice.options {
-            self.check_line("branch", &branch.name)?;
+            self.check_line("option", &branch.name)?;
             if !names.insert(&branch.name) {
-                return Err(bad(format!("two branches are named {:?}", branch.name)));
+                return Err(bad(format!("two options are named {:?}", branch.name)));
             }
             if branch.tasks.is_empty() {
-                return Err(bad(format!("branch {:?} has no tasks", branch.name)));
+                return Err(bad(format!("option {:?} has no tasks", branch.name)));
             }
             self.check_count(branch.tasks.len())?;
             let mut tasks = Vec::new();
@@ -45,7 +45,7 @@ impl BoardDecider<'_> {
                     return Err(bad(format!("{id} is already {}", task.status.in_words())));
                 }
                 if let Some(other) = task.choice {
-                    return Err(bad(format!("{id} already begins a branch of {other}")));
+                    return Err(bad(format!("{id} already begins an option of {other}")));
                 }
                 if !heads.insert(id) {
                     return Err(bad(format!("{id} is named twice")));

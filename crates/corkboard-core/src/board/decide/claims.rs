@@ -79,8 +79,8 @@ impl BoardDecider<'_> {
             (TaskStatus::Assigned, Some(to)) if to == caller => self.check_may_begin(id)?,
             // Also if the caller is the holder: another process may use the same name.
             (TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked, Some(holder)) => {
-                let until = task.claim.as_ref().map(|claim| claim.deadline);
-                return Err(Refusal::TaskHeld { task: id, holder: holder.clone(), until });
+                let deadline = task.claim.as_ref().map(|claim| claim.deadline);
+                return Err(Refusal::TaskHeld { task: id, holder: holder.clone(), deadline });
             }
             _ => return Err(refused_move(task, TaskStatus::Assigned)),
         }

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::{
@@ -14,7 +15,7 @@ use super::{BoardDecider, ReplyResult, not_on_board};
 use crate::board::check_tagged;
 use crate::id::{check_tag, check_visible};
 use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
-use crate::{ActorKind, CoreId, LimitName, Limits, Refusal};
+use crate::{ActorKind, CoreId, LimitName, Limits, OwnPart, Refusal};
 
 impl BoardCommand {
     /// Whether it is about learnings. These commands are also allowed on boards that have ended.
@@ -110,11 +111,16 @@ impl BoardDecider<'_> {
     ) -> Result<NewCoreEntry, Refusal> {
         let (actor, limits) = (self.context.actor, self.limits());
         let LearningChanges { content, kind, importance, tags, trust } = changes;
-        let mut authors = candidate.contributors.iter().chain([&candidate.created_by]);
-        let is_own = authors.any(|author| **author == *actor.principal) || content.is_some();
-        if actor.kind == ActorKind::Agent && is_own {
+        let is_caller = |name: &Arc<str>| **name == *actor.principal;
+        let own_part = match content {
+            _ if is_caller(&candidate.created_by) => Some(OwnPart::Author),
+            _ if candidate.contributors.iter().any(is_caller) => Some(OwnPart::Contributor),
+            Some(_) => Some(OwnPart::NewContent),
+            None => None,
+        };
+        if let Some(own_part) = own_part.filter(|_| actor.kind == ActorKind::Agent) {
             let (learning, principal) = (candidate.id.clone(), actor.principal.clone());
-            return Err(Refusal::OwnLearning { learning, principal });
+            return Err(Refusal::OwnLearning { learning, principal, own_part });
         }
         let mut entry = candidate.as_entry();
         if let Some(content) = content {

@@ -26,7 +26,7 @@ pub enum LearningSource {
     Marked,
     /// Tasks that followed one another more than once.
     Sequence,
-    /// A task that was sent back or failed before it was completed.
+    /// A completed task that needed more than one attempt: a reviewer sent it back, or it failed and was retried.
     Rework,
     /// Tasks that took much longer or much shorter than estimated.
     Estimate,

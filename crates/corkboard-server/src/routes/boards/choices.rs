@@ -1,4 +1,4 @@
-//! Choices between branches of a board's graph.
+//! Choices between options, which are branches of a board's graph.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ pub(super) fn routes() -> Routes {
     routes!(list_choices, get_choice, add_choice, choose_branch).tag("records")
 }
 
-/// A decision for one branch of a choice.
+/// A decision for one option of a choice.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"option": "cookie", "rationale": "one origin"}))]
 struct ChooseBody {
-    /// Name of the branch to take.
+    /// Name of the option to take.
     option: String,
     /// Reason for the decision.
     rationale: Option<String>,
@@ -52,7 +52,7 @@ async fn get_choice(read: BoardRead<ChoicePath>, seen: Seen) -> Result<Response,
     read.get::<Choice>(read.path.choice, &seen).await
 }
 
-/// Add a choice between branches. Each branch starts with tasks of the board.
+/// Add a choice between options. Each option is a branch that starts with tasks of the board.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices",
@@ -67,9 +67,9 @@ async fn add_choice(write: BoardWrite, Body(choice): Body<NewChoice>) -> RevResu
     created(&board, IdBody { id })
 }
 
-/// Choose a branch.
+/// Choose an option.
 ///
-/// Cancels the tasks of all other branches and returns them.
+/// Cancels the tasks of all other options and returns them.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/choices/{choice}/choose",

@@ -39,7 +39,8 @@ struct ClaimBody {
 struct ClaimedBody {
     /// The claimed task; null if none is ready.
     task: Option<TaskId>,
-    /// Epoch of the claim; null without a task. Send it with every request for this task.
+    /// Epoch of the claim; null without a task. Send it as `epoch` in requests that change this task, and in the header
+    /// `Cork-Claim: T-1@1` (task and epoch) with everything else that you record for it.
     epoch: Option<u64>,
     /// End of the lease unless a heartbeat extends it; null without a task.
     deadline: Option<Timestamp>,

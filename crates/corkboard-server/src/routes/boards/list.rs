@@ -4,8 +4,8 @@ use axum::Json;
 use corkboard::{BoardId, BoardSummary, ListedStatus, SpaceKind};
 
 use super::*;
+use crate::comma_list::CommaList;
 use crate::cursor::MOST;
-use crate::several::Several;
 
 pub(super) fn routes() -> Routes {
     routes!(list_boards).tag("boards")
@@ -17,7 +17,7 @@ struct ListQuery {
     /// Only boards with one of these statuses, separated by commas: `active`, `idle`, `completed`, `cancelled` or
     /// `archived`.
     #[param(value_type = Option<String>, example = "active,idle")]
-    status: Option<Several<ListedStatus>>,
+    status: Option<CommaList<ListedStatus>>,
     /// Only boards that changed at or after this time.
     updated_since: Option<Timestamp>,
     /// Sort order [default: by ID].
@@ -57,7 +57,7 @@ async fn list_boards(
                 && query
                     .status
                     .as_ref()
-                    .is_none_or(|Several(statuses)| statuses.iter().any(|status| status.is_of(board)))
+                    .is_none_or(|CommaList(statuses)| statuses.iter().any(|status| status.is_of(board)))
                 && query.updated_since.is_none_or(|since| last_change(board) >= since)
         };
         boards.extend(listed.into_iter().filter(is_meant));

@@ -11,8 +11,8 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::*;
+use crate::comma_list::CommaList;
 use crate::cursor::{PageQuery, Position, Sort, SortField, time};
-use crate::several::Several;
 
 pub(super) fn routes() -> Routes {
     routes!(
@@ -36,7 +36,7 @@ struct TasksQuery {
     view: Option<TaskView>,
     /// Only tasks with one of these statuses, separated by commas.
     #[param(value_type = Option<String>, example = "in_progress,review")]
-    status: Option<Several<TaskStatus>>,
+    status: Option<CommaList<TaskStatus>>,
     /// Only tasks assigned to or worked on by this agent.
     assigned_to: Option<String>,
     /// Only tasks that changed at or after this time.
@@ -64,7 +64,7 @@ impl SortField for TaskSort {
 
 impl TasksQuery {
     fn is_for(&self, task: &Task) -> bool {
-        self.status.as_ref().is_none_or(|Several(statuses)| statuses.contains(&task.status))
+        self.status.as_ref().is_none_or(|CommaList(statuses)| statuses.contains(&task.status))
             && self.updated_since.is_none_or(|since| task.updated_at >= since)
             && self
                 .assigned_to
@@ -76,7 +76,7 @@ impl TasksQuery {
     fn list(&self) -> Option<TaskList> {
         use TaskStatus::{Assigned, Blocked, InProgress, Pending, Review};
         // Several statuses only filter.
-        Some(match (self.view, self.status.as_ref().and_then(Several::only).copied()) {
+        Some(match (self.view, self.status.as_ref().and_then(CommaList::only).copied()) {
             (None, None) => TaskList::All,
             (None, Some(status)) => TaskList::Status(status),
             (Some(TaskView::Ready), None | Some(Pending)) => TaskList::Ready,
@@ -248,16 +248,24 @@ async fn add_tasks(write: BoardWrite, Body(body): Body<AddTasksBody>) -> RevResu
 }
 
 /// Read a task.
+///
+/// `ETag` is its version and a hash, because `blocks`, `hindrances` and the deadline of its claim can change without a new
+/// version. `If-Match` ignores the hash.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/tasks/{task}",
-    params(TaskPath, AtQuery),
-    responses((status = 200, body = WithRev<TaskDocument>), Problems)
+    params(TaskPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version and a hash", body = WithRev<TaskDocument>),
+        (status = 304, description = "Nothing has changed"),
+        Problems
+    )
 )]
-async fn get_task(read: BoardRead<TaskPath>) -> Result<Response, HttpError> {
+async fn get_task(read: BoardRead<TaskPath>, seen: Seen) -> Result<Response, HttpError> {
     let view = read.view().await?;
     let task = view.task(read.path.task)?;
-    Ok(RevResponse::new(view.task_document(task), view.rev()).version(task.version).into_response())
+    let document = view.task_document(task);
+    Ok(RevResponse::new(document, view.rev()).version_with_hash(task.version).unless(&seen).into_response())
 }
 
 /// Update a task.

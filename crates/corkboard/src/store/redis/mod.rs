@@ -19,9 +19,9 @@
 
 mod address;
 mod answer;
-mod check;
 mod clock;
 mod connection;
+mod damage;
 mod index;
 mod keys;
 mod listener;

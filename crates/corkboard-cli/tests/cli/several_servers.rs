@@ -11,7 +11,7 @@ use corkboard_testing::Harness;
 use corkboard_testing::servers::TestServer;
 use tokio::sync::Mutex;
 
-use crate::served::{Served, block_on};
+use crate::killable_server::{KillableServer, block_on};
 use crate::support::Sandbox;
 
 /// Longer than anything here takes.
@@ -64,7 +64,7 @@ fn doctor_says_what_a_redis_may_lose_and_other_commands_do_not() {
 }
 
 fn two_servers_are_one(harness: &Harness) {
-    let [mut first, second] = [(); 2].map(|()| Served::start(&harness.url(), "127.0.0.1:0"));
+    let [mut first, second] = [(); 2].map(|()| KillableServer::start(&harness.url(), "127.0.0.1:0"));
     let (token, secret) = first.token("ada", Role::Admin);
     block_on(async {
         // A token created on one server works on the other.
@@ -151,7 +151,7 @@ fn rounds() -> usize {
 #[test]
 fn a_server_killed_under_load_loses_no_acknowledged_write_and_repeats_none_with_a_key() {
     let sandbox = Sandbox::local();
-    let mut served = Served::start(&sandbox.store(), "127.0.0.1:0");
+    let mut served = KillableServer::start(&sandbox.store(), "127.0.0.1:0");
     let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
     let named = Arc::new(AtomicUsize::new(0));
     block_on(async {
@@ -176,7 +176,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_write_and_repeats_none_with_
             for writer in writers {
                 in_time("a writer's end", writer).await.unwrap();
             }
-            served = Served::start(&sandbox.store(), &address);
+            served = KillableServer::start(&sandbox.store(), &address);
             // A writer with idempotency keys retries until it gets an answer.
             in_time("the writers with keys", naming).await.unwrap();
             let corkboard = served.connect(&served.secret).await;

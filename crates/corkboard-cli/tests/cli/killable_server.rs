@@ -13,7 +13,7 @@ use crate::support::CORK;
 /// The admin's secret.
 const ADMIN: &str = "the-admins-secret";
 
-pub(crate) struct Served {
+pub(crate) struct KillableServer {
     child: Child,
     /// The server's URL.
     pub(crate) url: String,
@@ -21,7 +21,7 @@ pub(crate) struct Served {
     pub(crate) secret: String,
 }
 
-impl Served {
+impl KillableServer {
     /// Serves a store. The admin is called `admin`.
     pub(crate) fn start(store: &str, listen: &str) -> Self {
         Self::start_with(store, listen, &[])
@@ -89,7 +89,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for KillableServer {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();

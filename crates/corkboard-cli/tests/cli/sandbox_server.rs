@@ -12,14 +12,14 @@ use crate::support::{CORK, DEADLINE, Ran, Sandbox, finish};
 pub(crate) const ADMIN: &str = "the-admins-secret";
 
 /// A server that runs until it is dropped.
-pub(crate) struct Serving {
+pub(crate) struct SandboxServer {
     pub(crate) url: String,
     /// The link that signs a browser in, if there is one.
     pub(crate) sign_in: Option<String>,
     child: Option<Child>,
 }
 
-impl Serving {
+impl SandboxServer {
     /// Starts a server on the sandbox's store and a free port.
     pub(crate) fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
         Self::with(sandbox, arguments, &[])
@@ -83,7 +83,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for SandboxServer {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();

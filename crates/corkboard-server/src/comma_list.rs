@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer};
 
 /// `status=pending,review`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Several<T>(pub(crate) Vec<T>);
+pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 
-impl<T: PartialEq> Several<T> {
+impl<T: PartialEq> CommaList<T> {
     /// The only value, if there is one.
     pub(crate) fn only(&self) -> Option<&T> {
         let [only] = self.0.as_slice() else { return None };
@@ -16,7 +16,7 @@ impl<T: PartialEq> Several<T> {
     }
 }
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Several<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for CommaList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let values = text.split(',').map(|value| {

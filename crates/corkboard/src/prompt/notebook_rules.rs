@@ -1,4 +1,4 @@
-//! The text of the prompt, and fitting a notebook into it.
+//! The text of the prompt: the rules for updating a notebook, and the notebook's content, shrunk to fit.
 
 use std::collections::BTreeMap;
 
