@@ -32,6 +32,7 @@ mod hook;
 mod killable_server;
 mod learn;
 mod lifetime;
+mod mcp;
 mod memory;
 mod messages;
 #[cfg(feature = "model")]
