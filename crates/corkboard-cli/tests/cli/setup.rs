@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::readme::{document, root, run_script, shell_examples};
 use crate::support::{CORK, Ran, Sandbox, run};
 
 /// A user's folder with clients.
@@ -540,4 +541,46 @@ fn errors_say_what_to_do() {
     let answer: Value = serde_json::from_str(&home.ok(&["claude", "--json"])).unwrap();
     assert_eq!((&answer["client"], &answer["status"]), (&json!("claude-code"), &json!("set_up")));
     assert_eq!(answer["files"][0]["change"], "created");
+}
+
+/// The plugin in the repository is for people who have `cork` in their PATH.
+#[test]
+fn the_plugin_does_what_setup_does() {
+    let home = Home::new();
+    home.ok(&["claude-code", "--command", "cork"]);
+    let plugin =
+        |file: &str| -> Value { serde_json::from_str(&document(&format!("integrations/plugin/{file}"))).unwrap() };
+    assert_eq!(plugin("hooks/hooks.json"), home.json(".claude/settings.json"));
+    assert_eq!(plugin(".mcp.json"), home.json(".claude.json"));
+    let mut portable = plugin("mcp.json");
+    assert_eq!(portable["mcpServers"]["cork"].as_object_mut().unwrap().remove("type"), Some(json!("stdio")));
+    assert_eq!(portable["mcpServers"], plugin(".mcp.json")["mcpServers"]);
+    let (manifest, mut other) = (plugin(".claude-plugin/plugin.json"), plugin("plugin.json"));
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    let schema = other.as_object_mut().unwrap().remove("$schema");
+    assert_eq!(schema, Some(json!("https://agent-plugins.org/schemas/1.0.0/plugin.schema.json")));
+    assert_eq!(other, manifest);
+    let market: Value = serde_json::from_str(&document(".claude-plugin/marketplace.json")).unwrap();
+    let listed = &market["plugins"][0];
+    assert_eq!((&listed["name"], &listed["description"]), (&manifest["name"], &manifest["description"]));
+    assert!(root().join(listed["source"].as_str().unwrap()).join("plugin.json").exists());
+}
+
+#[test]
+fn the_page_about_clients_shows_what_setup_writes() {
+    let page = document("docs/mcp-clients.md");
+    let places = CLIENTS.iter().copied().chain([("claude-desktop", "")]);
+    for (client, file) in places {
+        let heading = format!("(`cork setup {client}`)");
+        let part = page.split("\n### ").find(|part| part.lines().next().unwrap().ends_with(&heading));
+        let part = part.unwrap_or_else(|| panic!("no heading for {client}"));
+        let shown = part.split("\n```").nth(1).and_then(|block| block.split_once('\n')).unwrap().1;
+        let home = Home::new();
+        let said = home.ok(&[client, "--command", "/usr/local/bin/cork", "--no-hooks"]);
+        let written = if file.is_empty() { said.split_once("\n\n").unwrap().1.to_owned() } else { home.read(file) };
+        assert_eq!(shown.trim_end(), written.trim_end(), "{client}");
+        assert!(file.is_empty() || part.contains(&format!("`~/{file}`")), "{client}: {file}");
+    }
+    let ran = run_script(&Sandbox::local(), &shell_examples(&page));
+    assert!(ran.stdout.contains("Claude Code is set up"), "{ran:?}");
 }
