@@ -30,6 +30,7 @@ mod notebook;
 mod notebook_tools;
 mod notebook_update;
 mod outside;
+mod reference;
 mod saving;
 mod scopes;
 mod search;
