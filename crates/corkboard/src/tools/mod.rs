@@ -16,6 +16,7 @@ mod record;
 mod reference;
 mod scratchpad;
 mod status;
+mod user_facts;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap};

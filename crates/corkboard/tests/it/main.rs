@@ -44,3 +44,4 @@ mod summarize;
 mod task_context;
 mod telemetry;
 mod tokens;
+mod user_facts;
