@@ -2,13 +2,14 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check openapi examples built nextest remote schemathesis clients servers doc-test bench soak deny help
+.PHONY: run tour test check openapi examples built nextest remote schemathesis clients mcp servers doc-test bench soak deny help
 
 help:
 	@echo "make run        build cork and serve a SQLite store (STORE, default ./corkboard.db); Ctrl-C stops it"
 	@echo "make tour       run a commented tour in Rust: an agent's memory, a board, a memory core"
 	@echo "make test       run every test, with PostgreSQL and Redis, and the documentation's examples"
 	@echo "make clients    generate a TypeScript and a Python client and use them"
+	@echo "make mcp        test the MCP server with official clients and the public conformance suite"
 	@echo "make check      check formatting, lints and links in the API documentation"
 	@echo "make examples   update the example answers in the HTTP description, after a change to answers"
 	@echo "make openapi    update the HTTP description (openapi.json), after a change to the routes"
@@ -26,7 +27,7 @@ run:
 tour:
 	$(CARGO) run --quiet --package corkboard --example tour
 
-test: nextest remote schemathesis clients doc-test
+test: nextest remote schemathesis clients mcp doc-test
 
 # Format, lints, and links in the API documentation.
 check:
@@ -75,6 +76,10 @@ schemathesis: built
 # Clients for TypeScript and Python, generated from the description and used (crates/corkboard-server/tests/clients).
 clients: built servers
 	sh scripts/clients.sh
+
+# The MCP server, as other people's programs see it (crates/corkboard-server/tests/mcp).
+mcp: built
+	sh scripts/mcp.sh
 
 doc-test:
 	$(CARGO) test --workspace --all-features --doc --quiet

@@ -74,6 +74,14 @@ impl CliError {
         ErrorReport::of(self).map(|report| report.text(self)).unwrap_or_default()
     }
 
+    /// The message of an error that the command line detected.
+    pub(crate) fn own_message(&self) -> Option<String> {
+        match self {
+            Self::Own { message, .. } => Some(message.clone()),
+            _ => None,
+        }
+    }
+
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Library(error) | Self::Reported(error) => error.kind(),

@@ -12,7 +12,7 @@ use crate::did_you_mean::{explain_extra_argument, suggest_only_similar, takes_an
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Run", &["serve", "mcp", "token"]),
+    ("Run", &["setup", "mcp", "hook", "serve", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
     ("Boards", &["board", "task"]),
     ("People", &["review", "approve", "reject", "choose", "nudge"]),
@@ -29,10 +29,7 @@ const TEMPLATE: &str = "\
 
 Global options: see `cork help options`{after-help}";
 
-const TOPICS: &str = "\
-Help on a command:  cork help COMMAND
-Global options:     cork help options
-Exit codes:         cork help exit-codes";
+const TOPICS: &str = "More: cork help COMMAND, cork help options, cork help exit-codes";
 
 const VARIABLES: &str = "\
 A flag overrides its variable, and a variable overrides the settings file.

@@ -27,6 +27,7 @@ mod progress;
 mod project;
 mod scope_argument;
 mod search_args;
+mod setup;
 mod text_input;
 mod value_parsers;
 #[cfg(test)]
@@ -34,12 +35,22 @@ mod vocabulary;
 
 use std::process::ExitCode;
 
+use crate::args::Cli;
+
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match help::parse() {
+        Ok(Cli { command: commands::Command::Hook(hook), global }) => {
+            hook.run(global);
+            ExitCode::SUCCESS
+        }
         Ok(cli) => error::report(cli.global.json, commands::run(cli)),
-        Err(error) => error::usage(&error),
+        Err(error) => {
+            let code = error::usage(&error);
+            // Clients stop a session if a hook fails.
+            if std::env::args_os().nth(1).is_some_and(|word| word == "hook") { ExitCode::SUCCESS } else { code }
+        }
     }
 }

@@ -27,17 +27,25 @@ impl Project {
         Self::of_process().or_else(|| Some(Self::at(&env::current_dir().ok()?)))
     }
 
+    /// The project of a client's session: the folder in the client's variable, else the folder that the client names,
+    /// else the current folder.
+    pub(crate) fn of_session(folder: Option<&Path>) -> Option<Self> {
+        let named = Self::named(|name| env::var_os(name));
+        named.or_else(|| folder.map(Self::around)).or_else(Self::or_current_folder)
+    }
+
     /// The project of a folder that a client names.
     pub(crate) fn around(folder: &Path) -> Self {
         git_root(folder).unwrap_or_else(|| Self::at(folder))
     }
 
     fn find(folder: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        Self::named(variable).or_else(|| git_root(folder))
+    }
+
+    fn named(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let named = VARIABLES.into_iter().filter_map(variable).map(PathBuf::from).find(|path| path.is_absolute());
-        match named {
-            Some(named) => Some(Self::around(&named)),
-            None => git_root(folder),
-        }
+        named.map(|folder| Self::around(&folder))
     }
 
     /// The project with exactly this root.

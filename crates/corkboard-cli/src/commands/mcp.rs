@@ -53,6 +53,10 @@ impl Mcp {
             None => default_sets(global.board.as_deref()),
         };
         let conversation = self.conversation.filter(|id| !id.is_empty()).or_else(client_session);
+        if !self.check {
+            // The tokenizer takes time to load, and 20 MB.
+            corkboard::context::estimate_tokens();
+        }
         let conversation = conversation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let definitions = ToolRegistry::with_sets(&Corkboard::open("memory:").await?, &sets);
         let opened = global.clone();

@@ -15,6 +15,7 @@ mod export;
 mod forget;
 mod gc;
 mod handoff;
+mod hook;
 mod import;
 mod learn;
 mod mcp;
@@ -25,6 +26,7 @@ mod nudge;
 mod scope;
 mod search;
 mod serve;
+mod setup;
 mod snapshot;
 mod stats;
 mod task;
@@ -61,6 +63,8 @@ use run_subcommand;
 pub(crate) enum Command {
     Serve(serve::Serve),
     Mcp(mcp::Mcp),
+    Setup(setup::Setup),
+    Hook(hook::Hook),
     #[command(subcommand)]
     Memory(memory::Memory),
     #[command(subcommand)]
@@ -175,6 +179,7 @@ impl Command {
         let output = Output::new(global.json);
         Ok(match self {
             Self::Serve(serve) => Box::pin(serve.run(global)),
+            Self::Setup(setup) => Box::pin(async move { setup.run(global) }),
             Self::Snapshot(snapshot::Snapshot::Inspect(inspect)) => Box::pin(async move { inspect.run(output) }),
             Self::Bench(bench) => Box::pin(bench.run(global)),
             Self::Completions(completions) => Box::pin(async move { completions.run(output) }),
@@ -213,9 +218,11 @@ impl Command {
             Self::Forget(forget) => Box::pin(forget.run(session)),
             Self::Token(token) => Box::pin(token.run(session, global)),
             Self::Snapshot(snapshot) => Box::pin(snapshot.run(session)),
-            // `run_without_session` and `help::parse` handle these.
+            // `run_without_session`, `help::parse` and `main` handle these.
             Self::Serve(_)
             | Self::Mcp(_)
+            | Self::Setup(_)
+            | Self::Hook(_)
             | Self::Export(_)
             | Self::Import(_)
             | Self::Migrate(_)

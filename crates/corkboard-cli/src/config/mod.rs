@@ -103,6 +103,12 @@ impl Config {
         self.origins.iter().any(|(said, origin)| *said == key && matches!(origin, Origin::Flag { .. }))
     }
 
+    /// Whether a flag or the environment sets it. Programs that clients start have neither.
+    pub(crate) fn is_given(&self, key: &str) -> bool {
+        let is_here = |origin: &Origin| matches!(origin, Origin::Environment { .. } | Origin::Flag { .. });
+        self.origins.iter().any(|(said, origin)| *said == key && is_here(origin))
+    }
+
     /// The server to use, unless a store was set with a higher rank, such as --store over a URL from the file.
     pub(crate) fn server_url(&self) -> Option<&str> {
         let rank = |key: &str| {
@@ -170,8 +176,9 @@ const SHORTEST_BEGINNING: usize = 3;
 const MOST: usize = 4;
 
 const VARIABLES: &str = "CORK_";
-const OTHER_VARIABLES: [&str; 9] = [
+const OTHER_VARIABLES: [&str; 10] = [
     FILE_VARIABLE,
+    "CORK_PROJECT",
     "CORK_TOKEN",
     "CORK_CONVERSATION",
     "CORK_SNAPSHOT_PASSPHRASE",

@@ -11,7 +11,7 @@ use crate::readme::{document, root, run_script};
 use crate::support::{Ran, Sandbox};
 
 /// Documents whose shell examples run in order, as one script each.
-const WHOLE: [&str; 11] = [
+const WHOLE: [&str; 12] = [
     "README.md",
     "docs/boards.md",
     "docs/cli.md",
@@ -21,6 +21,7 @@ const WHOLE: [&str; 11] = [
     "docs/guides/backup.md",
     "docs/guides/board-workers.md",
     "docs/limits.md",
+    "docs/mcp-clients.md",
     "docs/search.md",
     "docs/guides/shared-memory.md",
 ];

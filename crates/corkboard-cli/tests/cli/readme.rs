@@ -16,7 +16,7 @@ pub(crate) fn document(name: &str) -> String {
 }
 
 /// The shell examples of a document, or of a part of it, as one script.
-fn shell_examples(text: &str) -> String {
+pub(crate) fn shell_examples(text: &str) -> String {
     text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 

@@ -7,7 +7,7 @@ use corkboard::cores::{CoreEntry, Trust};
 use corkboard::tools::{ToolRegistry, ToolSet};
 use corkboard::{BoardId, ContextRequest, Core, CoreId, Error, ErrorKind, SESSION_HANDOFF_KEY};
 use rmcp::ErrorData;
-use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{ErrorCode, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
 use super::address::{Address, TEMPLATES};
@@ -100,7 +100,12 @@ fn described(address: &Address, name: String) -> Resource {
 }
 
 pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let text = text(workspace, &uri.parse()?).await?;
+    let text = async { text(workspace, &uri.parse()?).await }.await;
+    let text = text.map_err(|error| match error.code {
+        // Clients compare this field, not the message.
+        ErrorCode::RESOURCE_NOT_FOUND => ErrorData { data: Some(json!({ "uri": uri })), ..error },
+        _ => error,
+    })?;
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
 }
 

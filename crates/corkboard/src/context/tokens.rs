@@ -1,7 +1,8 @@
 //! Counts tokens with OpenAI's `o200k_base`. Other vendors' tokenizers are not public or differ, so for their models
-//! the counts are estimates.
+//! the counts are estimates. A process that must start fast counts bytes instead: see [`estimate_tokens`].
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tiktoken::CoreBpe;
 
@@ -11,12 +12,43 @@ static TOKENIZER: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_ba
 /// Approximate bytes of the parts in which a long text is counted, so that counting can stop early.
 const PART_BYTES: usize = 4096;
 
+/// Bytes that count as one token in an estimate. English has about four, so an estimate is seldom too low.
+const BYTES_PER_TOKEN: usize = 3;
+
+/// Whether this process estimates tokens.
+static ESTIMATES: AtomicBool = AtomicBool::new(false);
+
+/// Makes this process estimate tokens from now on: one for every three bytes. Loading the tokenizer takes longer than
+/// most commands. Call this before anything is counted; it cannot be undone, so that all counts are comparable.
+///
+/// Budgets then limit bytes: a text of `n` tokens has at most `3 * n` bytes.
+pub fn estimate_tokens() {
+    ESTIMATES.store(true, Ordering::Relaxed);
+}
+
+fn estimates() -> bool {
+    ESTIMATES.load(Ordering::Relaxed)
+}
+
+fn estimate(text: &str) -> u64 {
+    text.len().div_ceil(BYTES_PER_TOKEN) as u64
+}
+
+/// The longest beginning of a text with an estimate of at most `limit` tokens.
+fn estimated_beginning(text: &str, limit: u64) -> &str {
+    let bytes = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+}
+
 pub(crate) fn count(text: &str) -> u64 {
-    TOKENIZER.count(text) as u64
+    if estimates() { estimate(text) } else { TOKENIZER.count(text) as u64 }
 }
 
 /// Number of tokens of a text, if it is at most `limit`. Counting stops soon after the limit.
 pub(crate) fn count_within(text: &str, limit: u64) -> Option<u64> {
+    if estimates() {
+        return Some(estimate(text)).filter(|tokens| *tokens <= limit);
+    }
     count_parts_within(text, limit, PART_BYTES)
 }
 
@@ -27,6 +59,9 @@ fn count_parts_within(text: &str, limit: u64, part_bytes: usize) -> Option<u64> 
 /// The beginning of the text, up to its first `limit` tokens. In rare cases it has more tokens when counted alone,
 /// because the beginning of a cut word can have a worse encoding.
 pub(crate) fn beginning(text: &str, limit: u64) -> &str {
+    if estimates() {
+        return estimated_beginning(text, limit);
+    }
     let (mut left, mut end) = (usize::try_from(limit).unwrap_or(usize::MAX), 0);
     for part in parts(text, PART_BYTES) {
         let tokens = TOKENIZER.encode(part);
@@ -85,7 +120,25 @@ mod tests {
         assert_eq!(beginning("one two three", 2), "one two");
     }
 
+    /// The switch itself is for the whole process, so the tests of `cork hook` check it.
+    #[test]
+    fn an_estimate_counts_bytes() {
+        for (text, tokens) in [("", 0), ("a", 1), ("abc", 1), ("abcd", 2), ("漢字", 2)] {
+            assert_eq!(estimate(text), tokens, "{text:?}");
+        }
+        assert_eq!(estimated_beginning("aé漢字", 1), "aé");
+        assert_eq!(estimated_beginning("漢字", 0), "");
+    }
+
     proptest! {
+        #[test]
+        fn an_estimated_beginning_is_the_longest(text in any::<String>(), limit in 0u64..50) {
+            let cut = estimated_beginning(&text, limit);
+            prop_assert!(text.starts_with(cut) && estimate(cut) <= limit);
+            let longer = text[cut.len()..].chars().next().map(|next| format!("{cut}{next}"));
+            prop_assert!(longer.is_none_or(|longer| longer.len() as u64 > 3 * limit));
+        }
+
         #[test]
         fn a_count_within_a_limit_is_the_count(text in any::<String>(), limit in 0u64..50) {
             let exact = count(&text);

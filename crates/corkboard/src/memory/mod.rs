@@ -34,6 +34,7 @@ pub use events::MemoryEvent;
 pub use forget::{ForgetItems, Forgotten};
 pub use handle::MemoryHandle;
 pub(crate) use handle::kept_metadata;
+pub(crate) use handoff::shown_entries;
 pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 pub(crate) use listener::{AgentListener, Meters, count_resident};
 pub use long_term::LongTermMemory;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use corkboard::context::{SectionName, Strategy};
+use corkboard::cores::Trust;
 use corkboard::{AgentMemory, ContextRequest, Corkboard, EntryMetadata, Error, ErrorKind, Options, Tier};
 
 use crate::common::{Home, agent_a, days, on_every_store};
@@ -207,4 +208,29 @@ async fn the_notebook_is_shown_where_it_belongs() {
         corkboard.close().await.unwrap();
     })
     .await;
+}
+
+#[tokio::test]
+async fn of_ended_sessions_only_the_newest_is_shown() {
+    let home = Home::sqlite();
+    let (corkboard, agent, memory) = agent_a(&home).await;
+    memory.set("sessions/mine", "an entry of its own").await.unwrap();
+    assert!(!agent.keep_session("empty").await.unwrap());
+    for (id, trust) in [("monday", Trust::Agent), ("tuesday", Trust::Outside)] {
+        home.clock.advance(DAY);
+        let conversation = agent.conversation(id).unwrap();
+        conversation.set("plan", &format!("of {id}")).await.unwrap();
+        conversation.add_note("and a note").trust(trust).await.unwrap();
+        assert!(agent.keep_session(id).await.unwrap());
+        assert!(!agent.keep_session(id).await.unwrap(), "a current copy should not be written again");
+    }
+    let shown = text(&agent).await;
+    assert!(shown.contains("[outside] sessions/tuesday: plan: of tuesday"), "{shown}");
+    assert!(!shown.contains("monday") && shown.contains("sessions/mine"), "{shown}");
+    home.clock.advance(DAY);
+    agent.write_handoff("go on").await.unwrap();
+    assert!(!text(&agent).await.contains("tuesday"));
+    home.clock.advance(40 * DAY);
+    assert!(memory.get_entry("sessions/tuesday").await.unwrap().is_none());
+    corkboard.close().await.unwrap();
 }
