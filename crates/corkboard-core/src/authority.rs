@@ -108,8 +108,8 @@ impl Image for CoreImage {
     type State = CoreState;
 
     fn limit(&mut self, core: &CoreState, caller: ImageCaller<'_>) {
-        let owner = caller.space.and_then(SpaceId::as_core).and_then(|core| core.agent());
-        let may_vouch = caller.is_person() && CoreAction::Vouch.is_allowed_to(caller.actor, owner.as_ref());
+        let space = caller.space.and_then(SpaceId::as_core);
+        let may_vouch = caller.is_person() && CoreAction::Vouch.is_allowed_to(caller.actor, space.as_ref());
         for entry in &mut self.entries {
             let there = core.saying(&entry.content).and_then(|id| core.entries().get(&id)).map(|entry| &**entry);
             if !caller.is_person() {

@@ -144,6 +144,8 @@ pub struct CoreId(Arc<str>);
 
 impl CoreId {
     pub const PRIVATE: &str = "agent:";
+    /// The shared core of facts about the user. Agents may write to it.
+    pub const USER: &str = "user";
 
     /// The name of a shared core. Refuses invalid names.
     pub fn new(text: &str, limits: &Limits) -> Result<Self, Refusal> {
@@ -160,6 +162,10 @@ impl CoreId {
         name.push_str(Self::PRIVATE);
         name.push_str(agent.as_str());
         Self(Arc::from(name))
+    }
+
+    pub(crate) fn is_private(&self) -> bool {
+        self.0.starts_with(Self::PRIVATE)
     }
 
     /// The agent whose private core this is.

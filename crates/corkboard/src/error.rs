@@ -177,6 +177,15 @@ impl Error {
         }
     }
 
+    /// Whether the caller has no access to a space, here or on a server.
+    pub(crate) fn is_not_granted(&self) -> bool {
+        match self {
+            Self::NotGranted { .. } => true,
+            Self::Server { problem } => problem.code == "not_granted",
+            _ => false,
+        }
+    }
+
     /// The table of all errors with code and kind.
     fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;

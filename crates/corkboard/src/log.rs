@@ -458,8 +458,7 @@ impl SpaceLog {
         match self.id.kind() {
             Some(SpaceKind::Board) => BoardAction::Delete.check(&self.actor)?,
             Some(SpaceKind::Core) => {
-                let owner = self.id.as_core().and_then(|core| core.agent());
-                CoreAction::Delete.check(&self.actor, owner.as_ref())?;
+                CoreAction::Delete.check(&self.actor, self.id.as_core().as_ref())?;
             }
             Some(SpaceKind::Agent | SpaceKind::Conversation) if self.actor.role != Role::Observer => {}
             Some(SpaceKind::Agent | SpaceKind::Conversation | SpaceKind::Tokens) | None => {

@@ -1,8 +1,10 @@
-//! `cork import`: reads what `cork export` wrote.
+//! `cork import`: reads what `cork export` wrote, or the file of another program.
+
+mod mcp_memory;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use corkboard::transfer::{
     FileProblem, ImportMode, ImportOptions, ImportOutcome, Imported, ImportedSpace, TokenCopying, TransferError, import,
 };
@@ -19,7 +21,7 @@ use crate::text_input::is_dash;
 
 const SHOWN_PROBLEMS: usize = 20;
 
-/// Import a file from `cork export` or `cork snapshot store`
+/// Import a file from `cork export`, `cork snapshot store` or another program
 ///
 /// Revisions and commit IDs stay the same. If the store already has the beginning of a log, the rest is appended. A space
 /// with a different history in the store is reported and left unchanged, and the import continues with the others. A space
@@ -27,28 +29,47 @@ const SHOWN_PROBLEMS: usize = 20;
 ///
 /// Access tokens are skipped unless you pass --with-tokens. With them, everyone who has a token for the exported store can
 /// use this one, and tokens that were revoked after the export work again.
+///
+/// With --from mcp-memory, the file is that of the MCP reference memory server (@modelcontextprotocol/server-memory). What
+/// it has and the agent's knowledge graph lacks is added to the graph; `cork mcp --tools reference` serves it. A file with a
+/// broken line is not imported. This also works with a server (--url).
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork import everything.jsonl
   cork import everything.jsonl --dry-run
   cork import backup.jsonl --with-tokens
-  gunzip < everything.jsonl.gz | cork import")]
+  gunzip < everything.jsonl.gz | cork import
+  cork import --from mcp-memory memory.jsonl
+  cork import --from mcp-memory memory.jsonl --agent ada")]
 pub(crate) struct Import {
     /// Input file [default: stdin]
     file: Option<PathBuf>,
 
+    /// Program that wrote the file, if not `cork export`: mcp-memory
+    #[arg(long, value_name = "PROGRAM", value_enum, hide_possible_values = true)]
+    from: Option<Program>,
+
     /// Only show what would be imported
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 
     /// Import access tokens too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     with_tokens: bool,
+}
+
+/// Another program whose file can be imported.
+#[derive(Clone, Copy, ValueEnum)]
+enum Program {
+    McpMemory,
 }
 
 impl Import {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
+        if let Some(Program::McpMemory) = self.from {
+            return mcp_memory::run(self.file.as_deref().filter(|file| !is_dash(file)), global).await;
+        }
         let session = StoreSession::open(global).await?;
         let then = "run the same command to continue";
         let imported = unless_interrupted(then, self.import(&session)).await;

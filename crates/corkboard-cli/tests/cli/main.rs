@@ -33,6 +33,7 @@ mod killable_server;
 mod learn;
 mod lifetime;
 mod mcp;
+mod mcp_memory;
 mod memory;
 mod messages;
 #[cfg(feature = "model")]

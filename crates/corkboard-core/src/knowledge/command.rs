@@ -15,6 +15,8 @@ use super::{CoreEdit, CoreEntryId, CoreForget, CoreImage, NewCoreEntry, Withdraw
 pub enum CoreCommand {
     /// Adds entries: all of them, or none. An entry with the text of an existing one is merged into it.
     Add { entries: Vec<NewCoreEntry> },
+    /// Removes entries and adds others, in one revision: all of them, or none. Removed entries cannot be restored.
+    Exchange { remove: Vec<CoreEntryId>, add: Vec<NewCoreEntry> },
     /// Changes an entry.
     Edit {
         entry: CoreEntryId,
@@ -58,7 +60,7 @@ pub enum CoreCommand {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreReply {
-    /// The answer to `Add`, in the order of the added entries.
+    /// The answer to `Add` and `Exchange`, in the order of the added entries.
     Added {
         /// The entries that contain the added texts.
         entries: Vec<Added>,

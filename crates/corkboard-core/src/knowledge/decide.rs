@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Bound;
 
 use jiff::Timestamp;
 
@@ -16,7 +17,7 @@ use crate::board::check_tagged;
 use crate::forget::check_forgotten_text;
 use crate::id::{check_principal, check_visible};
 use crate::space::{CommandEffects, Space};
-use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
+use crate::{ActorKind, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
 type ReplyResult = Result<CoreReply, Refusal>;
 
@@ -47,6 +48,13 @@ impl CoreDecider<'_> {
         self.check_may(command.action())?;
         match command {
             CoreCommand::Add { entries } => self.add_all(entries),
+            CoreCommand::Exchange { remove, add } => {
+                for id in remove {
+                    self.expect(*id, None)?;
+                    self.push(CoreEvent::EntryWithdrawn { id: *id, provenance: Vec::new() });
+                }
+                self.add_all(add)
+            }
             CoreCommand::Edit { entry, edit, if_version } => self.edit(*entry, edit, *if_version),
             CoreCommand::Forget { entry, reason, if_version } => self.forget(*entry, reason.as_deref(), *if_version),
             CoreCommand::Restore { entry, if_version } => self.restore(*entry, *if_version),
@@ -66,11 +74,7 @@ impl CoreDecider<'_> {
 
     /// Refuses actors who may not do this in this core.
     fn check_may(&self, action: CoreAction) -> Result<(), Refusal> {
-        action.check(self.context.actor, self.owner().as_ref())
-    }
-
-    fn owner(&self) -> Option<AgentId> {
-        self.context.space.and_then(SpaceId::as_core).and_then(|core| core.agent())
+        action.check(self.context.actor, self.context.space.and_then(SpaceId::as_core).as_ref())
     }
 
     /// Adds an event and applies it. It fits, because it was decided on this state.
@@ -234,7 +238,7 @@ impl CoreDecider<'_> {
         let is_taken_over = found.vouched.is_some()
             && edited.content != found.content
             && actor.kind == ActorKind::Human
-            && CoreAction::Vouch.is_allowed_to(actor, self.owner().as_ref());
+            && self.check_may(CoreAction::Vouch).is_ok();
         let vouched = (is_raised || is_taken_over) && edited.trust() >= found.trust();
         let provenance = (edited.provenance != found.provenance).then_some(edited.provenance);
         self.push(CoreEvent::EntryEdited { id, edit: Box::new(edit), provenance, vouched });
@@ -385,6 +389,14 @@ impl CoreState {
         let of = Withdrawal::Promotion { board, item, board_rev };
         let has_origin = |entry: &&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
         self.entries.values().find(has_origin).map(|entry| entry.id)
+    }
+
+    /// The entries whose text begins with this one, forgotten or not. White space is normalized.
+    pub fn beginning_with<'s>(&'s self, text: &str) -> impl Iterator<Item = &'s Arc<CoreEntry>> + use<'s> {
+        let beginning = entry::normalised(&Arc::from(text));
+        let rest = self.by_text.range::<_, str>((Bound::Included(&*beginning), Bound::Unbounded));
+        let ids = rest.take_while(move |(text, _)| text.starts_with(&*beginning)).map(|(_, id)| id);
+        ids.filter_map(|id| self.entries.get(id))
     }
 
     /// The entry with this text, forgotten or not. White space is normalized.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::CoreCommand;
 use crate::Role::*;
-use crate::{Actor, AgentId, Refusal, Role};
+use crate::{Actor, CoreId, Refusal, Role};
 
 /// An action in a memory core. Everybody may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +38,8 @@ struct AccessRow {
     private: &'static [Role],
     /// Roles in which an agent may do it in its own private core.
     itself: &'static [Role],
+    /// Roles that may do it in the core [`CoreId::USER`].
+    user: &'static [Role],
 }
 
 const EVERYBODY: &[Role] = &[Orchestrator, Worker, Reviewer, Human, Admin];
@@ -48,12 +50,12 @@ const NOBODY: &[Role] = &[];
 
 /// Everything that is not listed is denied.
 static TABLE: [AccessRow; 11] = [
-    row(CoreAction::Add, "add entries to the core", LEARNING, PEOPLE, EVERYBODY),
-    row(CoreAction::Edit, "edit entries of the core", REVIEWING, PEOPLE, EVERYBODY),
+    row(CoreAction::Add, "add entries to the core", LEARNING, PEOPLE, EVERYBODY).about_user(EVERYBODY),
+    row(CoreAction::Edit, "edit entries of the core", REVIEWING, PEOPLE, EVERYBODY).about_user(EVERYBODY),
     row(CoreAction::Vouch, "vouch for entries of the core", PEOPLE, PEOPLE, NOBODY),
-    row(CoreAction::Forget, "forget entries of the core", REVIEWING, PEOPLE, EVERYBODY),
+    row(CoreAction::Forget, "forget entries of the core", REVIEWING, PEOPLE, EVERYBODY).about_user(EVERYBODY),
     row(CoreAction::ForgetHard, "forget entries of the core permanently", PEOPLE, PEOPLE, EVERYBODY),
-    row(CoreAction::Restore, "restore entries of the core", REVIEWING, PEOPLE, EVERYBODY),
+    row(CoreAction::Restore, "restore entries of the core", REVIEWING, PEOPLE, EVERYBODY).about_user(EVERYBODY),
     row(CoreAction::Withdraw, "withdraw entries by their origin", LEARNING, LEARNING, EVERYBODY),
     row(CoreAction::Clear, "clear the core", PEOPLE, PEOPLE, EVERYBODY),
     row(CoreAction::Replace, "replace the content of the core", PEOPLE, PEOPLE, EVERYBODY),
@@ -68,7 +70,22 @@ const fn row(
     private: &'static [Role],
     itself: &'static [Role],
 ) -> AccessRow {
-    AccessRow { action, words, shared, private, itself }
+    AccessRow { action, words, shared, private, itself, user: shared }
+}
+
+impl AccessRow {
+    const fn about_user(self, user: &'static [Role]) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Roles that may do it in this core. `None` is a shared core.
+    fn roles_in(&self, core: Option<&CoreId>) -> &'static [Role] {
+        match core {
+            Some(core) if core.is_private() => self.private,
+            Some(core) if core.as_str() == CoreId::USER => self.user,
+            _ => self.shared,
+        }
+    }
 }
 
 impl CoreAction {
@@ -82,37 +99,37 @@ impl CoreAction {
         self.row().map_or("do that", |row| row.words)
     }
 
-    /// Whether the actor may do it in a shared core, or in the private core of `owner`. Unlisted actions are denied.
-    pub fn is_allowed_to(self, actor: &Actor, owner: Option<&AgentId>) -> bool {
-        self.row().is_some_and(|row| match owner {
-            None => row.shared.contains(&actor.role),
-            Some(owner) => {
-                let is_itself = owner.as_str() == actor.principal;
-                row.private.contains(&actor.role) || is_itself && row.itself.contains(&actor.role)
-            }
+    /// Whether the actor may do it in this core. `None` is a shared core. Unlisted actions are denied.
+    pub fn is_allowed_to(self, actor: &Actor, core: Option<&CoreId>) -> bool {
+        self.row().is_some_and(|row| {
+            let owner = core.and_then(CoreId::agent);
+            let is_itself = owner.is_some_and(|owner| owner.as_str() == actor.principal);
+            row.roles_in(core).contains(&actor.role) || is_itself && row.itself.contains(&actor.role)
         })
     }
 
     /// Refuses actors who may not do it. The refusal says who may.
-    pub fn check(self, actor: &Actor, owner: Option<&AgentId>) -> Result<(), Refusal> {
-        if self.is_allowed_to(actor, owner) {
+    pub fn check(self, actor: &Actor, core: Option<&CoreId>) -> Result<(), Refusal> {
+        if self.is_allowed_to(actor, core) {
             return Ok(());
         }
-        let may = self.row().map_or(NOBODY, |row| if owner.is_some() { row.private } else { row.shared });
-        let owner = owner.filter(|_| self.row().is_some_and(|row| !row.itself.is_empty()));
-        Err(Refusal::role_denied(actor, self.words(), owner, may))
+        let may = self.row().map_or(NOBODY, |row| row.roles_in(core));
+        let owner = core.and_then(CoreId::agent).filter(|_| self.row().is_some_and(|row| !row.itself.is_empty()));
+        Err(Refusal::role_denied(actor, self.words(), owner.as_ref(), may))
     }
 
     /// The permissions as a Markdown table.
     pub fn table() -> String {
         let heads = Role::ALL.map(Role::as_str).join(" | ");
-        let mut table =
-            format!("| may | {heads} | in an agent's own core |\n|---{}|---|\n", "|---".repeat(Role::ALL.len()));
-        for AccessRow { words, shared, private, itself, .. } in &TABLE {
+        let mut table = format!(
+            "| may | {heads} | in the core `user` | in an agent's own core |\n|---{}|\n",
+            "|---".repeat(Role::ALL.len() + 2)
+        );
+        let names = |roles: &[Role]| roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", ");
+        for AccessRow { words, shared, private, itself, user, .. } in &TABLE {
             let cells = Role::ALL.map(|role| if shared.contains(&role) { "yes" } else { "–" }).join(" | ");
-            let agent = (!itself.is_empty()).then_some("the agent itself");
-            let own: Vec<_> = agent.into_iter().chain(private.iter().map(|role| role.as_str())).collect();
-            table.push_str(&format!("| {words} | {cells} | {} |\n", own.join(", ")));
+            let agent = if itself.is_empty() { "" } else { "the agent itself, " };
+            table.push_str(&format!("| {words} | {cells} | {} | {agent}{} |\n", names(user), names(private)));
         }
         table
     }
@@ -128,7 +145,8 @@ impl CoreCommand {
     pub fn action(&self) -> CoreAction {
         match self {
             Self::Add { .. } => CoreAction::Add,
-            Self::Edit { .. } => CoreAction::Edit,
+            // To remove an entry is as much as to change its whole text. Everybody who may edit may also add.
+            Self::Edit { .. } | Self::Exchange { .. } => CoreAction::Edit,
             Self::Forget { .. } => CoreAction::Forget,
             Self::ForgetHard { .. } => CoreAction::ForgetHard,
             Self::Restore { .. } => CoreAction::Restore,

@@ -29,6 +29,7 @@ struct Step {
 enum Action {
     Add(Vec<New>),
     Edit(u64, Option<usize>, Option<f32>, Option<Option<i64>>, Option<Trust>),
+    Exchange(u64, usize),
     Forget(u64),
     Restore(u64),
     WithdrawAuthor(usize),
@@ -70,6 +71,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         // Vouches for an entry, or withdraws that.
         6 => (1..6u64, prop_oneof![Just(Trust::Own), Just(Trust::Agent), Just(Trust::Outside)])
             .prop_map(|(id, trust)| Action::Edit(id, None, None, None, Some(trust))),
+        2 => (1..8u64, 0..TEXTS.len()).prop_map(|(id, text)| Action::Exchange(id, text)),
         3 => (1..8u64).prop_map(Action::Forget),
         2 => (1..8u64).prop_map(Action::Restore),
         1 => (0..3usize).prop_map(Action::WithdrawAuthor),
@@ -107,6 +109,10 @@ fn command(action: &Action, now: Timestamp, past: &[CoreImage]) -> CoreCommand {
             let edit =
                 Box::new(CoreEdit { content, importance: *importance, expiry, trust: *trust, ..CoreEdit::default() });
             CoreCommand::Edit { entry: CoreEntryId(*id), edit, if_version: None }
+        }
+        Action::Exchange(id, text) => {
+            let add = vec![NewCoreEntry { importance: Some(0.5), ..TEXTS[*text].into() }];
+            CoreCommand::Exchange { remove: vec![CoreEntryId(*id)], add }
         }
         Action::Forget(id) => CoreCommand::Forget { entry: CoreEntryId(*id), reason: None, if_version: None },
         Action::Restore(id) => CoreCommand::Restore { entry: CoreEntryId(*id), if_version: None },
@@ -189,7 +195,10 @@ impl Reference {
     fn accept(&mut self, actor: &Actor, command: &CoreCommand, last: u64) {
         let by = actor.principal.clone();
         match command {
-            CoreCommand::Add { entries } => {
+            CoreCommand::Add { entries } | CoreCommand::Exchange { add: entries, .. } => {
+                if let CoreCommand::Exchange { remove, .. } = command {
+                    self.said.retain(|_, said| !remove.contains(&CoreEntryId(said.id)));
+                }
                 let mut last = last;
                 for entry in entries {
                     let board = entry.board.as_ref().map(|board| board.to_string());

@@ -5,29 +5,29 @@ use crate::core_support::*;
 use corkboard_core::knowledge::{
     CoreAction, CoreCommand, CoreEdit, CoreEntryId, CoreForget, CoreImage, NewCoreEntry, Trust, Withdrawal,
 };
-use corkboard_core::{Actor, ActorKind, AgentId, Limits, Refusal, Role};
+use corkboard_core::{Actor, ActorKind, AgentId, CoreId, Limits, Refusal, Role, SpaceId};
 
 /// The permissions, written a second time by hand: orchestrator, worker, reviewer, observer, human, admin. First for a
-/// shared core, then for another agent's core, then for one's own.
-const ALLOWED: [(CoreAction, [[u8; 6]; 3]); 11] = [
-    (CoreAction::Add, [[1, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Edit, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Vouch, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
-    (CoreAction::Forget, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::ForgetHard, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Restore, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Withdraw, [[1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Clear, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Replace, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Delete, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
-    (CoreAction::Tick, [[1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+/// shared core, then for another agent's core, for one's own, and for the core `user`.
+const ALLOWED: [(CoreAction, [[u8; 6]; 4]); 11] = [
+    (CoreAction::Add, [[1, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Edit, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Vouch, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
+    (CoreAction::Forget, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::ForgetHard, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
+    (CoreAction::Restore, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Withdraw, [[1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 0, 1, 0, 1, 1]]),
+    (CoreAction::Clear, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
+    (CoreAction::Replace, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
+    (CoreAction::Delete, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
+    (CoreAction::Tick, [[1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
 ];
 
-/// The owner of the core: none, another agent, or "eve", who sends the commands.
-const OWNERS: [Option<&str>; 3] = [None, Some("ada"), Some("eve")];
+/// The core: a shared one, another agent's, one of "eve", who sends the commands, and `user`.
+const CORES: [&str; 4] = ["rules", "agent:ada", "agent:eve", "user"];
 
-fn is_allowed(action: CoreAction, owner: usize, role: Role) -> bool {
-    let roles = ALLOWED.iter().find(|(named, _)| *named == action).unwrap().1[owner];
+fn is_allowed(action: CoreAction, core: usize, role: Role) -> bool {
+    let roles = ALLOWED.iter().find(|(named, _)| *named == action).unwrap().1[core];
     roles[Role::ALL.iter().position(|known| *known == role).unwrap()] == 1
 }
 
@@ -36,18 +36,22 @@ fn eve(role: Role) -> Actor {
     Actor::new("eve", ActorKind::Human, role)
 }
 
-fn owner(number: usize) -> Option<AgentId> {
-    OWNERS[number].map(|name| AgentId::new(name, &Limits::default()).unwrap())
+fn core(number: usize) -> CoreId {
+    let limits = Limits::default();
+    match CORES[number].strip_prefix(CoreId::PRIVATE) {
+        Some(agent) => CoreId::of_agent(&AgentId::new(agent, &limits).unwrap()),
+        None => CoreId::new(CORES[number], &limits).unwrap(),
+    }
 }
 
 #[test]
 fn the_permissions_match_the_table() {
     assert_eq!(CoreAction::all().collect::<Vec<_>>(), ALLOWED.map(|(action, _)| action));
     for action in CoreAction::all() {
-        for (number, role) in (0..OWNERS.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
-            let (owner, expected) = (owner(number), is_allowed(action, number, role));
-            assert_eq!(action.is_allowed_to(&eve(role), owner.as_ref()), expected, "{action:?} by a {role}: {owner:?}");
-            assert_eq!(action.check(&eve(role), owner.as_ref()).is_ok(), expected);
+        for (number, role) in (0..CORES.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
+            let (core, expected) = (core(number), is_allowed(action, number, role));
+            assert_eq!(action.is_allowed_to(&eve(role), Some(&core)), expected, "{action:?} by a {role}: {core}");
+            assert_eq!(action.check(&eve(role), Some(&core)).is_ok(), expected);
         }
     }
 }
@@ -61,7 +65,7 @@ fn the_documentation_shows_the_table() {
 
 /// A core with a target for every command.
 fn shelf(number: usize) -> Shelf {
-    let mut shelf = OWNERS[number].map_or_else(Shelf::new, Shelf::of_agent);
+    let mut shelf = Shelf { space: Some(SpaceId::core(&core(number))), ..Shelf::new() };
     shelf.add(&human("ann"), "one");
     shelf.add(&human("ann"), NewCoreEntry { trust: Some(Trust::Outside), .."two".into() });
     shelf.add(&human("ann"), "three");
@@ -86,6 +90,7 @@ fn commands(shelf: &Shelf) -> Vec<(CoreAction, CoreCommand)> {
         (Does::Add, add("four")),
         (Does::Add, add("one")),
         (Does::Edit, edit(1, content("another"))),
+        (Does::Edit, CoreCommand::Exchange { remove: vec![CoreEntryId(1)], add: vec!["four".into()] }),
         (Does::Edit, edit(1, trust(Trust::Outside))),
         (Does::Edit, edit(1, trust(Trust::Own))),
         (Does::Vouch, edit(2, trust(Trust::Agent))),
@@ -102,7 +107,7 @@ fn commands(shelf: &Shelf) -> Vec<(CoreAction, CoreCommand)> {
 
 #[test]
 fn every_role_may_send_exactly_what_the_table_says() {
-    for (number, place) in OWNERS.into_iter().enumerate() {
+    for (number, place) in CORES.into_iter().enumerate() {
         let shelf = shelf(number);
         for (action, command) in commands(&shelf) {
             let named = if action == CoreAction::Vouch { CoreAction::Edit } else { action };
@@ -125,7 +130,7 @@ fn every_role_may_send_exactly_what_the_table_says() {
 /// An agent never raises a text's trust, with any role and in any core.
 #[test]
 fn an_agent_vouches_for_nothing_even_as_admin() {
-    for (number, role) in (0..OWNERS.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
+    for (number, role) in (0..CORES.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
         let mut shelf = shelf(number);
         let actor = Actor { kind: ActorKind::Agent, ..eve(role) };
         let refusal = shelf.refused(&actor, edit(2, trust(Trust::Agent)));

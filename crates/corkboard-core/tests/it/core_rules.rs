@@ -77,6 +77,30 @@ fn many_are_added_in_one_revision_or_none() {
 }
 
 #[test]
+fn entries_are_exchanged_in_one_revision_or_not_at_all() {
+    let mut shelf = Shelf::new();
+    for text in ["one", "two", "three"] {
+        shelf.add(&human("ann"), text);
+    }
+    let exchange = |remove: &[u64], add: &[&str]| CoreCommand::Exchange {
+        remove: remove.iter().map(|id| CoreEntryId(*id)).collect(),
+        add: add.iter().map(|&text| text.into()).collect(),
+    };
+    // The text of a removed entry is free again, with a new ID.
+    let CoreReply::Added { entries } = shelf.tell(exchange(&[1, 2], &["two", "three"])) else { panic!() };
+    let told: Vec<_> = entries.iter().map(|added| (added.id.0, added.how)).collect();
+    assert_eq!(told, [(4, AddedHow::New), (3, AddedHow::Merged)]);
+    assert_eq!((shelf.rev(), shelf.state().entries().len()), (4, 2));
+    for command in [exchange(&[4, 4], &[]), exchange(&[1], &["new"]), exchange(&[4], &[" "])] {
+        shelf.refused(&human("ann"), command);
+    }
+    shelf.tell(exchange(&[], &[]));
+    assert_eq!(shelf.rev(), 4);
+    let texts = |text: &str| shelf.state().beginning_with(text).map(|entry| entry.id.0).collect::<Vec<_>>();
+    assert_eq!((texts("t"), texts(" t"), texts("th"), texts("x")), (vec![3, 4], vec![3, 4], vec![3], vec![]));
+}
+
+#[test]
 fn the_same_request_again_has_no_second_effect() {
     let mut shelf = Shelf::new();
     let command = CoreCommand::Add { entries: vec!["one".into(), "two".into()] };

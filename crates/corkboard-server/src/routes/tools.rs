@@ -18,7 +18,8 @@ struct ListQuery {
     #[serde(default)]
     #[param(inline)]
     format: ToolFormat,
-    /// Comma-separated tool sets: `scratchpad`, `memory`, `notebook`, `worker`, `orchestrator`, `anthropic`, or `all`
+    /// Comma-separated tool sets: `scratchpad`, `memory`, `notebook`, `worker`, `orchestrator`, `anthropic`,
+    /// `reference`, or `all`
     /// [default: `scratchpad,memory`].
     #[param(example = "memory,worker")]
     set: Option<String>,

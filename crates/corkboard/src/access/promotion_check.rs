@@ -10,7 +10,9 @@ impl Corkboard {
     /// Refuses an entry that names a promotion, unless its board has begun that promotion with that text for this core.
     /// A core accepts each promotion once, so a forged entry would keep out the real one.
     pub(crate) async fn check_promotion(&self, core: &CoreId, command: &CoreCommand) -> Result<()> {
-        let CoreCommand::Add { entries } = command else { return Ok(()) };
+        let (CoreCommand::Add { entries } | CoreCommand::Exchange { add: entries, .. }) = command else {
+            return Ok(());
+        };
         for new in entries {
             let Some(board_rev) = new.board_rev else { continue };
             let is_begun = match &new.board {

@@ -164,7 +164,8 @@ pub enum SectionName {
     Notes,
     /// A model's summary of entries and notes that are not shown.
     Summary,
-    /// Entries of memory cores: drawn by the board, matching the task, and from the agent's long-term memory.
+    /// Entries of memory cores: drawn by the board, matching the task, from the agent's long-term memory,
+    /// and about the user.
     Cores,
     /// The task's progress, from the notebooks.
     Progress,
@@ -380,7 +381,7 @@ impl ContextWindow {
             Some(BoardReading { board, view, .. }) => board.knowledge(view, request.task).await?,
             None => Knowledge::default(),
         };
-        knowledge.extend(sources::long_term(&self.memory).await?);
+        knowledge.extend(sources::knowledge(&self.memory).await?);
         let (current, now) = self.memory.current().await?;
         let mut material = sources::remembered(&current.state, now);
         let lines = match (&reading, request.task) {

@@ -9,7 +9,7 @@ use super::item::Body;
 use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
 use crate::context::Knowledge;
-use crate::knowledge::if_readable;
+use crate::knowledge::{Core, if_readable};
 use crate::memory::{EntriesAndNotes, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, shown_entries};
 use crate::search::{FoundItem, SearchHit};
 use crate::{AgentMemory, Result};
@@ -47,34 +47,51 @@ pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a EntriesAn
     material.conversation_notes = notes.collect();
 }
 
-/// The most important entries of an agent's long-term memory, if its tier has one.
-pub(super) async fn long_term(memory: &AgentMemory) -> Result<Knowledge> {
-    let Some(core) = memory.long_term_if_any()? else { return Ok(Knowledge::default()) };
-    let mut knowledge = Knowledge { order: vec![core.id().as_str().to_owned()], ..Knowledge::default() };
-    match if_readable(&core, core.most_important(KNOWN).await)? {
-        Some(entries) => knowledge.add(entries),
-        None => knowledge.unreadable.push(core.id().as_str().to_owned()),
+/// The most important entries of an agent's long-term memory and of what is known about the user.
+pub(super) async fn knowledge(memory: &AgentMemory) -> Result<Knowledge> {
+    let mut knowledge = Knowledge::default();
+    for core in cores(memory)? {
+        let mut known = Knowledge { order: vec![core.id().as_str().to_owned()], ..Knowledge::default() };
+        match if_readable(&core, core.most_important(KNOWN).await) {
+            Ok(Some(entries)) => known.add(entries),
+            Ok(None) => known.unreadable.push(core.id().as_str().to_owned()),
+            Err(error) if error.is_not_granted() => continue,
+            Err(error) => return Err(error),
+        }
+        knowledge.extend(known);
     }
     Ok(knowledge)
 }
 
-/// Matches of a query, the best first. Hits of working memory and of long-term memory alternate, because their scores
-/// cannot be compared.
-pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
-    let mut known = known_hits(memory, query).await?.into_iter();
-    let mut hits = Vec::new();
-    for hit in working_hits(memory, query).await? {
-        hits.push(hit);
-        hits.extend(known.next());
-    }
-    hits.extend(known);
-    Ok(hits)
+/// Long-term memory, if the tier has it, and the core about the user, if the caller may read it.
+fn cores(memory: &AgentMemory) -> Result<Vec<Core>> {
+    let long_term = memory.long_term_if_any()?.map(|long_term| Core::clone(&long_term));
+    let user = match memory.user_core() {
+        Err(error) if error.is_not_granted() => None,
+        user => Some(user?),
+    };
+    Ok(long_term.into_iter().chain(user).collect())
 }
 
-async fn known_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
-    let Some(core) = memory.long_term_if_any()? else { return Ok(Vec::new()) };
-    let hits = if_readable(&core, core.search(query).limit(HITS).await)?.unwrap_or_default();
-    Ok(hits.into_iter().filter_map(|found| hit(found, core.id().as_str())).collect())
+/// Matches of a query, the best first. Hits of working memory, long-term memory and the core about the user alternate,
+/// because their scores cannot be compared.
+pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
+    let mut found = vec![working_hits(memory, query).await?.into_iter()];
+    for core in cores(memory)? {
+        match if_readable(&core, core.search(query).limit(HITS).await) {
+            Ok(hits) => {
+                let hits = hits.unwrap_or_default().into_iter().filter_map(|found| hit(found, core.id().as_str()));
+                found.push(hits.collect::<Vec<_>>().into_iter());
+            }
+            Err(error) if error.is_not_granted() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut hits = Vec::new();
+    for _ in 0..HITS {
+        hits.extend(found.iter_mut().filter_map(Iterator::next));
+    }
+    Ok(hits)
 }
 
 async fn working_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {

@@ -14,14 +14,15 @@ use corkboard_core::knowledge::{
     Added, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, NewCoreEntry,
     Withdrawal,
 };
-use corkboard_core::{Actor, CoreId, Revisioned, Space, SpaceId, Usage};
+use corkboard_core::{Actor, CoreId, Request, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::access::AuthenticatedActor;
 use crate::board::expect_reply;
 use crate::engine::{Answer, Engine, RequestSource, Slot, Watch};
-use crate::{Conditions, Error, Result};
+use crate::{Conditions, Error, Options, Result};
 
 pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
@@ -237,14 +238,36 @@ impl Core {
         Ok((current, now))
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.engine.options
+    }
+
     /// Checks that this handle's actor may do that, for callers that must know before they start something else. The
     /// core checks each write again.
     pub(crate) fn check_may(&self, action: CoreAction) -> Result<()> {
-        Ok(action.check(&self.actor, self.id.agent().as_ref())?)
+        Ok(action.check(&self.actor, Some(&self.id))?)
     }
 
     async fn change(&self, command: CoreCommand) -> Result<u64> {
         expect_reply!(self.ask(command).await?, CoreReply::Changed { version } => version)
+    }
+
+    /// Sends a command that is made from the core's current state. No other change is applied in between; if another
+    /// writer commits first, the command is made again. Returns what was made with the command.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        mut make: impl FnMut(&CoreState) -> (CoreCommand, T) + Send + 'static,
+    ) -> Result<T> {
+        let result = Arc::new(Mutex::new(None));
+        let latest = result.clone();
+        let compute = move |state: &CoreState, _| {
+            let (command, made) = make(state);
+            *latest.lock() = Some(made);
+            Ok(Request::new(command))
+        };
+        let asked = RequestSource::Computed(Box::new(compute));
+        let answer = self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), asked).await?;
+        result.lock().take().ok_or_else(|| unexpected(answer.reply))
     }
 
     async fn ask(&self, command: CoreCommand) -> Result<Answer<CoreReply>> {

@@ -247,6 +247,13 @@ impl AgentMemory {
         Core::new(id, self.actor.clone(), cores.clone(), corkboard.clone())
     }
 
+    /// The core of facts about the user, which every agent's context window shows.
+    pub(crate) fn user_core(&self) -> Result<Core> {
+        let id = CoreId::new(CoreId::USER, &self.options().limits)?;
+        self.allowed_spaces.check(&self.actor, SpaceKind::Core, CoreId::USER)?;
+        Ok(self.core_of(id))
+    }
+
     /// A board of the same store, acting as this handle's actor.
     pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
         let AgentRuntime { engine, boards, cores, corkboard, .. } = &*self.runtime;

@@ -117,10 +117,20 @@ impl ToolDefinition {
         self.name.split('_').map(capitalized).collect::<Vec<_>>().join(" ")
     }
 
+    /// Whether the schema alone could be misread. Strings and numbers need no example.
+    fn needs_example(&self) -> bool {
+        let properties = self.schema.get("properties").and_then(Value::as_object);
+        let is_nested = |property: &Value| property.get("enum").is_some() || property.get("items").is_some();
+        properties.is_some_and(|properties| properties.values().any(is_nested))
+    }
+
     /// The definition in a provider's format.
     pub fn in_format(&self, format: ToolFormat) -> Value {
         let Self { name, schema, .. } = self;
-        let description = format!("{} Example: {}", self.description, self.example);
+        let description = match self.needs_example() {
+            true => format!("{} Example: {}", self.description, self.example),
+            false => self.description.into(),
+        };
         match format {
             ToolFormat::OpenAi => {
                 let parameters = all_required(schema);
@@ -152,7 +162,7 @@ impl ToolDefinition {
     }
 }
 
-/// Makes every property required and optional ones nullable: OpenAI's strict mode has no optional properties.
+/// Makes every property required, optional ones nullable, and objects closed, as OpenAI's strict mode requires.
 fn all_required(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let Some(object) = schema.as_object_mut() else { return schema };
@@ -173,6 +183,7 @@ fn all_required(schema: &Value) -> Value {
         }
     }
     object.insert("required".into(), names.into());
+    object.insert("additionalProperties".into(), false.into());
     schema
 }
 
@@ -209,6 +220,16 @@ pub(super) trait TypedTool: Send + Sync {
 
     fn example() -> Value;
 
+    /// JSON schema of the answer's data, if the data is the whole answer.
+    fn output_schema() -> Option<Value> {
+        None
+    }
+
+    /// The input without what the tool ignores.
+    fn admitted(input: Value) -> Value {
+        input
+    }
+
     /// The example in errors. It shows the properties that can be wrong.
     fn example_in_errors() -> Value {
         Self::example()
@@ -242,7 +263,7 @@ impl<T: TypedTool> Tool for T {
             schema: schema_of::<T::Input>(),
             example: T::example(),
             effect: T::EFFECT,
-            output_schema: None,
+            output_schema: T::output_schema(),
             anthropic_type: T::ANTHROPIC_TYPE,
         }
     }
@@ -266,7 +287,7 @@ impl<T: TypedTool> Tool for T {
             };
             let board = input.get("board").and_then(Value::as_str).map(str::to_owned);
             let wrapped = unwrapped(T::NAME, &input);
-            let read = serde_json::from_value(Value::Object(input));
+            let read = serde_json::from_value(T::admitted(Value::Object(input)));
             let Strict(input) = read.map_err(|error| match wrapped {
                 Some((wrapper, inner)) => wrapped_input::<T>(&wrapper, inner),
                 None => T::invalid(T::explained(json_error::wording(&error))),
@@ -323,7 +344,7 @@ fn kind_of(value: &Value) -> &'static str {
 }
 
 /// The schema of a type: short, without additional properties and without references.
-fn schema_of<T: JsonSchema>() -> Value {
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
@@ -331,6 +352,10 @@ fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     flatten(&mut schema);
     tidy(&mut schema);
+    if let Some(object) = schema.as_object_mut() {
+        // OpenAI requires it, even of an input without properties.
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
     schema
 }
 

@@ -7,11 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::definition::{TypedTool, tool};
+use super::record::trust_of;
 use super::scratchpad::{OtherMemory, not_found, text_of};
+use super::user_facts::{About, UserFact, UserFacts};
 use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label, tokens};
+use crate::knowledge::if_readable;
 use crate::{
-    Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchAnswer, SearchHit, WorkingMemory, WrittenEntry,
+    FoundItem, Result, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchAnswer, SearchHit, WorkingMemory,
+    WrittenEntry,
 };
 
 tool!(
@@ -42,13 +46,16 @@ tool!(
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchMemoryInput {
-    /// Words, "phrases", filters tag: key: kind: author: before: after:
+    /// Words, "phrases", tag: key: kind: author: before: after:
     query: String,
-    /// 1 to 50; default 10.
+    /// At most 50.
     limit: Option<i64>,
-    /// Of all snippets.
+    /// Maximum tokens of all snippets.
+    #[schemars(skip)]
     budget: Option<u64>,
+    #[schemars(skip)]
     explain: Option<bool>,
+    #[schemars(skip)]
     words_only: Option<bool>,
 }
 
@@ -62,33 +69,35 @@ const PAGE_END_BYTES: usize = 4 * 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadMemoryInput {
     key: String,
-    /// To continue a long text: the offset from the previous answer.
+    /// From the previous answer.
     offset: Option<u64>,
+    about: Option<About>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeleteMemoryInput {
     key: String,
+    about: Option<About>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteMemoryInput {
-    /// Such as project/plan.
     key: String,
     #[serde(alias = "value")]
     content: String,
-    /// Default: replace.
     mode: Option<WriteMode>,
-    /// True if from a web page, tool or stranger.
+    /// Default: project. user is for all projects.
+    about: Option<About>,
+    /// True if from the web, a tool or a stranger.
     outside: Option<bool>,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum WriteMode {
+pub(super) enum WriteMode {
     #[default]
     Replace,
     Append,
@@ -97,9 +106,7 @@ enum WriteMode {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteSessionHandoffInput {
-    /// State, next steps, open questions.
     content: String,
-    /// See write_memory.
     outside: Option<bool>,
 }
 
@@ -107,9 +114,7 @@ pub(super) struct WriteSessionHandoffInput {
 #[serde(deny_unknown_fields)]
 pub(super) struct ScratchNoteInput {
     mode: ScratchMode,
-    /// For replace and append.
     content: Option<String>,
-    /// See write_memory.
     outside: Option<bool>,
 }
 
@@ -126,8 +131,8 @@ enum ScratchMode {
 impl TypedTool for SearchMemoryTool {
     type Input = SearchMemoryInput;
     const NAME: &'static str = "search_memory";
-    const DESCRIPTION: &'static str = "Search permanent memory (entries and notes) by words. \
-        Returns snippets; read_memory returns a whole entry.";
+    const DESCRIPTION: &'static str = "Search PERMANENT memory by words. Returns snippets; \
+        read_memory returns whole texts.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -135,29 +140,41 @@ impl TypedTool for SearchMemoryTool {
     }
 
     async fn run(&self, input: SearchMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
         let memory = context.memory(&self.corkboard)?;
-        let mut search = memory.search(&input.query).limit(limit);
-        if let Some(tokens) = input.budget {
-            search = search.budget(tokens);
+        let SearchAnswer { hits, embedder, .. } = search(memory.search(&input.query), &input).await?;
+        let mut about_user = hits_about_user(context.user_facts_if_any(&self.corkboard)?, &input).await?;
+        if let Some(budget) = input.budget {
+            let used: u64 = hits.iter().map(|hit| tokens::count(&hit.snippet)).sum();
+            let mut left = budget.saturating_sub(used);
+            about_user.retain(|found| {
+                let tokens = tokens::count(&found.hit.snippet);
+                let fits = tokens <= left;
+                left -= if fits { tokens } else { 0 };
+                fits
+            });
         }
-        let search = search.explain(input.explain.unwrap_or(false));
-        let search = search.words_only(input.words_only.unwrap_or(false));
-        let SearchAnswer { hits, embedder, .. } = search.answer().await?;
-        let line = |(place, hit): (usize, &SearchHit)| {
+        // They alternate, because the scores of two searches cannot be compared.
+        let mut own = hits.into_iter().map(|hit| MemoryHit { hit, about_user: None });
+        let mut about_user = about_user.into_iter();
+        let pairs = std::iter::from_fn(|| {
+            let pair: Vec<_> = own.next().into_iter().chain(about_user.next()).collect();
+            (!pair.is_empty()).then_some(pair)
+        });
+        let hits: Vec<MemoryHit> = pairs.flatten().take(input.limit()).collect();
+        let line = |(place, found): (usize, &MemoryHit)| {
+            let hit = &found.hit;
             let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())));
             let folded = if hit.folded == 0 { String::new() } else { format!(" (+{} alike)", hit.folded) };
             let parts = hit.explanation_text();
             let parts = if parts.is_empty() { parts } else { format!(": {}", escaped_line(&parts)) };
-            let (mark, name, snippet) = (hit.trust.mark(), escaped_line(&hit.item.name()), escaped_line(&hit.snippet));
-            format!(
-                "{}. {mark}{name}{} (score {:.2}{parts}): {snippet}{folded}",
-                place + 1,
-                scope.unwrap_or_default(),
-                hit.score
-            )
+            let (name, place_of) = match &found.about_user {
+                Some(name) => (escaped_line(name), " about the user".into()),
+                None => (escaped_line(&hit.item.name()), scope.unwrap_or_default()),
+            };
+            let (mark, snippet) = (hit.trust.mark(), escaped_line(&hit.snippet));
+            format!("{}. {mark}{name}{place_of} (score {:.2}{parts}): {snippet}{folded}", place + 1, hit.score)
         };
-        let warning = label::warning(hits.iter().map(|hit| hit.trust));
+        let warning = label::warning(hits.iter().map(|found| found.hit.trust));
         let mut text = match hits.is_empty() {
             true => "Nothing found.".into(),
             false => {
@@ -169,8 +186,55 @@ impl TypedTool for SearchMemoryTool {
         if without_vector > 0 {
             text.push_str(&format!("\n({without_vector} entries are not fully indexed yet.)"));
         }
+        let hits: Vec<Value> = hits.iter().map(MemoryHit::data).collect();
         Ok(ToolOutput::new(text, json!({"hits": hits, "embedder": embedder})))
     }
+}
+
+impl SearchMemoryInput {
+    fn limit(&self) -> usize {
+        self.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0))
+    }
+}
+
+/// A hit and, if it is about the user, its key there, or its ID if it has no key.
+struct MemoryHit {
+    hit: SearchHit,
+    about_user: Option<String>,
+}
+
+impl MemoryHit {
+    fn data(&self) -> Value {
+        let mut data = json!(self.hit);
+        if let (Some(name), Some(data)) = (&self.about_user, data.as_object_mut()) {
+            data.insert("key".into(), name.as_str().into());
+            data.insert("about".into(), json!(About::User));
+        }
+        data
+    }
+}
+
+async fn search(search: Search<'_>, input: &SearchMemoryInput) -> Result<SearchAnswer> {
+    let mut search = search.limit(input.limit());
+    if let Some(tokens) = input.budget {
+        search = search.budget(tokens);
+    }
+    search.explain(input.explain.unwrap_or(false)).words_only(input.words_only.unwrap_or(false)).answer().await
+}
+
+async fn hits_about_user(facts: Option<UserFacts>, input: &SearchMemoryInput) -> Result<Vec<MemoryHit>> {
+    let Some(facts) = facts else { return Ok(Vec::new()) };
+    let answer = match if_readable(facts.core(), search(facts.core().search(&input.query), input).await) {
+        Err(error) if error.is_not_granted() => return Ok(Vec::new()),
+        answer => answer?,
+    };
+    let mut hits = Vec::new();
+    for hit in answer.map(|answer| answer.hits).unwrap_or_default() {
+        let FoundItem::CoreEntry { id, .. } = hit.item else { continue };
+        let name = facts.key_of(id).await?.unwrap_or_else(|| id.to_string());
+        hits.push(MemoryHit { hit, about_user: Some(name) });
+    }
+    Ok(hits)
 }
 
 impl TypedTool for ReadMemoryTool {
@@ -184,12 +248,24 @@ impl TypedTool for ReadMemoryTool {
     }
 
     async fn run(&self, input: ReadMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ReadMemoryInput { key, offset } = input;
-        let Some(entry) = context.memory(&self.corkboard)?.working().get_entry(&key).await? else {
+        let ReadMemoryInput { key, offset, about } = input;
+        let own = match about {
+            None | Some(About::Project) => context.memory(&self.corkboard)?.working().get_entry(&key).await?,
+            Some(About::User) => None,
+        };
+        let fact = match about {
+            Some(About::Project) => None,
+            Some(About::User) => context.user_facts(&self.corkboard)?.get(&key).await?,
+            None => context.user_fact(&self.corkboard, &key).await?,
+        };
+        let is_also_about_user = own.is_some() && fact.is_some();
+        let own = own.map(|entry| {
+            (UserFact { text: text_of(&entry), version: entry.version, trust: entry.trust() }, About::Project)
+        });
+        let Some((UserFact { text, version, trust }, about)) = own.or(fact.map(|fact| (fact, About::User))) else {
             let text = not_found(&key, OtherMemory::Conversation, context, &self.corkboard).await?;
             return Ok(ToolOutput::new(text, json!({"key": key, "value": null})));
         };
-        let text = text_of(&entry);
         let (tokens, offset) = (tokens::count(&text), offset.unwrap_or_default());
         if offset > 0 && offset >= tokens {
             let message = format!("offset {offset} is past the end: the text has {}", count(tokens, "token", "tokens"));
@@ -202,7 +278,7 @@ impl TypedTool for ReadMemoryTool {
         loop {
             let end = tokens::beginning(&text, offset + length).len();
             page = text.get(start..end).unwrap_or_default();
-            shown = label::marked(page, entry.trust());
+            shown = label::marked(page, trust);
             if shown.len() <= most {
                 break;
             }
@@ -210,11 +286,23 @@ impl TypedTool for ReadMemoryTool {
         }
         let next_offset = (start + page.len() < text.len()).then_some(offset + length);
         if let Some(next) = next_offset {
-            let call = escaped_line(&json!({"key": key, "offset": next}).to_string());
+            let call = match about {
+                About::Project => json!({"key": key, "offset": next}),
+                About::User => json!({"key": key, "offset": next, "about": about}),
+            };
+            let call = escaped_line(&call.to_string());
             shown.push_str(&format!("\n… [tokens {offset} to {next} of {tokens}; continue with read_memory {call}]"));
         }
-        let data = json!({"key": key, "value": page, "version": entry.version, "trust": entry.trust(),
-            "tokens": tokens, "next_offset": next_offset});
+        match about {
+            About::User => shown.push_str("\n[about the user, in the memory core \"user\"]"),
+            About::Project if is_also_about_user => {
+                let call = escaped_line(&json!({"key": key, "about": About::User}).to_string());
+                shown.push_str(&format!("\n[another text is about the user: read_memory {call}]"));
+            }
+            About::Project => {}
+        }
+        let data = json!({"key": key, "value": page, "version": version, "trust": trust, "tokens": tokens,
+            "next_offset": next_offset, "about": about});
         Ok(ToolOutput::new(shown, data))
     }
 }
@@ -222,7 +310,7 @@ impl TypedTool for ReadMemoryTool {
 impl TypedTool for DeleteMemoryTool {
     type Input = DeleteMemoryInput;
     const NAME: &'static str = "delete_memory";
-    const DESCRIPTION: &'static str = "Delete an entry from permanent memory.";
+    const DESCRIPTION: &'static str = "Delete a text from PERMANENT memory.";
     const EFFECT: ToolEffect = ToolEffect::Replaces;
 
     fn example() -> Value {
@@ -230,11 +318,27 @@ impl TypedTool for DeleteMemoryTool {
     }
 
     async fn run(&self, input: DeleteMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let key = input.key;
-        let deleted = context.memory(&self.corkboard)?.working().remove(&key).await?;
-        let text = match deleted {
-            true => format!("Deleted {key}."),
-            false => not_found(&key, OtherMemory::Conversation, context, &self.corkboard).await?,
+        let DeleteMemoryInput { key, about } = input;
+        let memory = context.memory(&self.corkboard)?.working();
+        let about = match about {
+            Some(about) => about,
+            None => match context.user_fact(&self.corkboard, &key).await? {
+                Some(_) if memory.contains(&key).await? => {
+                    let message = format!("{key} is a key of the project and of the user; pass about");
+                    return Err(Self::invalid_as(message, json!({"key": key, "about": About::User})));
+                }
+                Some(_) => About::User,
+                None => About::Project,
+            },
+        };
+        let deleted = match about {
+            About::Project => memory.remove(&key).await?,
+            About::User => context.user_facts(&self.corkboard)?.forget(&key).await?,
+        };
+        let text = match (deleted, about) {
+            (true, About::Project) => format!("Deleted {key}."),
+            (true, About::User) => format!("Deleted {key} about the user."),
+            (false, _) => not_found(&key, OtherMemory::Conversation, context, &self.corkboard).await?,
         };
         Ok(ToolOutput::new(text, json!({"key": key, "deleted": deleted})))
     }
@@ -244,25 +348,31 @@ impl TypedTool for WriteMemoryTool {
     type Input = WriteMemoryInput;
     const NAME: &'static str = "write_memory";
     const DESCRIPTION: &'static str = "PERMANENT, for all later conversations: store a text under a key. \
-        append adds a line. (For this conversation only, use memory_write.)";
+        append adds a line. (This conversation only: memory_write.)";
     const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
-        json!({"key": "user/preferences", "content": "Prefers short answers", "mode": "append"})
+        json!({"key": "style", "content": "Likes short answers", "about": "user"})
     }
 
     async fn run(&self, input: WriteMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let WriteMemoryInput { key, content, mode, outside } = input;
-        let memory = context.memory(&self.corkboard)?.working();
+        let WriteMemoryInput { key, content, mode, about, outside } = input;
         let mode = mode.unwrap_or_default();
-        let written = write(&memory, &key, content, mode, outside).await?;
-        let verb = match mode {
-            _ if !written.is_update => "Stored",
+        let verb = |is_update: bool| match mode {
+            _ if !is_update => "Stored",
             WriteMode::Replace => "Replaced",
             WriteMode::Append => "Appended to",
         };
+        if about == Some(About::User) {
+            let facts = context.user_facts(&self.corkboard)?;
+            let is_update = facts.write(&key, content, mode, trust_of(outside)).await?;
+            let text = format!("{} {key} about the user, for all projects.", verb(is_update));
+            return Ok(ToolOutput::new(text, json!({"key": key, "is_update": is_update, "about": About::User})));
+        }
+        let memory = context.memory(&self.corkboard)?.working();
+        let written = write(&memory, &key, content, mode, outside).await?;
         let data = json!({"key": key, "version": written.version, "is_update": written.is_update});
-        Ok(ToolOutput::new(format!("{verb} {key}."), data))
+        Ok(ToolOutput::new(format!("{} {key}.", verb(written.is_update)), data))
     }
 }
 
@@ -285,8 +395,8 @@ async fn write(
 impl TypedTool for WriteSessionHandoffTool {
     type Input = WriteSessionHandoffInput;
     const NAME: &'static str = "write_session_handoff";
-    const DESCRIPTION: &'static str = "Before you finish, leave a note that your next session reads first. \
-        Replaces the previous note.";
+    const DESCRIPTION: &'static str = "Before you finish, leave a note (state, next steps, questions) that \
+        your next session reads first. Replaces the last one.";
     const EFFECT: ToolEffect = ToolEffect::Replaces;
 
     fn example() -> Value {
@@ -307,12 +417,12 @@ impl TypedTool for WriteSessionHandoffTool {
 impl TypedTool for ScratchNoteTool {
     type Input = ScratchNoteInput;
     const NAME: &'static str = "scratch_note";
-    const DESCRIPTION: &'static str = "Permanent working notes on your current task, shown to you in every session. \
+    const DESCRIPTION: &'static str = "Permanent working notes on your current task, shown in every session. \
         Clear them when the task is done.";
     const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
-        json!({"mode": "append", "content": "Tried A: too slow"})
+        json!({"mode": "append", "content": "A is too slow"})
     }
 
     async fn run(&self, input: ScratchNoteInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {

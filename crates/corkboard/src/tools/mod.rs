@@ -13,8 +13,10 @@ mod nudges;
 mod orchestrator;
 mod plan;
 mod record;
+mod reference;
 mod scratchpad;
 mod status;
+mod user_facts;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap};
@@ -43,6 +45,11 @@ pub use nudges::CheckNudgesTool;
 pub use orchestrator::{AssignTaskTool, ChooseBranchTool, ReviewTaskTool};
 pub use plan::{AddTasksTool, CreateBoardTool};
 pub use record::{RecordArtifactTool, RecordDecisionTool, RecordDiscoveryTool};
+pub use reference::{
+    AddObservationsTool, AddedObservations, CreateEntitiesTool, CreateRelationsTool, DeleteEntitiesTool,
+    DeleteObservationsTool, DeleteRelationsTool, EntityObservations, Graph, GraphEntity, GraphRelation, KnowledgeGraph,
+    MergedGraph, OpenNodesTool, ReadGraphTool, SearchNodesTool, parse_graph,
+};
 pub use scratchpad::{MemoryReadTool, MemoryWriteTool};
 pub use status::BoardStatusTool;
 pub use worker::{BoardContextTool, ClaimTaskTool, CompleteTaskTool, UpdateTaskTool};
@@ -215,12 +222,23 @@ pub enum ToolSet {
     Orchestrator,
     /// Anthropic's memory tool, `memory`: the agent's entries as files.
     Anthropic,
+    /// The tools of the public MCP reference memory server, on a knowledge graph in the agent's long-term memory:
+    /// `create_entities`, `create_relations`, `add_observations`, `delete_entities`, `delete_observations`,
+    /// `delete_relations`, `read_graph`, `search_nodes`, `open_nodes`.
+    Reference,
 }
 
 impl ToolSet {
     /// All sets.
-    pub const ALL: [Self; 6] =
-        [Self::Scratchpad, Self::Memory, Self::Notebook, Self::Worker, Self::Orchestrator, Self::Anthropic];
+    pub const ALL: [Self; 7] = [
+        Self::Scratchpad,
+        Self::Memory,
+        Self::Notebook,
+        Self::Worker,
+        Self::Orchestrator,
+        Self::Anthropic,
+        Self::Reference,
+    ];
     /// The sets of [`ToolRegistry::new`].
     pub const DEFAULT: [Self; 2] = [Self::Scratchpad, Self::Memory];
 
@@ -233,6 +251,7 @@ impl ToolSet {
             Self::Worker => "worker",
             Self::Orchestrator => "orchestrator",
             Self::Anthropic => "anthropic",
+            Self::Reference => "reference",
         }
     }
 
@@ -280,6 +299,17 @@ impl ToolSet {
                 PromoteLearningTool
             ],
             Self::Anthropic => tools![MemoryTool],
+            Self::Reference => tools![
+                CreateEntitiesTool,
+                CreateRelationsTool,
+                AddObservationsTool,
+                DeleteEntitiesTool,
+                DeleteObservationsTool,
+                DeleteRelationsTool,
+                ReadGraphTool,
+                SearchNodesTool,
+                OpenNodesTool
+            ],
         }
     }
 }
@@ -372,7 +402,11 @@ impl ToolRegistry {
         let input = definition::parsed(input);
         let board = input.get("board").and_then(Value::as_str).map(str::to_owned);
         let answer = match self.tools.get(name) {
-            Some(tool) => tool.call(input, context).await.map(|output| output.capped(TEXT_BYTES)),
+            Some(tool) => tool.call(input, context).await.map(|output| match output.text.len() > TEXT_BYTES {
+                // Programs parse this text, and a part of it would be invalid.
+                true if tool.definition().output_schema.is_some() => output,
+                _ => output.capped(TEXT_BYTES),
+            }),
             None => Err(ToolError::UnknownTool { name: name.into(), known: self.order.clone() }),
         };
         nudges::interrupt(&self.corkboard, context, (name, board.as_deref()), answer).await

@@ -25,7 +25,7 @@ tool!(
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryReadInput {
-    /// Leave out to read everything.
+    /// Omit to read all.
     key: Option<String>,
 }
 
@@ -33,12 +33,10 @@ pub(super) struct MemoryReadInput {
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryWriteInput {
     action: ScratchpadAction,
-    /// For set and delete.
     key: Option<String>,
-    /// For set and note.
     #[serde(alias = "content")]
     value: Option<String>,
-    /// True if from a web page, tool or stranger.
+    /// True if from the web, a tool or a stranger.
     outside: Option<bool>,
 }
 
@@ -55,8 +53,8 @@ enum ScratchpadAction {
 impl TypedTool for MemoryReadTool {
     type Input = MemoryReadInput;
     const NAME: &'static str = "memory_read";
-    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY: read one key, or all facts and notes, \
-        of its scratchpad. (read_memory reads permanent memory.)";
+    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY: read its scratchpad. \
+        (read_memory reads permanent memory.)";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -86,8 +84,8 @@ impl TypedTool for MemoryReadTool {
 impl TypedTool for MemoryWriteTool {
     type Input = MemoryWriteInput;
     const NAME: &'static str = "memory_write";
-    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set or delete a fact, add a note, \
-        or clear its scratchpad. (To keep it permanently, use write_memory.)";
+    const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set or delete a fact (key, value), \
+        add a note (value), or clear all. (To keep it permanently, use write_memory.)";
     const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {
@@ -175,7 +173,10 @@ pub(super) async fn not_found(
     corkboard: &Corkboard,
 ) -> Result<String, ToolError> {
     let is_there = match (elsewhere, &context.conversation) {
-        (OtherMemory::Memory, _) => context.memory(corkboard)?.working().contains(key).await?,
+        (OtherMemory::Memory, _) => {
+            context.memory(corkboard)?.working().contains(key).await?
+                || context.user_fact(corkboard, key).await?.is_some()
+        }
         (OtherMemory::Conversation, Some(id)) => context.memory(corkboard)?.conversation(id)?.contains(key).await?,
         (OtherMemory::Conversation, None) => false,
     };

@@ -165,7 +165,7 @@ async fn both_skills_appear_in_tool_definitions_with_their_schemas() {
     };
     let read = json!({
         "type": "object",
-        "properties": {"key": {"type": "string", "description": "Leave out to read everything."}},
+        "properties": {"key": {"type": "string", "description": "Omit to read all."}},
         "additionalProperties": false,
     });
     assert_eq!(schema("memory_read"), read);
@@ -173,9 +173,9 @@ async fn both_skills_appear_in_tool_definitions_with_their_schemas() {
         "type": "object",
         "properties": {
             "action": {"type": "string", "enum": ["set", "note", "delete", "clear"]},
-            "key": {"type": "string", "description": "For set and delete."},
-            "value": {"type": "string", "description": "For set and note."},
-            "outside": {"type": "boolean", "description": "True if from a web page, tool or stranger."},
+            "key": {"type": "string"},
+            "value": {"type": "string"},
+            "outside": {"type": "boolean", "description": "True if from the web, a tool or a stranger."},
         },
         "required": ["action"],
         "additionalProperties": false,
@@ -247,7 +247,7 @@ async fn input_that_is_not_an_object_is_invalid_for_every_tool() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 27 * 6);
+    assert_eq!(checked, 36 * 6);
     assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 
     // The same applies to an object inside the input.

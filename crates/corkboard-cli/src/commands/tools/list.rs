@@ -16,7 +16,7 @@ Examples:
   cork tools list --format openai > tools.json            # Chat Completions
   cork tools list --format openai_responses > tools.json  # Responses")]
 pub(crate) struct List {
-    /// Tool set: scratchpad, memory, notebook, worker, orchestrator or anthropic; repeatable [default: scratchpad and memory]
+    /// Tool set: scratchpad, memory, notebook, worker, orchestrator, anthropic or reference; repeatable [default: scratchpad and memory]
     #[arg(long = "set", value_name = "SET", value_parser = set_argument)]
     sets: Vec<ToolSet>,
 

@@ -87,7 +87,7 @@ struct Given {
 struct Shelf {
     live: Revisioned<CoreState>,
     space: SpaceId,
-    owner: Option<AgentId>,
+    core: CoreId,
     past: Vec<CoreImage>,
     given: Given,
 }
@@ -95,10 +95,10 @@ struct Shelf {
 pub(crate) fn run(steps: &[Step]) -> Reached {
     let eve = AgentId::new("eve", &Limits::default()).unwrap();
     let shared = CoreId::new("rules", &Limits::default()).unwrap();
-    let mut shelves = [(shared, None), (CoreId::of_agent(&eve), Some(eve))].map(|(core, owner)| Shelf {
+    let mut shelves = [shared, CoreId::of_agent(&eve)].map(|core| Shelf {
         live: Revisioned::default(),
         space: SpaceId::core(&core),
-        owner,
+        core,
         past: vec![CoreImage::default()],
         given: Given::default(),
     });
@@ -145,7 +145,7 @@ impl Shelf {
                 }
                 if is_person {
                     self.given.own.extend((after.trust() == Trust::Own).then(|| now.clone()));
-                    let may_vouch = CoreAction::Vouch.is_allowed_to(actor, self.owner.as_ref());
+                    let may_vouch = CoreAction::Vouch.is_allowed_to(actor, Some(&self.core));
                     let vouches = after.vouched.as_ref().is_some_and(|vouched| *vouched.by == **name);
                     self.given.vouched.extend((may_vouch && vouches).then(|| (now, name.clone())));
                 }
@@ -162,7 +162,7 @@ impl Shelf {
                 let mut image = past.get(&self.past).clone();
                 forged.iter().for_each(|forgery| forgery.forge(&mut image));
                 self.send(actor, &CoreCommand::Replace { image: Box::new(image.clone()) })?;
-                self.given.bring(&image, actor, self.owner.as_ref());
+                self.given.bring(&image, actor, &self.core);
                 let kept = claims(&image) == claims(&CoreImage::from(self.live.state.clone()));
                 *(if kept { &mut reached.admitted } else { &mut reached.limited }) += 1;
             }
@@ -248,7 +248,7 @@ fn bringer(origin: &Provenance) -> &str {
 
 impl Given {
     /// Records what an image gives on behalf of this actor.
-    fn bring(&mut self, image: &CoreImage, actor: &Actor, owner: Option<&AgentId>) {
+    fn bring(&mut self, image: &CoreImage, actor: &Actor, core: &CoreId) {
         for entry in &image.entries {
             let text = || entry.content.to_string();
             if !is_person(actor) {
@@ -262,7 +262,7 @@ impl Given {
                 self.promoted.extend(origin.board_rev.map(|_| text()));
             }
             self.forgotten.extend(entry.forgotten.iter().map(|mark| (text(), mark.by.to_string())));
-            if CoreAction::Vouch.is_allowed_to(actor, owner) {
+            if CoreAction::Vouch.is_allowed_to(actor, Some(core)) {
                 self.vouched.extend(entry.vouched.iter().map(|vouched| (text(), vouched.by.to_string())));
             }
         }

@@ -31,7 +31,8 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct TasksQuery {
-    /// Only tasks in this view, in the view's order.
+    /// Only tasks in this view, in the view's order. `needs_review` has the tasks with the status `review`. `blocked` has
+    /// those with the status `blocked`, and also those with the status `pending` or `assigned` that wait for something.
     #[param(inline)]
     view: Option<TaskView>,
     /// Only tasks with one of these statuses, separated by commas.

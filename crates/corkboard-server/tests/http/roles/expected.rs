@@ -2,7 +2,7 @@
 
 use corkboard::boards::BoardAction;
 use corkboard::cores::CoreAction;
-use corkboard::{Actor, AgentId, Limits, Role};
+use corkboard::{Actor, AgentId, CoreId, Limits, Role};
 use serde_json::Value;
 
 use super::fixture::AGENT;
@@ -74,7 +74,7 @@ impl Asks {
             Self::InCore(action) => action.is_allowed_to(actor, None),
             Self::InOwnCore(action) => {
                 let owner = AgentId::new(AGENT, &Limits::default()).expect("an agent");
-                action.is_allowed_to(actor, Some(&owner))
+                action.is_allowed_to(actor, Some(&CoreId::of_agent(&owner)))
             }
         }
     }

@@ -176,7 +176,7 @@ async fn criterion_memory_ten_thousand_entries_of_100_bytes_fit_the_default_limi
         assert_eq!(stats.storage_bytes_used, 10_000 * (100 + 9));
         assert!(stats.storage_percent_used < 2.0, "{}", stats.storage_percent_used);
         let (spaces, resident) = corkboard.resident();
-        assert_eq!(spaces, 2, "the counts load working memory and long-term memory");
+        assert_eq!(spaces, 3, "the counts load working memory, long-term memory and the facts about the user");
         assert!((10_000 * 109..100_000_000).contains(&resident), "{resident}");
         assert_eq!(memory.get::<String>("key-09999").await.unwrap().unwrap(), value);
     })
