@@ -17,7 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
 
 use super::address::Address;
-use super::resources::{broken, text};
+use super::resources::{broken, refused, text};
 use super::workspace::Workspace;
 
 /// Resources that one subscription may watch.
@@ -34,7 +34,7 @@ pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     }
 }
 
-/// Sends the changes of one `subscriptions/listen` request until the client ends it.
+/// Sends the changes of one `subscriptions/listen` request until the client ends it or its token ends.
 pub(super) async fn listen(workspace: &Workspace, context: &SubscriptionContext) -> Result<(), ErrorData> {
     let mut changes = FuturesUnordered::new();
     for uri in context.accepted().resource_subscriptions.iter().flatten() {
@@ -62,6 +62,7 @@ pub(super) async fn listen(workspace: &Workspace, context: &SubscriptionContext)
     }
     tokio::select! {
         () = context.cancelled() => {}
+        () = workspace.corkboard.token_ended() => {}
         () = async {
             while changes.next().await.is_some() {}
             // Without anything to watch, the stream still stays open.
@@ -131,7 +132,7 @@ impl WatchedResource {
         let corkboard = &workspace.corkboard;
         let space = address.space(&corkboard.options().limits).map_err(broken)?;
         let kind = space.kind().unwrap_or(SpaceKind::Agent);
-        let watch = corkboard.log(kind, space.name()).map_err(broken)?.watch(None).await.map_err(broken)?;
+        let watch = corkboard.log(kind, space.name()).map_err(refused)?.watch(None).await.map_err(broken)?;
         let (uri, workspace) = (uri.to_owned(), workspace.clone());
         let shown = text_hash(&workspace, &address).await;
         Ok(Self { uri, address, workspace, watch, shown })

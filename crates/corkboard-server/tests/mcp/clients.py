@@ -211,7 +211,7 @@ async def two_clients(transport, lifecycle, agent):
             assert "1" in (await reader.read_resource(uri)).contents[0].text
         claimed = await reader.call_tool("claim_task", {})
         assert "Paint the fence" in text(claimed), claimed
-        completed = await reader.call_tool("complete_task", {"task": "T-1", "result": "Painted"})
+        completed = await reader.call_tool("complete_task", {"task": "T-1", "summary": "Painted"})
         assert not completed.is_error, completed
 
 
