@@ -161,7 +161,11 @@ fn number_error(source: &(dyn std::error::Error + 'static), argument: &str, valu
     let (number, range) = said.split_once(" is not in ")?;
     let (least, most) = range.split_once("..=").or_else(|| range.split_once(".."))?;
     let (number, least) = (number.parse::<i128>().ok()?, least.parse::<i128>().ok()?);
-    Some(if number < least { format!("must be at least {least}") } else { format!("must be at most {most}") })
+    Some(match number {
+        _ if number < 0 && least == 0 => "must not be negative".into(),
+        _ if number < least => format!("must be at least {least}"),
+        _ => format!("must be at most {most}"),
+    })
 }
 
 fn with_template(command: Command) -> Command {
