@@ -1,13 +1,17 @@
 //! MCP's sessions and streams at `/mcp`: how they end. `make mcp` tests the rest with official clients.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use corkboard::store::MemoryStore;
+use corkboard::{Corkboard, Options};
+use corkboard_testing::{FaultPlan, FaultyStore};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use crate::support::{Client, PATIENCE, Running, worker};
+use crate::support::{Client, PATIENCE, Running, settings, worker};
 
 const SESSION: &str = "mcp-session-id";
 const MODERN: &str = "2026-07-28";
@@ -118,6 +122,23 @@ async fn a_listening_stream_ends_with_its_token() {
     write_handoff(&server, "two").await;
     let read = stream.ended().await;
     assert_eq!(read.matches("notifications/resources/updated").count(), 1, "{read}");
+    server.stop().await;
+}
+
+/// The SDK acknowledges a request before the server listens.
+#[tokio::test]
+async fn a_change_right_after_the_acknowledgment_is_notified() {
+    let memory = Arc::new(MemoryStore::shared());
+    let store = Arc::new(FaultyStore::new(memory.clone(), FaultPlan::none()));
+    let server = Running::with(Corkboard::with_store(store.clone(), Options::default()), settings()).await;
+    let other = Corkboard::with_store(memory, Options::default());
+    store.hold_after(0);
+    let mut stream = listen(&server.admin(), HANDOFF).await;
+    tokio::time::timeout(PATIENCE, store.held()).await.expect("the server should begin to listen");
+    other.agent("ada").unwrap().write_handoff("one").await.unwrap();
+    store.let_go();
+    stream.until("notifications/resources/updated").await;
+    other.close().await.unwrap();
     server.stop().await;
 }
 
