@@ -117,7 +117,7 @@ mod tests {
             Address::Scratchpad { agent: agent(), conversation: "c/1".into() },
             Address::Notebook { agent: agent(), notebook: "main".into() },
             Address::Board { board: "add-login-1a2b".into() },
-            Address::TaskContext { board: "b".into(), task: TaskId::new(7) },
+            Address::TaskContext { board: "b".into(), task: "T-7".parse().unwrap() },
             Address::Core { core: "agent:a b".into() },
         ];
         for (address, (template, ..)) in addresses.into_iter().zip(TEMPLATES) {
