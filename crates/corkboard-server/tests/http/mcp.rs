@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard::store::MemoryStore;
-use corkboard::{Corkboard, Options, SESSION_HANDOFF_KEY};
+use corkboard::{Corkboard, Options};
 use corkboard_testing::{FaultPlan, FaultyStore};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, Response, StatusCode};
@@ -135,7 +135,7 @@ async fn a_change_right_after_the_acknowledgment_is_notified() {
     store.hold_after(0);
     let mut stream = listen(&server.admin(), HANDOFF).await;
     tokio::time::timeout(PATIENCE, store.held()).await.expect("the server should begin to listen");
-    other.agent("ada").unwrap().set(SESSION_HANDOFF_KEY, "one").await.unwrap();
+    other.agent("ada").unwrap().write_handoff("one").await.unwrap();
     store.let_go();
     stream.until("notifications/resources/updated").await;
     other.close().await.unwrap();
