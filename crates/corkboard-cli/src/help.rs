@@ -11,10 +11,11 @@ use crate::args::{Cli, Global};
 use crate::did_you_mean::{explain_extra_argument, suggest_only_similar, takes_any_text};
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Run", &["setup", "mcp", "hook", "serve", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
-    ("Boards", &["board", "task", "review", "approve", "reject", "choose", "nudge"]),
+    ("Boards", &["board", "task"]),
+    ("People", &["review", "approve", "reject", "choose", "nudge"]),
     ("Knowledge", &["core", "learn"]),
     ("Data", &["snapshot", "export", "import", "migrate"]),
     ("Operations", &["stats", "doctor", "gc", "compact", "forget", "config", "bench", "completions", "help"]),
