@@ -133,6 +133,9 @@ const LOCAL: &[&str] = &[
     "config show",
     "bench retrieval",
     "completions",
+    "setup",
+    "mcp",
+    "hook",
 ];
 
 /// Flags without a field of the same name, for all commands (`*`) or one, with the reason.

@@ -101,7 +101,7 @@ fn command() -> Command {
         })
         .mut_subcommands(with_template);
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let after = format!("{}\n{examples}\n\n{TOPICS}", groups(&command));
+    let after = format!("{}\n{examples}\n{TOPICS}", groups(&command));
     command
         .override_usage("cork [OPTIONS] <COMMAND>")
         .help_template("{about-with-newline}\n{usage-heading} {usage}{after-help}")

@@ -176,9 +176,10 @@ const SHORTEST_BEGINNING: usize = 3;
 const MOST: usize = 4;
 
 const VARIABLES: &str = "CORK_";
-const OTHER_VARIABLES: [&str; 10] = [
+const OTHER_VARIABLES: [&str; 11] = [
     FILE_VARIABLE,
     "CORK_PROJECT",
+    "CORK_TOOLS",
     "CORK_TOKEN",
     "CORK_CONVERSATION",
     "CORK_SNAPSHOT_PASSPHRASE",

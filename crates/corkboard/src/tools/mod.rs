@@ -59,6 +59,9 @@ use crate::{AgentMemory, Board, BoardId, Conversation, Corkboard};
 /// Maximum bytes of text in one answer to a model.
 const TEXT_BYTES: usize = 64 * 1024;
 
+/// What a model can do about an answer that was cut.
+const REST: &str = "For the rest, ask for less at a time: one key, one task, a smaller limit or budget";
+
 /// A future that a tool returns.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
@@ -196,7 +199,7 @@ impl ToolOutput {
         if all > most {
             self.text.truncate(self.text.floor_char_boundary(most));
             let shown = self.text.len();
-            self.text.push_str(&format!("\n… [cut: {shown} of the {all} bytes of this answer are shown]"));
+            self.text.push_str(&format!("\n… [cut: {shown} of the {all} bytes of this answer are shown. {REST}]"));
         }
         self
     }

@@ -520,7 +520,10 @@ async fn a_file_from_outside_starts_with_a_warning_that_no_cut_removes() {
     let whole = WARNING.len()
         + snippet.len()
         + 5 * ("\n     1\t".len() + 16 * 1024 + "… [3616 more bytes are not shown]".len());
-    let end = format!("\n… [cut: 65536 of the {whole} bytes of this answer are shown]");
+    let end = format!(
+        "\n… [cut: 65536 of the {whole} bytes of this answer are shown. For the rest, ask for less at a time: one key, one task, a \
+         smaller limit or budget]"
+    );
     assert!(cut.ends_with(&end), "{} in place of {end}", cut.get(65_536..).unwrap());
 
     // The agent's own text has no warning.

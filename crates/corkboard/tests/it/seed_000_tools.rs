@@ -175,7 +175,7 @@ async fn both_skills_appear_in_tool_definitions_with_their_schemas() {
             "action": {"type": "string", "enum": ["set", "note", "delete", "clear"]},
             "key": {"type": "string"},
             "value": {"type": "string"},
-            "outside": {"type": "boolean", "description": "True if from the web, a tool or a stranger."},
+            "outside": {"type": "boolean", "description": "From the web, a tool or a stranger."},
         },
         "required": ["action"],
         "additionalProperties": false,
@@ -272,7 +272,7 @@ async fn an_answer_to_a_model_has_a_maximum_size() {
     let read = caller.read(json!({"key": "long"})).await;
     assert!(read.text.len() < 70_000, "{}", read.text.len());
     assert!(
-        read.text.ends_with("… [cut: 65536 of the 200000 bytes of this answer are shown]"),
+        read.text.ends_with("… [cut: 65536 of the 200000 bytes of this answer are shown. For the rest, ask for less at a time: one key, one task, a smaller limit or budget]"),
         "{}",
         &read.text[65_500..]
     );
