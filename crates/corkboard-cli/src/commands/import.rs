@@ -21,7 +21,7 @@ use crate::text_input::is_dash;
 
 const SHOWN_PROBLEMS: usize = 20;
 
-/// Import a file from `cork export`, `cork snapshot store` or another program
+/// Import from `cork export`, `cork snapshot store` or elsewhere
 ///
 /// Revisions and commit IDs stay the same. If the store already has the beginning of a log, the rest is appended. A space
 /// with a different history in the store is reported and left unchanged, and the import continues with the others. A space
