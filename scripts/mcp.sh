@@ -28,7 +28,7 @@ PATH=$work/python/bin:$work/node_modules/.bin:$PATH
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-[ $# -gt 0 ] || set -- clients access inspector conformance
+[ $# -gt 0 ] || set -- clients access inspector conformance reference
 cork=$target/debug/cork
 
 # Runs a program with a new server: PROGRAM CORK URL FOLDER. The server serves FOLDER/cork.db.

@@ -11,10 +11,11 @@ use crate::args::{Cli, Global};
 use crate::did_you_mean::{explain_extra_argument, suggest_only_similar, takes_any_text};
 
 /// Every command of `cork`, in the order in which `cork --help` lists them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Run", &["setup", "mcp", "hook", "serve", "token"]),
     ("Agent memory", &["memory", "search", "scope", "notebook", "handoff", "context", "tools", "activity"]),
-    ("Boards", &["board", "task", "review", "approve", "reject", "choose", "nudge"]),
+    ("Boards", &["board", "task"]),
+    ("People", &["review", "approve", "reject", "choose", "nudge"]),
     ("Knowledge", &["core", "learn"]),
     ("Data", &["snapshot", "export", "import", "migrate"]),
     ("Operations", &["stats", "doctor", "gc", "compact", "forget", "config", "bench", "completions", "help"]),
@@ -100,7 +101,7 @@ fn command() -> Command {
         })
         .mut_subcommands(with_template);
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let after = format!("{}\n{examples}\n\n{TOPICS}", groups(&command));
+    let after = format!("{}\n{examples}\n{TOPICS}", groups(&command));
     command
         .override_usage("cork [OPTIONS] <COMMAND>")
         .help_template("{about-with-newline}\n{usage-heading} {usage}{after-help}")
@@ -160,7 +161,11 @@ fn number_error(source: &(dyn std::error::Error + 'static), argument: &str, valu
     let (number, range) = said.split_once(" is not in ")?;
     let (least, most) = range.split_once("..=").or_else(|| range.split_once(".."))?;
     let (number, least) = (number.parse::<i128>().ok()?, least.parse::<i128>().ok()?);
-    Some(if number < least { format!("must be at least {least}") } else { format!("must be at most {most}") })
+    Some(match number {
+        _ if number < 0 && least == 0 => "must not be negative".into(),
+        _ if number < least => format!("must be at least {least}"),
+        _ => format!("must be at most {most}"),
+    })
 }
 
 fn with_template(command: Command) -> Command {

@@ -41,6 +41,7 @@ use crate::args::Cli;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    use_small_pages();
     match help::parse() {
         Ok(Cli { command: commands::Command::Hook(hook), global }) => {
             hook.run(global);
@@ -52,5 +53,15 @@ fn main() -> ExitCode {
             // Clients stop a session if a hook fails.
             if std::env::args_os().nth(1).is_some_and(|word| word == "hook") { ExitCode::SUCCESS } else { code }
         }
+    }
+}
+
+/// Keeps the allocator from taking huge pages for little data: 8 MB less for each `cork mcp` of an assistant. A server has
+/// much data, and huge pages make it faster.
+fn use_small_pages() {
+    #[cfg(target_os = "linux")]
+    if !std::env::args_os().any(|argument| argument == "serve") {
+        // Without the system's support, the process only takes more memory.
+        let _ = rustix::thread::disable_transparent_huge_pages(true);
     }
 }

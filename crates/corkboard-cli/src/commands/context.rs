@@ -12,7 +12,7 @@ use crate::error::{CliError, say};
 use crate::output::{Fit, Rest, one_line, shown, table};
 use crate::value_parsers::one_of;
 
-/// Compose a prompt from an agent's memory, within a token budget
+/// Compose a prompt section from an agent's memory, within a token budget
 ///
 /// With --board or CORK_BOARD, the prompt also has the board's goal, constraints and the agent's nudges. The board's log
 /// then records that the agent received these nudges. With --principal NAME, it records NAME as the receiver instead. Text

@@ -9,6 +9,7 @@ use corkboard_server::mcp::{
     ServerListing, StdioWorkspace, Tool, Workspace, WorkspaceError, default_sets, serve_stdio,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::Global;
 use crate::command_session::{IfMissing, Session};
@@ -119,8 +120,12 @@ async fn check(workspace: &StdioWorkspace, global: &Global) -> Result<(), CliErr
     };
     let opened = workspace.open().await.map_err(failed)?;
     let listing = ServerListing::of(workspace).await.map_err(failed)?;
-    let tokens = |tool: &_| serde_json::to_string(tool).map(|json| corkboard::context::count_tokens(&json));
-    let counted: Vec<u64> = listing.tools.iter().map(tokens).collect::<Result<_, _>>().unwrap_or_default();
+    // What a model reads of a tool; the rest is for the client.
+    let tokens = |tool: &Tool| {
+        let read = json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema});
+        corkboard::context::count_tokens(&read.to_string())
+    };
+    let counted: Vec<u64> = listing.tools.iter().map(tokens).collect();
     let location = opened.corkboard.store_info().location;
     let checked = Checked {
         agent: &opened.context.agent,

@@ -41,7 +41,7 @@ pub(crate) struct Create {
     /// Name of the new scope
     name: String,
 
-    /// Parent scope [default: the root]
+    /// Parent scope [default: the agent's root scope]
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
 }

@@ -40,7 +40,7 @@ Examples:
   cork serve
   cork serve --listen 127.0.0.1:0
   CORK_LOG=info cork serve --log-format json
-  CORK_TOKEN=… cork serve --listen 0.0.0.0:443 --host memory.example.org --tls-cert cert.pem --tls-key key.pem")]
+  CORK_TOKEN=… cork serve --listen 0.0.0.0:443 --host example.org --tls-cert a.pem --tls-key b.pem")]
 pub(crate) struct Serve {
     /// Address to listen on; port 0 picks a free port [env: CORK_LISTEN] [default: 127.0.0.1:7117]
     #[arg(long, value_name = "ADDRESS")]

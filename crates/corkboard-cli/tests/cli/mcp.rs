@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use crate::support::{CORK, DEADLINE, Sandbox, eventually};
+use crate::support::{DEADLINE, Sandbox, eventually};
 
 /// An assistant that runs `cork mcp`.
 struct Assistant {
@@ -150,6 +150,7 @@ fn checked(sandbox: &Sandbox, folder: &Path, variables: &[(&str, &str)]) -> (Str
     (text("agent"), text("conversation"))
 }
 
+/// Local: the servers share a file, without a server between them.
 #[test]
 fn ten_servers_on_one_file_keep_every_write() {
     const SERVERS: usize = 10;
@@ -184,7 +185,7 @@ fn ten_servers_on_one_file_keep_every_write() {
 /// A panic cannot be provoked from outside. Its message would go to stderr, as that of any Rust program.
 #[test]
 fn stdout_carries_nothing_but_the_protocol() {
-    let sandbox = Sandbox::local();
+    let sandbox = Sandbox::new();
     let mut assistant = Assistant::start(sandbox.cork_command(&["-vvv", "mcp"]));
     assistant.send_line(b"{this is not JSON");
     assistant.shake_hands();
@@ -217,6 +218,76 @@ fn stdout_carries_nothing_but_the_protocol() {
     let (status, unread, said) = assistant.end();
     assert!(status.success() && unread.is_empty(), "{status} {unread:?}");
     assert!(said.contains("TRACE") && !said.contains("panicked"), "-vvv should log to stderr: {said}");
+}
+
+#[test]
+fn every_revision_is_spoken() {
+    let sandbox = Sandbox::new();
+    let client = json!({"name": "tests", "version": "1"});
+    let old = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+    let negotiated = old.map(|revision| (revision, revision));
+    for (asked, spoken) in negotiated.into_iter().chain([("1999-01-01", "2025-11-25"), ("2099-01-01", "2025-11-25")]) {
+        let mut assistant = Assistant::start(sandbox.cork_command(&["mcp"]));
+        let params = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": client});
+        let begun = assistant.ask("initialize", &params);
+        assert_eq!(begun["protocolVersion"], spoken);
+        assistant.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let listed = assistant.ask("tools/list", &json!({}));
+        assert_eq!((listed.get("resultType"), listed.get("ttlMs")), (None, None), "{asked}");
+        assert!(assistant.end().0.success());
+    }
+    // Since 2026-07-28, every request says everything, and there is no handshake.
+    let meta = |revision: &str| {
+        json!({"_meta": {
+            "io.modelcontextprotocol/protocolVersion": revision,
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": client,
+        }})
+    };
+    let mut assistant = Assistant::start(sandbox.cork_command(&["mcp"]));
+    let mut call = meta("2026-07-28");
+    call["name"] = json!("write_memory");
+    call["arguments"] = json!({"key": "colour", "content": "ultramarine"});
+    let written = assistant.ask("tools/call", &call);
+    assert_eq!((&written["resultType"], &written["isError"]), (&json!("complete"), &json!(false)), "{written}");
+    let discovered = assistant.ask("server/discover", &meta("2026-07-28"));
+    let supported = discovered["supportedVersions"].as_array().unwrap();
+    assert!(["2026-07-28"].iter().chain(&old).all(|revision| supported.contains(&json!(revision))), "{discovered}");
+    assert!(discovered["instructions"].as_str().unwrap().contains("write_memory"), "{discovered}");
+    let listed = assistant.ask("tools/list", &meta("2026-07-28"));
+    assert_eq!((&listed["resultType"], listed["ttlMs"].is_u64()), (&json!("complete"), true), "{listed}");
+    let unknown = assistant.answer("tools/list", &meta("2099-01-01"));
+    assert_eq!(unknown["error"]["code"], -32022, "{unknown}");
+    let removed = assistant.answer("ping", &meta("2026-07-28"));
+    assert_eq!(removed["error"]["code"], -32601, "{removed}");
+    assert!(assistant.end().0.success());
+}
+
+#[test]
+fn all_resources_are_on_one_page_unless_there_are_many() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["board", "create", "Fence", "--id", "fence"]);
+    sandbox.ok(&["core", "add", "paint", "Ultramarine is blue"]);
+    let mut assistant = Assistant::of(&sandbox, &["mcp", "--tools", "orchestrator"]);
+    let listed = assistant.ask("resources/list", &json!({}));
+    let uris: Vec<&str> =
+        listed["resources"].as_array().unwrap().iter().map(|one| one["uri"].as_str().unwrap()).collect();
+    assert!(uris.contains(&"cork://boards/fence") && uris.contains(&"cork://cores/paint"), "{uris:?}");
+    assert_eq!(listed.get("nextCursor"), None, "{listed}");
+    for number in 0..60 {
+        assistant.call("create_board", &json!({"name": format!("Board {number}"), "goal": "One of many"}));
+    }
+    let (mut found, mut cursor) = (0, None::<String>);
+    loop {
+        let mut page = assistant.ask("resources/list", &cursor.map_or(json!({}), |cursor| json!({"cursor": cursor})));
+        found += page["resources"].as_array().unwrap().len();
+        match page["nextCursor"].take() {
+            Value::String(next) => cursor = Some(next),
+            _ => break,
+        }
+    }
+    assert_eq!(found, uris.len() + 60);
+    assert!(assistant.end().0.success());
 }
 
 #[test]
@@ -331,6 +402,7 @@ fn says_why(mut assistant: Assistant, why: &str) {
     assert!(status.success() && unread.is_empty(), "{status} {unread:?}");
 }
 
+/// Local: it is about stores that cannot be opened.
 #[test]
 fn the_handshake_is_answered_without_the_store() {
     let sandbox = Sandbox::local();
@@ -348,6 +420,7 @@ fn the_handshake_is_answered_without_the_store() {
     assert!(next.end().0.success());
 }
 
+/// Local: it names a server of its own, which does not exist.
 #[test]
 fn the_handshake_is_answered_without_the_server() {
     let sandbox = Sandbox::local();

@@ -98,7 +98,7 @@ fn answer_1_every_line_has_a_limit_and_must_be_printable_and_not_blank() {
             let (content, promote_to_core) = ("c".into(), Some(text));
             BoardCommand::RecordDiscovery(NewDiscovery { content, promote_to_core, ..NewDiscovery::default() })
         }),
-        ("branch", |name| {
+        ("option", |name| {
             let options = vec![
                 NewBranch { name, tasks: vec!["x".into()] },
                 NewBranch { name: "other".into(), tasks: vec!["y".into()] },

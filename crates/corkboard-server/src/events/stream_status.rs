@@ -24,7 +24,7 @@ pub(crate) enum StreamStatus {
 
 impl StreamStatus {
     /// Subscribes to the status of the caller's token.
-    pub(super) fn of(server: &Server, caller: &Caller) -> watch::Receiver<Self> {
+    pub(crate) fn of(server: &Server, caller: &Caller) -> watch::Receiver<Self> {
         let mut statuses = server.stream_statuses().lock();
         if let Some(status) = statuses.get(&caller.token()) {
             return status.subscribe();

@@ -105,6 +105,7 @@ impl FromStr for Address {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
@@ -117,7 +118,7 @@ mod tests {
             Address::Scratchpad { agent: agent(), conversation: "c/1".into() },
             Address::Notebook { agent: agent(), notebook: "main".into() },
             Address::Board { board: "add-login-1a2b".into() },
-            Address::TaskContext { board: "b".into(), task: TaskId::new(7) },
+            Address::TaskContext { board: "b".into(), task: "T-7".parse().unwrap() },
             Address::Core { core: "agent:a b".into() },
         ];
         for (address, (template, ..)) in addresses.into_iter().zip(TEMPLATES) {

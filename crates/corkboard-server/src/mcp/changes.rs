@@ -6,9 +6,11 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use corkboard::{Corkboard, Followed, LogWatch, SpaceKind};
+use corkboard::store::Cursor;
+use corkboard::{Corkboard, Followed, LogWatch, SpaceKind, SpaceLog};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -17,7 +19,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
 
 use super::address::Address;
-use super::resources::{broken, text};
+use super::resources::{broken, refused, text};
 use super::workspace::Workspace;
 
 /// Resources that one subscription may watch.
@@ -34,13 +36,21 @@ pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     }
 }
 
-/// Sends the changes of one `subscriptions/listen` request until the client ends it.
-pub(super) async fn listen(workspace: &Workspace, context: &SubscriptionContext) -> Result<(), ErrorData> {
+/// Sends the changes of one `subscriptions/listen` request until the client ends it or its token ends. The SDK
+/// acknowledged the request at `acknowledged` or later, before this function began.
+pub(super) async fn listen(
+    workspace: &Workspace,
+    context: &SubscriptionContext,
+    acknowledged: Timestamp,
+) -> Result<(), ErrorData> {
     let mut changes = FuturesUnordered::new();
     for uri in context.accepted().resource_subscriptions.iter().flatten() {
         let mut resource = WatchedResource::new(workspace, uri).await?;
+        let has_changed = resource.has_changed_since(acknowledged).await;
         let watch = async move {
-            while resource.changed().await {
+            let mut has_changed = has_changed;
+            while has_changed || resource.changed().await {
+                has_changed = false;
                 if context.sink().notify_resource_updated(&resource.uri).await.is_err() {
                     return;
                 }
@@ -62,6 +72,7 @@ pub(super) async fn listen(workspace: &Workspace, context: &SubscriptionContext)
     }
     tokio::select! {
         () = context.cancelled() => {}
+        () = workspace.corkboard.token_ended() => {}
         () = async {
             while changes.next().await.is_some() {}
             // Without anything to watch, the stream still stays open.
@@ -121,6 +132,7 @@ struct WatchedResource {
     uri: String,
     address: Address,
     workspace: Workspace,
+    log: SpaceLog,
     watch: LogWatch,
     shown: u64,
 }
@@ -131,10 +143,26 @@ impl WatchedResource {
         let corkboard = &workspace.corkboard;
         let space = address.space(&corkboard.options().limits).map_err(broken)?;
         let kind = space.kind().unwrap_or(SpaceKind::Agent);
-        let watch = corkboard.log(kind, space.name()).map_err(broken)?.watch(None).await.map_err(broken)?;
+        let log = corkboard.log(kind, space.name()).map_err(refused)?;
+        let watch = log.watch(None).await.map_err(broken)?;
         let (uri, workspace) = (uri.to_owned(), workspace.clone());
         let shown = text_hash(&workspace, &address).await;
-        Ok(Self { uri, address, workspace, watch, shown })
+        Ok(Self { uri, address, workspace, log, watch, shown })
+    }
+
+    /// Whether its space changed at this time or later: perhaps before it was watched, but after the client was told that
+    /// it is.
+    async fn has_changed_since(&mut self, time: Timestamp) -> bool {
+        let last = async {
+            let head = self.log.head().await?;
+            let before = Cursor { rev: head.rev.saturating_sub(1), commit: None };
+            Ok::<_, corkboard::Error>(self.log.after(before, 1).await?.records.into_iter().next())
+        };
+        match last.await {
+            Ok(last) => last.is_some_and(|record| record.at >= time),
+            // An unnecessary notification is better than none.
+            Err(_) => true,
+        }
     }
 
     /// Waits until the text differs. Returns false if the space cannot be watched any longer.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -13,8 +14,11 @@ use axum::routing::{any, get};
 use parking_lot::Mutex;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::transport::streamable_http_server::{
+    SessionId, SessionManager, StreamableHttpServerConfig, StreamableHttpService,
+};
 use serde_json::json;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -22,9 +26,15 @@ use super::McpServer;
 use super::workspace::{SESSION, WorkspaceSource};
 use crate::caller::Caller;
 use crate::error::HttpError;
+use crate::events::StreamStatus;
 use crate::guard::origin_of;
 use crate::request_body::RequestBody;
 use crate::{Server, routes};
+
+/// A session ends after this long without a request. Scratchpads, which belong to sessions, live as long.
+const SESSION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Sessions that one principal may have at a time.
+const SESSIONS: usize = 1_000;
 
 /// Path of the endpoint.
 pub(crate) const PATH: &str = "/mcp";
@@ -49,7 +59,9 @@ fn mcp_routes<H>(server: &Server, handler: impl Fn(McpServer) -> H + Clone + Sen
 where
     H: ServerHandler,
 {
-    let sessions = Arc::new(LocalSessionManager::default());
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(SESSION_LIFE);
+    let sessions = Arc::new(sessions);
     let ending = CancellationToken::new();
     let config = StreamableHttpServerConfig::default()
         // The guard checks both, before the token.
@@ -67,7 +79,7 @@ where
         ending.cancel();
     });
     let owners = Arc::new(SessionOwners { owners: Mutex::default(), sessions });
-    let answer = move |State(_): State<Server>, caller: Caller, body: RequestBody, request: Request| {
+    let answer = move |State(server): State<Server>, caller: Caller, body: RequestBody, request: Request| {
         let (service, owners) = (service.clone(), owners.clone());
         async move {
             let asked = session(request.headers());
@@ -78,7 +90,7 @@ where
             if asked.is_none()
                 && let Some(created) = session(response.headers())
             {
-                owners.add(created, &caller).await;
+                owners.add(created, &server, &caller).await;
             }
             Ok::<_, HttpError>(response.map(Body::new))
         }
@@ -93,15 +105,29 @@ fn session(headers: &HeaderMap) -> Option<String> {
 
 /// Who began which session. A session can be used only with the same principal.
 struct SessionOwners {
-    owners: Mutex<HashMap<String, String>>,
+    owners: Mutex<Owners>,
     sessions: Arc<LocalSessionManager>,
+}
+
+#[derive(Default)]
+struct Owners {
+    by_session: HashMap<String, Owner>,
+    begun: u64,
+}
+
+struct Owner {
+    principal: String,
+    /// Its number among all sessions.
+    number: u64,
+    /// Ends the session with its token. Dropping it stops that.
+    _ending: JoinSet<()>,
 }
 
 impl SessionOwners {
     fn check(&self, session: Option<&str>, caller: &Caller) -> Result<(), HttpError> {
         let Some(session) = session else { return Ok(()) };
-        match self.owners.lock().get(session) {
-            Some(owner) if *owner != caller.actor().principal => {
+        match self.owners.lock().by_session.get(session) {
+            Some(owner) if owner.principal != caller.actor().principal => {
                 Err(HttpError::not_found("unknown session: initialize a new one"))
             }
             // The SDK answers for unknown sessions.
@@ -109,12 +135,39 @@ impl SessionOwners {
         }
     }
 
-    /// Remembers the owner of a new session, and forgets those that ended.
-    async fn add(&self, session: String, caller: &Caller) {
-        let live = self.sessions.sessions.read().await;
-        let mut owners = self.owners.lock();
-        owners.retain(|id, _| live.contains_key(id.as_str()));
-        owners.insert(session, caller.actor().principal.clone());
+    /// Remembers the owner of a new session, and forgets those that ended. The principal's oldest session ends if it has
+    /// too many.
+    async fn add(&self, session: String, server: &Server, caller: &Caller) {
+        let (sessions, id) = (self.sessions.clone(), SessionId::from(session.as_str()));
+        let mut status = StreamStatus::of(server, caller);
+        let mut ending = JoinSet::new();
+        ending.spawn(async move {
+            let _ = status.wait_for(|status| *status != StreamStatus::Open).await;
+            end(&sessions, &id).await;
+        });
+        let principal = &caller.actor().principal;
+        let oldest = {
+            let live = self.sessions.sessions.read().await;
+            let mut owners = self.owners.lock();
+            owners.by_session.retain(|id, _| live.contains_key(id.as_str()));
+            owners.begun += 1;
+            let owner = Owner { principal: principal.clone(), number: owners.begun, _ending: ending };
+            owners.by_session.insert(session, owner);
+            let own = owners.by_session.iter().filter(|(_, owner)| owner.principal == *principal);
+            let own: Vec<(u64, SessionId)> =
+                own.map(|(id, owner)| (owner.number, SessionId::from(id.as_str()))).collect();
+            let is_full = own.len() > SESSIONS;
+            own.into_iter().min().filter(|_| is_full)
+        };
+        if let Some((_, oldest)) = oldest {
+            end(&self.sessions, &oldest).await;
+        }
+    }
+}
+
+async fn end(sessions: &LocalSessionManager, id: &SessionId) {
+    if let Err(error) = sessions.close_session(id).await {
+        tracing::debug!(%error, "a session did not end in order");
     }
 }
 

@@ -9,10 +9,14 @@ mod resources;
 mod stdio;
 mod workspace;
 
+use std::collections::VecDeque;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard::tools::{RememberedClaims, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
+use jiff::Timestamp;
+use parking_lot::Mutex;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
     Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
@@ -54,11 +58,18 @@ pub struct McpServer {
     source: WorkspaceSource,
     subscriptions: Subscriptions,
     claims: RememberedClaims,
+    /// When requests to listen were accepted that do not listen yet.
+    accepted: Arc<Mutex<VecDeque<Timestamp>>>,
 }
 
 impl McpServer {
     fn new(source: WorkspaceSource) -> Self {
-        Self { source, subscriptions: Subscriptions::default(), claims: RememberedClaims::default() }
+        Self {
+            source,
+            subscriptions: Subscriptions::default(),
+            claims: RememberedClaims::default(),
+            accepted: Arc::default(),
+        }
     }
 
     async fn open(&self, extensions: &Extensions) -> Result<Workspace, WorkspaceError> {
@@ -201,12 +212,15 @@ impl ServerHandler for McpServer {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // The SDK then acknowledges the request, and calls `listen`.
+        self.accepted.lock().push_back(self.source.time());
         Some(changes::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let accepted = self.accepted.lock().pop_front().unwrap_or_else(|| self.source.time());
         let workspace = self.workspace(context.request_context()).await?;
-        changes::listen(&workspace, &context).await
+        changes::listen(&workspace, &context, accepted).await
     }
 
     async fn subscribe(

@@ -25,10 +25,8 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     templates.collect()
 }
 
-/// One page: first the agent's own memory, then the boards, then the cores.
+/// One page: first the agent's own memory, then boards, then cores.
 pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
-    let corkboard = &workspace.corkboard;
-    let limits = &corkboard.options().limits;
     let unknown = || ErrorData::invalid_params("unknown cursor: list the resources again, without a cursor", None);
     let mut resources = Vec::new();
     let (kind, after) = match cursor.as_deref() {
@@ -39,36 +37,44 @@ pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Resul
         resources.extend(own(workspace).await?);
     }
     let next = match kind {
-        "boards" => {
-            let after = (!after.is_empty()).then(|| BoardId::new(after, limits)).transpose().map_err(refused)?;
-            let boards = corkboard.boards(after.as_ref(), PAGE).await.map_err(broken)?;
-            let is_full = boards.len() == PAGE;
-            let last = boards.last().map(|board| board.id.to_string()).filter(|_| is_full);
-            let granted = boards.into_iter().filter(|board| corkboard.board(board.id.as_str()).is_ok());
-            resources.extend(granted.map(|board| {
-                let address = Address::Board { board: board.id.to_string() };
-                let title = board.summary.get("name").and_then(Value::as_str).unwrap_or_default();
-                described(&address, format!("board {}", board.id)).with_title(title)
-            }));
-            Some(last.map_or_else(|| "cores/".to_owned(), |last| format!("boards/{last}")))
-        }
-        "cores" => {
-            let after = (!after.is_empty()).then(|| CoreId::new(after, limits)).transpose().map_err(refused)?;
-            let cores = corkboard.cores(after.as_ref(), PAGE).await.map_err(broken)?;
-            let is_full = cores.len() == PAGE;
-            let last = cores.last().map(|core| core.id.to_string()).filter(|_| is_full);
-            let granted = cores.into_iter().filter(|core| corkboard.core(core.id.as_str()).is_ok());
-            resources.extend(
-                granted
-                    .map(|core| described(&Address::Core { core: core.id.to_string() }, format!("core {}", core.id))),
-            );
-            last.map(|last| format!("cores/{last}"))
-        }
+        "boards" => match boards(workspace, after, &mut resources).await? {
+            Some(last) => Some(format!("boards/{last}")),
+            None => cores(workspace, "", &mut resources).await?,
+        },
+        "cores" => cores(workspace, after, &mut resources).await?,
         _ => return Err(unknown()),
     };
     let mut page = ListResourcesResult::with_all_items(resources);
     page.next_cursor = next;
     Ok(page)
+}
+
+/// Adds a page of boards. Returns the last one, if others may follow.
+async fn boards(workspace: &Workspace, after: &str, listed: &mut Vec<Resource>) -> Result<Option<String>, ErrorData> {
+    let corkboard = &workspace.corkboard;
+    let after = (!after.is_empty()).then(|| BoardId::new(after, &corkboard.options().limits)).transpose();
+    let boards = corkboard.boards(after.map_err(refused)?.as_ref(), PAGE).await.map_err(broken)?;
+    let last = boards.last().map(|board| board.id.to_string()).filter(|_| boards.len() == PAGE);
+    let granted = boards.into_iter().filter(|board| corkboard.board(board.id.as_str()).is_ok());
+    listed.extend(granted.map(|board| {
+        let address = Address::Board { board: board.id.to_string() };
+        let title = board.summary.get("name").and_then(Value::as_str).unwrap_or_default();
+        described(&address, format!("board {}", board.id)).with_title(title)
+    }));
+    Ok(last)
+}
+
+/// Adds a page of cores. Returns the cursor of the next page, if others may follow.
+async fn cores(workspace: &Workspace, after: &str, listed: &mut Vec<Resource>) -> Result<Option<String>, ErrorData> {
+    let corkboard = &workspace.corkboard;
+    let after = (!after.is_empty()).then(|| CoreId::new(after, &corkboard.options().limits)).transpose();
+    let cores = corkboard.cores(after.map_err(refused)?.as_ref(), PAGE).await.map_err(broken)?;
+    let last = cores.last().map(|core| core.id.to_string()).filter(|_| cores.len() == PAGE);
+    let granted = cores.into_iter().filter(|core| corkboard.core(core.id.as_str()).is_ok());
+    listed.extend(
+        granted.map(|core| described(&Address::Core { core: core.id.to_string() }, format!("core {}", core.id))),
+    );
+    Ok(last.map(|last| format!("cores/{last}")))
 }
 
 /// The agent's handoff, context, scratchpad and notebooks.

@@ -7,6 +7,7 @@ use axum::extract::Query;
 use axum::http::request::Parts;
 use corkboard::Corkboard;
 use corkboard::tools::{ToolContext, ToolRegistry, ToolSet};
+use jiff::Timestamp;
 use rmcp::model::Extensions;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -106,6 +107,16 @@ struct McpQuery {
 }
 
 impl WorkspaceSource {
+    /// The current time in the store, or of this machine if the store is not open yet.
+    pub(super) fn time(&self) -> Timestamp {
+        match self {
+            Self::Stdio(workspace) => {
+                workspace.opened().map_or_else(Timestamp::now, |workspace| workspace.corkboard.time())
+            }
+            Self::Http(server) => server.corkboard().time(),
+        }
+    }
+
     pub(super) async fn open(&self, extensions: &Extensions) -> Result<Workspace, WorkspaceError> {
         match self {
             Self::Stdio(workspace) => workspace.open().await.cloned(),

@@ -22,6 +22,7 @@ mod events;
 mod examples;
 mod forged;
 mod hostile;
+mod mcp;
 mod operations;
 mod revocation;
 mod roles;

@@ -114,8 +114,7 @@ async function resources(kind, client, agent) {
   for (const note of ["half done", "all done"]) {
     run("--agent", agent, "handoff", "write", note);
     await changed();
-    const { contents } = await client.readResource({ uri });
-    assert(contents[0].text.includes(note), contents);
+    while (!(await client.readResource({ uri })).contents[0].text.includes(note)) await changed();
   }
   await end();
 }

@@ -102,6 +102,13 @@ async def soon(awaitable):
     return await asyncio.wait_for(awaitable, DEADLINE)
 
 
+async def until(changed, client, uri, part):
+    """Reads a resource after each change until it contains this text."""
+    await soon(changed())
+    while part not in (await client.read_resource(uri)).contents[0].text:
+        await soon(changed())
+
+
 def text(result):
     return "".join(part.text for part in result.content)
 
@@ -146,8 +153,7 @@ async def resources(client, changes, agent):
     async with watching(client, changes, uri) as (changed, listed):
         for note in ("half done", "all done"):
             await cork("--agent", agent, "handoff", "write", note)
-            await soon(changed())
-            assert note in (await client.read_resource(uri)).contents[0].text
+            await until(changed, client, uri, note)
         if listed:
             await cork("board", "create", f"Board of {agent}")
             await soon(listed())
@@ -207,11 +213,10 @@ async def two_clients(transport, lifecycle, agent):
         async with watching(reader, changes, uri) as (changed, _):
             added = await writer.call_tool("add_tasks", {"tasks": [{"title": "Paint the fence"}]})
             assert not added.is_error, added
-            await soon(changed())
-            assert "1" in (await reader.read_resource(uri)).contents[0].text
+            await until(changed, reader, uri, "Paint the fence")
         claimed = await reader.call_tool("claim_task", {})
         assert "Paint the fence" in text(claimed), claimed
-        completed = await reader.call_tool("complete_task", {"task": "T-1", "result": "Painted"})
+        completed = await reader.call_tool("complete_task", {"task": "T-1", "summary": "Painted"})
         assert not completed.is_error, completed
 
 

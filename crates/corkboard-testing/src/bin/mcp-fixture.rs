@@ -187,8 +187,8 @@ impl Entry {
             }
             Some(elicitation) => {
                 let mut params = elicitation["params"].clone();
-                if let Some(message) = arguments.get("message") {
-                    params["message"] = message.clone();
+                if let (Some(message), Some(fields)) = (arguments.get("message"), params.as_object_mut()) {
+                    fields.insert("message".into(), message.clone());
                 }
                 ServerRequest::ElicitRequest(ElicitRequest::new(read(params)?))
             }
@@ -332,8 +332,8 @@ impl ServerHandler for Fixture {
         let found =
             table()?.resources.iter().find_map(|(template, contents)| Some((matched(template, &uri)?, contents)));
         let Some((values, contents)) = found else { return self.real.read_resource(request, context).await };
-        let mut contents = filled(Value::Object(contents.clone()), &values);
-        contents["uri"] = uri.into();
+        let fields = contents.iter().map(|(name, field)| (name.clone(), filled(field.clone(), &values)));
+        let contents: JsonObject = fields.chain([("uri".into(), uri.into())]).collect();
         Ok(read::<ReadResourceResult>(json!({"resultType": "complete", "contents": [contents]}))?.into())
     }
 

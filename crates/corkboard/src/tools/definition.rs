@@ -153,8 +153,8 @@ impl ToolDefinition {
                     "openWorldHint": false});
                 let mut tool = json!({"name": name, "title": self.title(), "description": description,
                     "inputSchema": schema, "annotations": annotations});
-                if let Some(output_schema) = &self.output_schema {
-                    tool["outputSchema"] = output_schema.clone();
+                if let (Some(output_schema), Some(fields)) = (&self.output_schema, tool.as_object_mut()) {
+                    fields.insert("outputSchema".into(), output_schema.clone());
                 }
                 tool
             }

@@ -88,9 +88,9 @@ pub(super) struct WriteMemoryInput {
     #[serde(alias = "value")]
     content: String,
     mode: Option<WriteMode>,
-    /// Default: project. user is for all projects.
+    /// Default: project. user: for all projects.
     about: Option<About>,
-    /// True if from the web, a tool or a stranger.
+    /// From the web, a tool or a stranger.
     outside: Option<bool>,
 }
 

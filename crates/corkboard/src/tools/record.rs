@@ -56,7 +56,7 @@ pub(super) struct RecordDiscoveryInput {
     affects_tasks: Option<Vec<TaskId>>,
     /// Memory core that should keep it.
     promote_to_core: Option<String>,
-    /// True if from the web, a tool or a stranger.
+    /// From the web, a tool or a stranger.
     outside: Option<bool>,
 }
 

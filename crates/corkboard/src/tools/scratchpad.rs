@@ -36,7 +36,7 @@ pub(super) struct MemoryWriteInput {
     key: Option<String>,
     #[serde(alias = "content")]
     value: Option<String>,
-    /// True if from the web, a tool or a stranger.
+    /// From the web, a tool or a stranger.
     outside: Option<bool>,
 }
 
@@ -54,7 +54,7 @@ impl TypedTool for MemoryReadTool {
     type Input = MemoryReadInput;
     const NAME: &'static str = "memory_read";
     const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY: read its scratchpad. \
-        (read_memory reads permanent memory.)";
+        (Permanent memory: read_memory.)";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -85,7 +85,7 @@ impl TypedTool for MemoryWriteTool {
     type Input = MemoryWriteInput;
     const NAME: &'static str = "memory_write";
     const DESCRIPTION: &'static str = "THIS CONVERSATION ONLY, lost when it ends: set or delete a fact (key, value), \
-        add a note (value), or clear all. (To keep it permanently, use write_memory.)";
+        add a note (value), or clear all. (To keep it: write_memory.)";
     const EFFECT: ToolEffect = ToolEffect::Changes;
 
     fn example() -> Value {

@@ -175,7 +175,7 @@ async fn both_skills_appear_in_tool_definitions_with_their_schemas() {
             "action": {"type": "string", "enum": ["set", "note", "delete", "clear"]},
             "key": {"type": "string"},
             "value": {"type": "string"},
-            "outside": {"type": "boolean", "description": "True if from the web, a tool or a stranger."},
+            "outside": {"type": "boolean", "description": "From the web, a tool or a stranger."},
         },
         "required": ["action"],
         "additionalProperties": false,

@@ -76,7 +76,7 @@ async fn tasks_are_listed_by_view_and_state() {
     assert_eq!(ids(&boss, "?at=3").await, ["T-1", "T-2"]);
     boss.get("/v1/boards/b/tasks?view=lost").await.problem(400, "query");
     let one = boss.get("/v1/boards/b/tasks/T-3").await;
-    assert_eq!(header(&one, "etag"), Some("\"4\""));
+    assert!(header(&one, "etag").unwrap().starts_with("\"4-"), "{:?}", one.headers);
     let one = one.ok();
     assert_eq!((&one["title"], &one["depends_on"], rev(&one)), (&json!("three"), &json!(["T-1"]), 6));
     assert_eq!(boss.get("/v1/boards/b/tasks/T-1").await.ok()["blocks"], json!(["T-3"]));

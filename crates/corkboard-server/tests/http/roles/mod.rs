@@ -369,7 +369,7 @@ async fn check(case: &Case<'_>, Caller { actor, client }: &Caller, fixture: &Fix
         // Only the target of a nudge may acknowledge it.
         Some("not_for_you") => None,
         // The server has no embedding model, which only callers with permission learn.
-        Some("feature_disabled") if case.expected.operation.ends_with("/reindex") && case.expected.allows(actor) => {
+        Some("no_embedder") if case.expected.operation.ends_with("/reindex") && case.expected.allows(actor) => {
             return None;
         }
         _ => answered.denial(),
