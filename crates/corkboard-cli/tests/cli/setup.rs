@@ -158,41 +158,58 @@ fn is_within(part: &str, whole: &str) -> bool {
     part.chars().all(|letter| letters.any(|other| other == letter))
 }
 
-#[test]
-fn a_removed_setup_leaves_every_byte_as_it_was() {
-    for (client, file) in CLIENTS {
-        let mut texts = fixtures(client);
-        for text in &mut texts {
-            let home = Home::new();
-            home.write(file, text);
-            let before = home.files();
-            let diff = home.ok(&[client, "--dry-run"]);
-            assert!(diff.contains("\n+") && diff.contains("cork"), "{client} {text:?} {diff}");
-            assert_eq!(home.files(), before, "{client} {text:?}: a dry run should write nothing");
-
-            let said = home.ok(&[client]);
-            assert!(said.contains("cork-backup") && said.contains("is set up"), "{client}: {said}");
-            assert_eq!(home.read(&format!("{file}.cork-backup")), *text);
-            let (after, set_up) = (home.read(file), home.files());
-            if !text.contains("other") {
-                assert!(is_within(&words(text), &words(&after)), "{client} {text:?} {after}");
+/// One test for some of the clients, because each runs `cork` hundreds of times.
+macro_rules! for_clients {
+    ($check:ident: $($name:ident [$($client:literal),+])+) => {
+        $(#[test]
+        fn $name() {
+            for client in [$($client),+] {
+                let (client, file) = CLIENTS.into_iter().find(|(name, _)| *name == client).unwrap();
+                $check(client, file);
             }
-            assert!(after.contains(CORK), "{client} {text:?} {after}");
-            if text.contains("\r\n") {
-                assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{client} {after:?}");
-            }
+        })+
+    };
+}
 
-            let said = home.ok(&[client]);
-            assert!(said.contains("already set up"), "{client} {text:?} {said}");
-            assert_eq!(home.files(), set_up, "{client} {text:?}: a second setup should change nothing");
+for_clients! { a_removed_setup_leaves_every_byte:
+    a_removed_setup_leaves_every_byte_of_json ["claude-code", "cursor", "antigravity", "devin"]
+    a_removed_setup_leaves_every_byte_of_a_file_with_hooks ["gemini", "devin-cli", "cline", "junie"]
+    a_removed_setup_leaves_every_byte_of_json_with_comments ["vscode", "zed", "opencode"]
+    a_removed_setup_leaves_every_byte_of_toml ["codex"]
+    a_removed_setup_leaves_every_byte_of_yaml ["goose"]
+}
 
-            home.ok(&[client, "--remove", "--dry-run"]);
-            assert_eq!(home.files(), set_up, "{client} {text:?}");
-            home.ok(&[client, "--remove"]);
-            assert_eq!(home.read(file), *text, "{client} {after}");
-            assert_eq!(home.files(), before, "{client} {text:?}");
-            assert!(home.ok(&[client, "--remove"]).contains("is not set up"), "{client} {text:?}");
+fn a_removed_setup_leaves_every_byte(client: &str, file: &str) {
+    for text in &fixtures(client) {
+        let home = Home::new();
+        home.write(file, text);
+        let before = home.files();
+        let diff = home.ok(&[client, "--dry-run"]);
+        assert!(diff.contains("\n+") && diff.contains("cork"), "{client} {text:?} {diff}");
+        assert_eq!(home.files(), before, "{client} {text:?}: a dry run should write nothing");
+
+        let said = home.ok(&[client]);
+        assert!(said.contains("cork-backup") && said.contains("is set up"), "{client}: {said}");
+        assert_eq!(home.read(&format!("{file}.cork-backup")), *text);
+        let (after, set_up) = (home.read(file), home.files());
+        if !text.contains("other") {
+            assert!(is_within(&words(text), &words(&after)), "{client} {text:?} {after}");
         }
+        assert!(after.contains(CORK), "{client} {text:?} {after}");
+        if text.contains("\r\n") {
+            assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{client} {after:?}");
+        }
+
+        let said = home.ok(&[client]);
+        assert!(said.contains("already set up"), "{client} {text:?} {said}");
+        assert_eq!(home.files(), set_up, "{client} {text:?}: a second setup should change nothing");
+
+        home.ok(&[client, "--remove", "--dry-run"]);
+        assert_eq!(home.files(), set_up, "{client} {text:?}");
+        home.ok(&[client, "--remove"]);
+        assert_eq!(home.read(file), *text, "{client} {after}");
+        assert_eq!(home.files(), before, "{client} {text:?}");
+        assert!(home.ok(&[client, "--remove"]).contains("is not set up"), "{client} {text:?}");
     }
 }
 
@@ -218,38 +235,41 @@ fn a_setup_without_settings_is_removed_completely() {
     }
 }
 
-#[test]
-fn what_others_changed_meanwhile_stays() {
-    for (client, file) in CLIENTS {
-        for text in fixtures(client) {
-            let home = Home::new();
-            home.write(file, &text);
-            home.ok(&[client]);
-            let mark = match client {
-                "codex" => "\n[new]\nmark = 1\n",
-                "goose" => "\nmark: 1\n",
-                _ => "",
-            };
-            let after = home.read(file);
-            let changed = match mark {
-                "" => after.replacen(
-                    '{',
-                    "{ \"mark\": 1,
+for_clients! { what_others_changed_stays:
+    what_others_changed_in_json_stays ["claude-code", "cursor", "antigravity", "devin", "gemini", "devin-cli"]
+    what_others_changed_in_json_with_comments_stays ["vscode", "zed", "opencode", "cline", "junie"]
+    what_others_changed_in_toml_and_yaml_stays ["codex", "goose"]
+}
+
+fn what_others_changed_stays(client: &str, file: &str) {
+    for text in fixtures(client) {
+        let home = Home::new();
+        home.write(file, &text);
+        home.ok(&[client]);
+        let mark = match client {
+            "codex" => "\n[new]\nmark = 1\n",
+            "goose" => "\nmark: 1\n",
+            _ => "",
+        };
+        let after = home.read(file);
+        let changed = match mark {
+            "" => after.replacen(
+                '{',
+                "{ \"mark\": 1,
 ",
-                    1,
-                ),
-                mark => after + mark,
-            };
-            home.write(file, &changed);
-            home.ok(&[client, "--remove"]);
-            let left = home.read(file);
-            assert!(left.contains("mark"), "{client} {text:?} {left}");
-            assert!(!left.contains(CORK), "{client} {text:?} {left}");
-            if !text.contains("other") {
-                assert!(is_within(&words(&text).replace('}', ""), &words(&left)), "{client} {text:?} {left}");
-            }
-            assert!(home.ok(&[client, "--remove"]).contains("not set up"), "{client} {text:?}");
+                1,
+            ),
+            mark => after + mark,
+        };
+        home.write(file, &changed);
+        home.ok(&[client, "--remove"]);
+        let left = home.read(file);
+        assert!(left.contains("mark"), "{client} {text:?} {left}");
+        assert!(!left.contains(CORK), "{client} {text:?} {left}");
+        if !text.contains("other") {
+            assert!(is_within(&words(&text).replace('}', ""), &words(&left)), "{client} {text:?} {left}");
         }
+        assert!(home.ok(&[client, "--remove"]).contains("not set up"), "{client} {text:?}");
     }
 }
 
