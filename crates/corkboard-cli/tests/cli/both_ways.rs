@@ -258,7 +258,7 @@ fn boards_and_tasks_are_alike_on_a_store_and_through_a_server() {
         export CORK_BOARD=login; cork board graph
         export CORK_BOARD=login; cork board graph --format dot
         export CORK_BOARD=login; cork board search schema
-        export CORK_BOARD=login; timeout 0.5 "$CORK" board watch --from-rev 999
+        export CORK_BOARD=login; timeout 60 "$CORK" board watch --from-rev 999 --json
         export CORK_BOARD=login; cork tools list --set worker
         export CORK_BOARD=login; cork --agent bob --role worker tools call claim_task '{}'
         export CORK_BOARD=login; cork --agent zoe --role worker tools call record_discovery '{"content": "found"}'

@@ -15,7 +15,7 @@ const FILE: &str = concat!(
 fn check(sandbox: &Sandbox) {
     let import = ["import", "--from", "mcp-memory", "-"];
     let ran = sandbox.cork_with_stdin(&import, FILE.as_bytes());
-    let imported = "imported 2 entities, 1 observation and 1 relation into the memory of ada\n";
+    let imported = "imported 2 entities, 1 observation and 1 relation into the memory of default\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, imported), "{}", ran.stderr);
     let graph = json!({
         "entities": [
@@ -27,8 +27,8 @@ fn check(sandbox: &Sandbox) {
     assert_eq!(sandbox.json(&["tools", "call", "read_graph", "{}"])["data"], graph);
     let ran = sandbox.cork_with_stdin(&[&import[..], &["--json"]].concat(), FILE.as_bytes());
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(answer, json!({"agent": "ada", "entities": 0, "observations": 0, "relations": 0}));
-    assert_eq!(sandbox.json(&["core", "show", "agent:ada", "E-1"])["trust"], "agent");
+    assert_eq!(answer, json!({"agent": "default", "entities": 0, "observations": 0, "relations": 0}));
+    assert_eq!(sandbox.json(&["core", "show", "agent:default", "E-1"])["trust"], "agent");
     assert!(sandbox.ok(&["tools", "list", "--set", "reference"]).starts_with("create_entities (reference)\n"));
 }
 
@@ -44,7 +44,7 @@ fn a_server_takes_the_file_too() {
 
 #[test]
 fn a_file_with_broken_lines_is_not_imported() {
-    let sandbox = Sandbox::local();
+    let sandbox = Sandbox::without_store();
     let file = sandbox.path().join("memory.jsonl");
     std::fs::write(&file, format!("{FILE}\n{{\"type\":\"entity\"}}\n\n{{oops")).unwrap();
     let path = file.to_str().unwrap();
