@@ -11,17 +11,19 @@ use crate::readme::{document, root, run_script};
 use crate::support::{Ran, Sandbox};
 
 /// Documents whose shell examples run in order, as one script each.
-const WHOLE: [&str; 12] = [
+const WHOLE: [&str; 14] = [
     "README.md",
     "docs/boards.md",
     "docs/cli.md",
     "docs/cores.md",
     "docs/errors.md",
     "docs/guides/agent-memory.md",
+    "docs/guides/assistants.md",
     "docs/guides/backup.md",
     "docs/guides/board-workers.md",
     "docs/limits.md",
     "docs/mcp-clients.md",
+    "docs/mcp.md",
     "docs/search.md",
     "docs/guides/shared-memory.md",
 ];

@@ -222,3 +222,14 @@ fn every_make_target_that_the_documents_name_exists() {
         }
     }
 }
+
+#[test]
+fn the_pages_on_assistants_run() {
+    let ran = run_script(&Sandbox::local(), &shell_examples(&document("docs/guides/assistants.md")));
+    for said in ["Claude Code is set up", "write_memory", "Sessions in cookies, no JWT", "claim_task"] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+    for page in ["docs/mcp.md", "docs/mcp-clients.md"] {
+        run_script(&Sandbox::local(), &shell_examples(&document(page)));
+    }
+}
