@@ -29,7 +29,7 @@ const WHOLE: [&str; 14] = [
 ];
 
 /// Shell examples that run here, by document and first line.
-const ALONE: [(&str, &str); 13] = [
+const ALONE: [(&str, &str); 14] = [
     ("docs/guides/deploy.md", "mkdir -p /var/lib/corkboard"),
     ("docs/guides/deploy.md", "export CORK_URL=https://memory"),
     ("docs/http.md", "export CORK_STORE=sqlite:corkboard.db"),
@@ -43,6 +43,7 @@ const ALONE: [(&str, &str); 13] = [
     ("docs/stores.md", "cork stats --all"),
     ("docs/stores.md", "head -c 32"),
     ("docs/stores.md", "cork migrate"),
+    ("docs/tools.md", "cork tools call write_memory"),
 ];
 
 /// Parts of documents that run elsewhere: the server's tests run the sections on agents and boards.
@@ -239,6 +240,12 @@ ANSWER
     let ran =
         run_script(&Sandbox::local(), &format!("{prepare}{}", example("docs/notebook.md", "cork notebook apply")));
     assert!(ran.stdout.contains("VC-2 added: b.rs"), "{ran:?}");
+}
+
+#[test]
+fn the_example_of_facts_about_the_user_runs() {
+    let ran = run_script(&Sandbox::local(), &example("docs/tools.md", "cork tools call write_memory"));
+    assert_eq!(ran.stdout.matches("Likes short answers").count(), 2, "{ran:?}");
 }
 
 #[test]

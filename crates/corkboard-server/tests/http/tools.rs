@@ -41,7 +41,7 @@ async fn definitions_are_available_in_every_format_and_set() {
     assert!(notebook["items"][0]["inputSchema"].is_object(), "{notebook}");
     let anthropic = admin.get("/v1/tools?format=anthropic&set=anthropic,worker").await.ok();
     assert_eq!(anthropic["items"][0], json!({"type": "memory_20250818", "name": "memory"}));
-    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["items"].as_array().unwrap().len(), 27);
+    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["items"].as_array().unwrap().len(), 36);
     admin.get("/v1/tools?set=magic").await.problem(400, "tool_set");
     admin.get("/v1/tools?format=xml").await.problem(400, "query");
     running.stop().await;
@@ -50,7 +50,7 @@ async fn definitions_are_available_in_every_format_and_set() {
 #[tokio::test]
 async fn an_invalid_call_is_answered_with_a_valid_example() {
     let running = Running::start().await;
-    let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
+    let ada = running.client_with(worker("ada", json!({"agents": ["ada"], "cores": ["user"]}))).await;
     let call = json!({"input": {"key": "plan", "content": "ship on Friday"}, "context": {"agent": "ada"}});
     ada.post("/v1/tools/write_memory", &call).await.ok();
     let found = ada.post("/v1/tools/search_memory", &json!({"input": {"query": "when do we ship?"}})).await.ok();
