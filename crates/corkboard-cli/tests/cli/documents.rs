@@ -29,7 +29,7 @@ const WHOLE: [&str; 14] = [
 ];
 
 /// Shell examples that run here, by document and first line.
-const ALONE: [(&str, &str); 14] = [
+const ALONE: [(&str, &str); 15] = [
     ("docs/guides/deploy.md", "mkdir -p /var/lib/corkboard"),
     ("docs/guides/deploy.md", "export CORK_URL=https://memory"),
     ("docs/http.md", "export CORK_STORE=sqlite:corkboard.db"),
@@ -44,6 +44,7 @@ const ALONE: [(&str, &str); 14] = [
     ("docs/stores.md", "head -c 32"),
     ("docs/stores.md", "cork migrate"),
     ("docs/tools.md", "cork tools call write_memory"),
+    ("docs/tools.md", "cork import --from mcp-memory"),
 ];
 
 /// Parts of documents that run elsewhere: the server's tests run the sections on agents and boards.
@@ -246,6 +247,14 @@ ANSWER
 fn the_example_of_facts_about_the_user_runs() {
     let ran = run_script(&Sandbox::local(), &example("docs/tools.md", "cork tools call write_memory"));
     assert_eq!(ran.stdout.matches("Likes short answers").count(), 2, "{ran:?}");
+}
+
+#[test]
+fn the_example_of_the_reference_server_runs() {
+    let file = "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"likes tea\"]}";
+    let example = example("docs/tools.md", "cork import --from mcp-memory");
+    let ran = run_script(&Sandbox::local(), &format!("printf '%s' '{file}' > memory.jsonl\n{example}"));
+    assert!(ran.stdout.contains("likes tea"), "{ran:?}");
 }
 
 #[test]
