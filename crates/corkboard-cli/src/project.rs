@@ -22,7 +22,7 @@ impl Project {
         Self::find(&env::current_dir().ok()?, |name| env::var_os(name))
     }
 
-    /// The project of this process, or the current folder as a project of its own.
+    /// The project of this process, or else the current folder.
     pub(crate) fn or_current_folder() -> Option<Self> {
         Self::of_process().or_else(|| Some(Self::at(&env::current_dir().ok()?)))
     }

@@ -200,38 +200,38 @@ mod tests {
 
     #[test]
     fn every_dialect_is_understood() {
-        let (id, folder) = (Some("s-1".to_owned()), Some(PathBuf::from("/work/app")));
+        let (id, folder) = (Some("s-1".to_owned()), Some(PathBuf::from("/home/lin/app")));
         for (input, kind, dialect) in [
             (
-                json!({"session_id": "s-1", "transcript_path": "/t", "cwd": "/work/app",
+                json!({"session_id": "s-1", "transcript_path": "/t", "cwd": "/home/lin/app",
                     "hook_event_name": "SessionStart", "source": "startup", "model": "m"}),
                 Kind::Start,
                 Dialect::Claude,
             ),
             (
-                json!({"session_id": "s-1", "cwd": "/work/app", "hook_event_name": "SessionStart", "source": "compact"}),
+                json!({"session_id": "s-1", "cwd": "/home/lin/app", "hook_event_name": "SessionStart", "source": "compact"}),
                 Kind::Compacted,
                 Dialect::Claude,
             ),
             (
-                json!({"session_id": "s-1", "cwd": "/work/app", "hook_event_name": "SessionEnd", "reason": "exit",
+                json!({"session_id": "s-1", "cwd": "/home/lin/app", "hook_event_name": "SessionEnd", "reason": "exit",
                     "timestamp": "2026-01-01T00:00:00Z"}),
                 Kind::End,
                 Dialect::Claude,
             ),
             (
-                json!({"sessionId": "s-1", "cwd": "/work/app", "hookEventName": "Stop", "stop_hook_active": false}),
+                json!({"sessionId": "s-1", "cwd": "/home/lin/app", "hookEventName": "Stop", "stop_hook_active": false}),
                 Kind::End,
                 Dialect::Claude,
             ),
             (
-                json!({"conversation_id": "s-1", "workspace_roots": ["/work/app"], "hook_event_name": "sessionStart",
+                json!({"conversation_id": "s-1", "workspace_roots": ["/home/lin/app"], "hook_event_name": "sessionStart",
                     "cwd": "/home/me/.cursor"}),
                 Kind::Start,
                 Dialect::Cursor,
             ),
             (
-                json!({"session_id": "s-1", "conversation_id": "c", "workspace_roots": ["/work/app", "/other"],
+                json!({"session_id": "s-1", "conversation_id": "c", "workspace_roots": ["/home/lin/app", "/other"],
                     "hook_event_name": "SessionStart", "cursor_version": "2.4"}),
                 Kind::Start,
                 Dialect::Cursor,

@@ -59,7 +59,7 @@ pub(crate) fn described() -> Routes {
         .merge(sign_in::routes())
 }
 
-/// `mcp` are the routes of the MCP endpoint, which has a description of its own.
+/// `mcp` are the routes of the MCP endpoint, which MCP itself describes.
 pub(crate) fn all(server: Server, mcp: Router<Server>) -> Router {
     described()
         .router()
